@@ -1,0 +1,74 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// The BlueZ backend, the command line tool and their tests need GLib and D-Bus. `BLE_WITHOUT_BLUEZ=1 swift test` leaves
+/// them out, which is how the rest builds and passes its tests where neither library is installed.
+#if os(Linux)
+    let withBlueZ = Context.environment["BLE_WITHOUT_BLUEZ"] == nil
+#else
+    let withBlueZ = false
+#endif
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "swift-ble",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "BLE", targets: ["BLE"]),
+        .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
+        .library(name: "BLESimulation", targets: ["BLESimulation"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+    ],
+    targets: [
+        .target(name: "BLE", dependencies: [log], swiftSettings: settings),
+        .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
+        .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
+        .target(
+            name: "BackendContract", dependencies: ["BLE", "BLEProfiles"], path: "Tests/BackendContract",
+            swiftSettings: settings),
+        .testTarget(
+            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation"], swiftSettings: settings),
+        .testTarget(
+            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation"], swiftSettings: settings),
+        .testTarget(
+            name: "BLESimulationTests", dependencies: ["BLESimulation", "BLEProfiles", "BackendContract"],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+if withBlueZ {
+    package.products += [
+        .library(name: "BLEBlueZ", targets: ["BLEBlueZ"]),
+        .executable(name: "ble", targets: ["BLECommand"]),
+    ]
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ]
+    package.targets += [
+        .systemLibrary(
+            name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(
+            name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .target(name: "DBus", dependencies: ["CGLib", "CDBus", log], swiftSettings: settings),
+        .target(name: "BLEBlueZ", dependencies: ["BLE", "DBus", log], swiftSettings: settings),
+        .executableTarget(
+            name: "BLECommand",
+            dependencies: [
+                "BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation", log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+    ]
+}

@@ -1,0 +1,69 @@
+/// An error code of the Attribute Protocol, as a peripheral answers it.
+///
+/// Names and numbers from the Core Specification 5.4, volume 3, part F, section 3.4.1.1; 0x80 to 0x9F are the
+/// application's own, 0xE0 to 0xFF are common profile errors (Core Specification Supplement, part B).
+public struct ATTError: RawRepresentable, Hashable, Sendable, Error {
+    /// The code on the air.
+    public let rawValue: UInt8
+
+    /// Any code.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The handle is not valid on this server.
+    public static let invalidHandle = ATTError(rawValue: 0x01)
+    /// The attribute cannot be read.
+    public static let readNotPermitted = ATTError(rawValue: 0x02)
+    /// The attribute cannot be written.
+    public static let writeNotPermitted = ATTError(rawValue: 0x03)
+    /// The request was malformed.
+    public static let invalidPDU = ATTError(rawValue: 0x04)
+    /// The attribute requires authentication.
+    public static let insufficientAuthentication = ATTError(rawValue: 0x05)
+    /// The server does not support the request.
+    public static let requestNotSupported = ATTError(rawValue: 0x06)
+    /// The offset is past the end of the value.
+    public static let invalidOffset = ATTError(rawValue: 0x07)
+    /// The attribute requires authorization.
+    public static let insufficientAuthorization = ATTError(rawValue: 0x08)
+    /// Too many prepared writes are queued.
+    public static let prepareQueueFull = ATTError(rawValue: 0x09)
+    /// No attribute was found in the range.
+    public static let attributeNotFound = ATTError(rawValue: 0x0A)
+    /// The attribute cannot be read in parts.
+    public static let attributeNotLong = ATTError(rawValue: 0x0B)
+    /// The link's encryption key is too short.
+    public static let encryptionKeySizeTooShort = ATTError(rawValue: 0x0C)
+    /// The value has the wrong length for the attribute.
+    public static let invalidAttributeValueLength = ATTError(rawValue: 0x0D)
+    /// Something unlikely went wrong.
+    public static let unlikelyError = ATTError(rawValue: 0x0E)
+    /// The attribute requires encryption.
+    public static let insufficientEncryption = ATTError(rawValue: 0x0F)
+    /// The attribute type is no grouping type.
+    public static let unsupportedGroupType = ATTError(rawValue: 0x10)
+    /// The server is out of resources.
+    public static let insufficientResources = ATTError(rawValue: 0x11)
+    /// The database changed; discover again.
+    public static let databaseOutOfSync = ATTError(rawValue: 0x12)
+    /// The value is not allowed.
+    public static let valueNotAllowed = ATTError(rawValue: 0x13)
+    /// The profile rejected the write.
+    public static let writeRequestRejected = ATTError(rawValue: 0xFC)
+    /// The Client Characteristic Configuration descriptor is wrongly configured.
+    public static let improperlyConfigured = ATTError(rawValue: 0xFD)
+    /// A procedure of the profile is running already.
+    public static let procedureInProgress = ATTError(rawValue: 0xFE)
+    /// The value is out of range.
+    public static let outOfRange = ATTError(rawValue: 0xFF)
+
+    /// True for the codes that pairing, or a stronger pairing, would satisfy.
+    public var isSecurity: Bool {
+        [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort, .insufficientAuthorization]
+            .contains(self)
+    }
+}
+
+extension ATTError: CustomStringConvertible {
+    /// Such as `ATT error 0x0e`.
+    public var description: String { "ATT error 0x\(Hex.string([rawValue]))" }
+}

@@ -1,0 +1,32 @@
+/// A Bluetooth controller of this machine, as it was when asked.
+public struct Adapter: Hashable, Sendable {
+    /// The system's name for it, such as `hci0`.
+    public let id: String
+    /// Its device address, such as `C0:FF:EE:00:00:01`.
+    public let address: String
+    /// The name that it shows to others.
+    public let name: String
+    /// True when it is switched on.
+    public let isPowered: Bool
+    /// True when anybody on this machine is scanning with it.
+    public let isDiscovering: Bool
+
+    /// An adapter.
+    public init(id: String, address: String, name: String, isPowered: Bool, isDiscovering: Bool) {
+        self.id = id
+        self.address = address
+        self.name = name
+        self.isPowered = isPowered
+        self.isDiscovering = isDiscovering
+    }
+}
+
+/// Whether the central's adapter can be used.
+public enum AdapterState: Hashable, Sendable {
+    /// Switched on.
+    case poweredOn
+    /// There, but switched off.
+    case poweredOff
+    /// Not there: unplugged, or Bluetooth has stopped.
+    case unavailable
+}

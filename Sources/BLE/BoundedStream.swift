@@ -1,0 +1,214 @@
+internal import Synchronization
+
+/// What a stream does with a new element when its buffer is full.
+public enum OverflowPolicy: Hashable, Sendable {
+    /// Keeps the newest elements: the oldest one waiting is dropped and counted. Right for values of which the latest matters.
+    case dropOldest(capacity: Int)
+    /// Keeps the oldest elements: the new one is dropped and counted.
+    case dropNewest(capacity: Int)
+    /// Loses nothing silently: the stream delivers what it holds, then throws `overflow`.
+    case fail(capacity: Int)
+
+    /// How many elements wait at most. A reader may hold as many again that it has taken over as one batch.
+    public var capacity: Int {
+        switch self {
+        case .dropOldest(let capacity), .dropNewest(let capacity), .fail(let capacity): max(1, capacity)
+        }
+    }
+}
+
+/// A sequence of elements that arrive by themselves, with a bounded buffer between sender and reader.
+///
+/// It is meant for one reader: two iterators share the elements between them. Dropping the stream and its iterators, or
+/// leaving the `for await` loop, ends what feeds it. A cancelled task gets `cancelled`.
+public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
+    /// Why iterating can fail.
+    public typealias Failure = BLEError
+
+    private let consumer: Consumer
+
+    /// A stream and the end that feeds it.
+    ///
+    /// - Parameter onTermination: called once, when nobody can read any more or the stream has ended.
+    package static func make(
+        of: Element.Type = Element.self, policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void = {}
+    ) -> (stream: BoundedStream<Element>, producer: Producer) {
+        let buffer = StreamBuffer<Element>(policy: policy, onTermination: onTermination)
+        return (BoundedStream(consumer: Consumer(buffer)), Producer(buffer))
+    }
+
+    private init(consumer: Consumer) {
+        self.consumer = consumer
+    }
+
+    /// How many elements the overflow policy has dropped so far.
+    public var droppedCount: Int { consumer.buffer.droppedCount }
+
+    /// An iterator.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(consumer: consumer)
+    }
+
+    /// The reading end; when its last reference goes, so does the stream.
+    fileprivate final class Consumer: Sendable {
+        let buffer: StreamBuffer<Element>
+
+        init(_ buffer: StreamBuffer<Element>) { self.buffer = buffer }
+
+        deinit { buffer.terminate() }
+    }
+
+    /// Reads a stream.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let consumer: Consumer
+        private var batch: [Element] = []
+        private var position = 0
+
+        fileprivate init(consumer: Consumer) {
+            self.consumer = consumer
+        }
+
+        /// The next element, nil after the end.
+        public mutating func next() async throws(BLEError) -> Element? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next element, nil after the end, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Element? {
+            while position == batch.count {
+                batch.removeAll(keepingCapacity: true)
+                position = 0
+                switch consumer.buffer.take(into: &batch) {
+                case .taken: break
+                case .ended(nil): return nil
+                case .ended(let error?): throw error
+                case .empty: try await consumer.buffer.wait(isolation: actor)
+                }
+            }
+            defer { position += 1 }
+            return batch[position]
+        }
+    }
+
+    /// The end that feeds a stream.
+    package struct Producer: Sendable {
+        private let buffer: StreamBuffer<Element>
+
+        fileprivate init(_ buffer: StreamBuffer<Element>) { self.buffer = buffer }
+
+        /// Adds an element, as the policy says. Never waits.
+        package func yield(_ element: Element) { buffer.add(element) }
+
+        /// Ends the stream once what waits has been read; with an error, by throwing it.
+        package func finish(throwing error: BLEError? = nil) { buffer.finish(error) }
+    }
+}
+
+/// What sender and reader of a stream share.
+private final class StreamBuffer<Element: Sendable>: Sendable {
+    enum Take {
+        case taken
+        case empty
+        case ended(BLEError?)
+    }
+
+    private struct State {
+        /// The waiting elements; once it is full, `head` is the oldest and the order wraps around.
+        var elements: [Element] = []
+        var head = 0
+        var dropped = 0
+        var end: BLEError??
+        var waiter: CheckedContinuation<Void, Never>?
+        var onTermination: (@Sendable () -> Void)?
+    }
+
+    private let policy: OverflowPolicy
+    private let capacity: Int
+    private let state: Mutex<State>
+
+    init(policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void) {
+        self.policy = policy
+        capacity = policy.capacity
+        var state = State()
+        state.onTermination = onTermination
+        self.state = Mutex(state)
+    }
+
+    var droppedCount: Int { state.withLock { $0.dropped } }
+
+    func add(_ element: Element) {
+        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard state.end == nil else { return nil }
+            if state.elements.count < capacity {
+                state.elements.append(element)
+            } else {
+                state.dropped += 1
+                switch policy {
+                case .dropNewest: break
+                case .dropOldest:
+                    state.elements[state.head] = element
+                    state.head = (state.head + 1) % capacity
+                case .fail:
+                    state.end = BLEError(
+                        .overflow, "the reader fell \(capacity) elements behind",
+                        remedy: "Read faster, or choose a larger capacity or another overflow policy.")
+                }
+            }
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    func finish(_ error: BLEError?) {
+        let (waiter, onTermination) = state.withLock { state in
+            if state.end == nil { state.end = .some(error) }
+            return (state.waiter.take(), state.onTermination.take())
+        }
+        waiter?.resume()
+        onTermination?()
+    }
+
+    /// The reader is gone.
+    func terminate() {
+        let onTermination = state.withLock { state in
+            if state.end == nil { state.end = .some(nil) }
+            state.elements = []
+            return state.onTermination.take()
+        }
+        onTermination?()
+    }
+
+    /// Hands over everything that waits. `batch` must be empty; its storage becomes the buffer's.
+    func take(into batch: inout [Element]) -> Take {
+        state.withLock { state in
+            guard !state.elements.isEmpty else {
+                if let end = state.end { return .ended(end) }
+                return .empty
+            }
+            swap(&state.elements, &batch)
+            if state.head != 0 {
+                batch = Array(batch[state.head...] + batch[..<state.head])
+                state.head = 0
+            }
+            return .taken
+        }
+    }
+
+    /// Returns when there is something to take.
+    func wait(isolation: isolated (any Actor)?) async throws(BLEError) {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: isolation) { continuation in
+                // Ready at once: this reader. Replaced: a second reader that waited at the same time and looks again.
+                let released: CheckedContinuation<Void, Never>? = state.withLock { state in
+                    guard state.elements.isEmpty, state.end == nil, !Task.isCancelled else { return continuation }
+                    defer { state.waiter = continuation }
+                    return state.waiter
+                }
+                released?.resume()
+            }
+        } onCancel: {
+            state.withLock { $0.waiter.take() }?.resume()
+        }
+        if Task.isCancelled { throw .cancelled }
+    }
+}

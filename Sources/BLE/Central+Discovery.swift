@@ -1,0 +1,242 @@
+internal import Logging
+
+/// A peripheral that was heard, and what it said.
+public struct Discovery: Sendable {
+    /// The peripheral.
+    public let peripheral: Peripheral
+    /// What it said.
+    public let advertisement: Advertisement
+}
+
+/// What a scan reports.
+public enum DiscoveryEvent: Sendable {
+    /// A peripheral is heard that this scan has not reported, or that it has reported lost.
+    case found(Discovery)
+    /// A reported peripheral says something new; with duplicates, says anything.
+    case updated(Discovery)
+    /// A reported peripheral has been silent for the staleness interval, or was forgotten by the system.
+    case lost(Peripheral)
+}
+
+/// The scans of a central, and what its backend has been told of them.
+struct Scanning {
+    struct Scan {
+        var tracker: DiscoveryTracker
+        let producer: BoundedStream<DiscoveryEvent>.Producer
+        var staleness: Task<Void, Never>?
+        /// Delivered when the backend scans for this scan.
+        var started: Outcome<Void>?
+    }
+
+    var scans: [Int: Scan] = [:]
+    /// The filter that the backend runs with; nil when it does not scan.
+    var applied: DiscoveryFilter?
+    var reconciler: Task<Void, Never>?
+
+    /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
+    var wanted: DiscoveryFilter? {
+        guard !scans.isEmpty else { return nil }
+        let criteria = scans.values.map(\.tracker.criteria)
+        let services: Set<BluetoothUUID> =
+            criteria.contains { $0.services.isEmpty } ? [] : criteria.reduce(into: []) { $0.formUnion($1.services) }
+        let rssi = criteria.contains { $0.minimumRSSI == nil } ? nil : criteria.compactMap(\.minimumRSSI).min()
+        return DiscoveryFilter(services: services, minimumRSSI: rssi)
+    }
+}
+
+extension Central {
+    /// The peripherals in range that meet the criteria, each once, as they are found.
+    ///
+    /// Iterating starts the scan, leaving the loop stops it. Any number of scans share one on the radio. The newest 1024
+    /// that are not read yet are kept. Throws `poweredOff` and `adapterNotFound`, also when that happens during the scan.
+    public nonisolated func discoveries(matching criteria: DiscoveryCriteria = .any) -> Discoveries {
+        Discoveries(events: DiscoveryEvents(central: self, criteria: criteria, duplicates: false, staleAfter: nil))
+    }
+
+    /// Everything that happens to the peripherals in range that meet the criteria.
+    ///
+    /// Iterating starts the scan, leaving the loop stops it. The newest 1024 events that are not read yet are kept.
+    ///
+    /// - Parameters:
+    ///   - duplicates: report every advertisement as an update, not only those that say something new. Signal strength
+    ///     alone is nothing new.
+    ///   - staleAfter: how long a peripheral without a link may be silent before it is lost; nil for ever. At least 1 s.
+    public nonisolated func discoveryEvents(
+        matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8)
+    ) -> DiscoveryEvents {
+        DiscoveryEvents(
+            central: self, criteria: criteria, duplicates: duplicates, staleAfter: staleAfter.map { max($0, .seconds(1)) })
+    }
+
+    /// Starts a scan; it ends with the stream.
+    fileprivate func scan(_ tracker: DiscoveryTracker) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
+        try checkRunning()
+        let token = token()
+        let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1024)) {
+            [weak self] in
+            Task { await self?.endScan(token) }
+        }
+        let started = Outcome<Void>()
+        scanning.scans[token] = Scanning.Scan(
+            tracker: tracker, producer: producer, staleness: watchStaleness(of: token, tracker), started: started)
+        let deadline = deadline(configuration.operationTimeout, "starting the scan") { started.deliver(.failure($0)) }
+        defer { deadline.cancel() }
+        reconcile()
+        try await started.wait()
+        return stream
+    }
+
+    private func endScan(_ token: Int) {
+        guard let scan = scanning.scans.removeValue(forKey: token) else { return }
+        scan.staleness?.cancel()
+        reconcile()
+    }
+
+    func endScanning(_ error: BLEError) {
+        let scans = scanning.scans.values
+        scanning.scans = [:]
+        scanning.applied = nil
+        for scan in scans {
+            scan.staleness?.cancel()
+            scan.started?.deliver(.failure(error))
+            scan.producer.finish(throwing: error)
+        }
+    }
+
+    /// Brings the backend to what the scans want. One task does so at a time, until there is nothing left to do.
+    private func reconcile() {
+        guard scanning.reconciler == nil else { return }
+        scanning.reconciler = Task { await self.reconcileUntilDone() }
+    }
+
+    private func reconcileUntilDone() async {
+        defer { scanning.reconciler = nil }
+        while scanning.applied != scanning.wanted {
+            let wanted = scanning.wanted
+            do throws(BLEError) {
+                if let wanted {
+                    try await backend.startDiscovery(wanted)
+                } else {
+                    try await backend.stopDiscovery()
+                }
+                scanning.applied = wanted
+            } catch {
+                logger.debug("scan", metadata: ["error": "\(error)"])
+                scanning.applied = nil
+                guard wanted != nil else { break }
+                endScanning(error)
+            }
+        }
+        guard scanning.applied != nil else { return }
+        for token in scanning.scans.keys {
+            scanning.scans[token]?.started?.deliver(.success(()))
+            scanning.scans[token]?.started = nil
+        }
+    }
+
+    // MARK: What is heard
+
+    func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
+        guard !scanning.scans.isEmpty else { return }
+        let now = elapsed()
+        for token in scanning.scans.keys {
+            guard let change = scanning.scans[token]?.tracker.heard(id, advertisement, now: now) else { continue }
+            let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
+            scanning.scans[token]?.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
+        }
+    }
+
+    func forgotten(_ id: Peripheral.ID) {
+        for token in scanning.scans.keys where scanning.scans[token]?.tracker.removed(id) == true {
+            if scanning.scans[token]?.tracker.staleAfter != nil {
+                scanning.scans[token]?.producer.yield(.lost(peripheral(id)))
+            }
+        }
+    }
+
+    /// Looks for silent peripherals every second, the precision of `staleAfter`.
+    private func watchStaleness(of token: Int, _ tracker: DiscoveryTracker) -> Task<Void, Never>? {
+        guard tracker.staleAfter != nil else { return nil }
+        return Task { [weak self, clock = configuration.clock] in
+            while (try? await clock.sleep(for: .seconds(1))) != nil {
+                await self?.reportLost(token)
+            }
+        }
+    }
+
+    private func reportLost(_ token: Int) {
+        let now = elapsed()
+        let lost = scanning.scans[token]?.tracker.lost(now: now) { connectionState($0) == .connected } ?? []
+        for id in lost { scanning.scans[token]?.producer.yield(.lost(peripheral(id))) }
+    }
+}
+
+/// A scan's events; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
+public struct DiscoveryEvents: AsyncSequence, Sendable {
+    /// What arrives.
+    public typealias Element = DiscoveryEvent
+    /// Why iterating can fail.
+    public typealias Failure = BLEError
+
+    fileprivate let central: Central
+    fileprivate let criteria: DiscoveryCriteria
+    fileprivate let duplicates: Bool
+    fileprivate let staleAfter: Duration?
+
+    /// An iterator; its first `next()` starts the scan.
+    public func makeAsyncIterator() -> Iterator { Iterator(scan: self) }
+
+    /// Reads a scan.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let scan: DiscoveryEvents
+        private var events: BoundedStream<DiscoveryEvent>.Iterator?
+
+        fileprivate init(scan: DiscoveryEvents) { self.scan = scan }
+
+        /// The next event.
+        public mutating func next() async throws(BLEError) -> DiscoveryEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next event, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
+            if events == nil {
+                let tracker = DiscoveryTracker(
+                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter)
+                events = try await scan.central.scan(tracker).makeAsyncIterator()
+            }
+            return try await events?.next(isolation: actor)
+        }
+    }
+}
+
+/// The peripherals that a scan finds; see ``Central/discoveries(matching:)``.
+public struct Discoveries: AsyncSequence, Sendable {
+    /// What arrives.
+    public typealias Element = Discovery
+    /// Why iterating can fail.
+    public typealias Failure = BLEError
+
+    fileprivate let events: DiscoveryEvents
+
+    /// An iterator; its first `next()` starts the scan.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
+
+    /// Reads a scan.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var events: DiscoveryEvents.Iterator
+
+        /// The next peripheral found.
+        public mutating func next() async throws(BLEError) -> Discovery? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next peripheral found, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Discovery? {
+            while let event = try await events.next(isolation: actor) {
+                if case .found(let discovery) = event { return discovery }
+            }
+            return nil
+        }
+    }
+}

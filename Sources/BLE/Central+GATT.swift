@@ -1,0 +1,121 @@
+extension Central {
+    /// The services of a peripheral, connecting and discovering as needed.
+    func services(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        try await connect(id, timeout: nil)
+        if let database = connections[id]?.database { return database }
+        // They changed while connected, or the link has just ended.
+        let database = try await perform(
+            on: id, timeout: configuration.operationTimeout, name: "discovering services"
+        ) { (backend) throws(BLEError) in
+            do throws(BLEError) {
+                return try await backend.discoverServices(id)
+            } catch {
+                throw error.at(id)
+            }
+        }
+        connections[id]?.database = database
+        return database
+    }
+
+    /// A characteristic on a connected peripheral.
+    struct Target {
+        let service: GATTService
+        let characteristic: GATTCharacteristic
+        let attribute: AttributeID
+    }
+
+    func resolve(_ key: AttributeKey, on id: Peripheral.ID) async throws(BLEError) -> Target {
+        let database = try await services(id)
+        do throws(BLEError) {
+            let (service, characteristic) = try database.find(key)
+            return Target(
+                service: service, characteristic: characteristic,
+                attribute: AttributeID(peripheral: id, handle: characteristic.handle))
+        } catch {
+            throw error.at(id)
+        }
+    }
+
+    /// Refuses what the characteristic does not allow, before anything is sent.
+    private func require(
+        _ properties: CharacteristicProperties, _ what: String, of target: Target
+    ) throws(BLEError) {
+        guard target.characteristic.properties.isDisjoint(with: properties) else { return }
+        throw BLEError(.notSupported, "the characteristic does not allow \(what)", isRetryable: false)
+            .at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
+    }
+
+    /// An operation on a characteristic, or on `attribute` where that is one of its descriptors.
+    func operate<Value: Sendable>(
+        on target: Target, attribute: AttributeID? = nil, timeout: Duration?, name: String,
+        _ body: @escaping @Sendable (any CentralBackend, AttributeID) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        try checkRunning()
+        let attribute = attribute ?? target.attribute
+        do throws(BLEError) {
+            return try await perform(
+                on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: name,
+                using: .value(attribute)
+            ) { (backend) throws(BLEError) in try await body(backend, attribute) }
+        } catch {
+            throw error.at(
+                attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
+        }
+    }
+
+    func read(_ key: AttributeKey, of id: Peripheral.ID, timeout: Duration?) async throws(BLEError) -> [UInt8] {
+        let target = try await resolve(key, on: id)
+        try require(.read, "reading", of: target)
+        return try await operate(on: target, timeout: timeout, name: "reading") { (backend, attribute) throws(BLEError) in
+            try await backend.read(attribute)
+        }
+    }
+
+    func write(
+        _ value: [UInt8], to key: AttributeKey, of id: Peripheral.ID, type: WriteType, timeout: Duration?
+    ) async throws(BLEError) {
+        guard value.count <= 512 else {
+            throw BLEError(
+                .invalidLength, "an attribute holds at most 512 bytes, not \(value.count)", peripheral: id,
+                service: key.service, characteristic: key.characteristic)
+        }
+        let target = try await resolve(key, on: id)
+        switch type {
+        case .withResponse: try require(.write, "writing with response", of: target)
+        case .withoutResponse: try require(.writeWithoutResponse, "writing without response", of: target)
+        }
+        try await operate(on: target, timeout: timeout, name: "writing") { (backend, attribute) throws(BLEError) in
+            try await backend.write(value, to: attribute, type: type)
+        }
+    }
+
+    // MARK: Descriptors
+
+    private func resolve(_ descriptor: BluetoothUUID, of target: Target) throws(BLEError) -> AttributeID {
+        guard let found = target.characteristic.descriptors.first(where: { $0.uuid == descriptor }) else {
+            throw BLEError(
+                .characteristicNotFound, "the characteristic has no descriptor \(descriptor)",
+                undiscovered: [descriptor], isRetryable: false
+            ).at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
+        }
+        return AttributeID(peripheral: target.attribute.peripheral, handle: found.handle)
+    }
+
+    func readDescriptor(
+        _ descriptor: BluetoothUUID, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
+    ) async throws(BLEError) -> [UInt8] {
+        let target = try await resolve(key, on: id)
+        return try await operate(
+            on: target, attribute: try resolve(descriptor, of: target), timeout: timeout, name: "reading a descriptor"
+        ) { (backend, attribute) throws(BLEError) in try await backend.readDescriptor(attribute) }
+    }
+
+    func writeDescriptor(
+        _ value: [UInt8], to descriptor: BluetoothUUID, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
+    ) async throws(BLEError) {
+        let target = try await resolve(key, on: id)
+        try await operate(
+            on: target, attribute: try resolve(descriptor, of: target), timeout: timeout, name: "writing a descriptor"
+        ) { (backend, attribute) throws(BLEError) in try await backend.writeDescriptor(value, to: attribute) }
+    }
+}

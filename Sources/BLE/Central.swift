@@ -1,0 +1,184 @@
+public import Logging
+
+/// This machine in the central role: finds peripherals, connects to them and talks to their services.
+///
+/// ```swift
+/// let central = try await Central()
+/// for try await found in central.discoveries(matching: .service(.heartRate)) {
+///     for try await beat in try await HeartRate(found.peripheral).measurements() {
+///         print(beat.beatsPerMinute, beat.rrIntervals)
+///     }
+/// }
+/// ```
+///
+/// The central runs on its backend's executor and owns all policy; see ``CentralBackend``. End it with ``shutDown()``, which ends
+/// its links too. A central that is merely dropped does the same in the background.
+public actor Central {
+    /// What a central can be told when it is made.
+    public struct Configuration: Sendable {
+        /// The longest that connecting and discovering services may take together. 20 s by default.
+        public var connectTimeout: Duration
+        /// The longest that one operation on a connected peripheral may take. 30 s by default, which is the Attribute
+        /// Protocol's own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
+        public var operationTimeout: Duration
+        /// Measures deadlines and staleness.
+        public var clock: any Clock<Duration>
+        /// Takes the framework's log lines, at debug and trace level.
+        public var logger: Logger
+
+        /// A configuration.
+        public init(
+            connectTimeout: Duration = .seconds(20), operationTimeout: Duration = .seconds(30),
+            clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")
+        ) {
+            self.connectTimeout = connectTimeout
+            self.operationTimeout = operationTimeout
+            self.clock = clock
+            self.logger = logger
+        }
+    }
+
+    /// The stack behind this central.
+    nonisolated let backend: any CentralBackend
+    /// The configuration it was made with.
+    public nonisolated let configuration: Configuration
+    /// Time since this central was made.
+    nonisolated let elapsed: @Sendable () -> Duration
+
+    /// The backend's executor: central and backend take turns on it, so that neither waits for the other to be scheduled.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
+
+    private var isShutDown = false
+    private var lastToken = 0
+    var operations = Operations()
+    var scanning = Scanning()
+    var connections: [Peripheral.ID: Connection] = [:]
+    var subscriptions: [AttributeID: Subscription] = [:]
+    private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]
+
+    var logger: Logger { configuration.logger }
+
+    /// A central on any backend.
+    ///
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
+    public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
+        self.backend = backend
+        self.configuration = configuration
+        elapsed = Self.stopwatch(configuration.clock)
+        let context = BackendContext(
+            handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+            logger: configuration.logger, clock: configuration.clock)
+        try await backend.start(context)
+    }
+
+    deinit {
+        guard !isShutDown else { return }
+        Task { [backend] in await backend.shutDown() }
+    }
+
+    private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    /// Ends scans, subscriptions and links and leaves the stack. What still waits fails with `shutDown`.
+    public func shutDown() async {
+        guard !isShutDown else { return }
+        isShutDown = true
+        operations.failAll(.shutDown)
+        endScanning(.shutDown)
+        endSubscriptions(.shutDown) { _ in true }
+        endConnections(.shutDown)
+        for stream in adapterStateStreams.values { stream.finish() }
+        await backend.shutDown()
+    }
+
+    func checkRunning() throws(BLEError) {
+        if isShutDown { throw .shutDown }
+        if Task.isCancelled { throw .cancelled }
+    }
+
+    /// A number that is used once.
+    func token() -> Int {
+        lastToken += 1
+        return lastToken
+    }
+
+    // MARK: Adapters and peripherals
+
+    /// All adapters of this machine, in order of their ids.
+    public func adapters() async throws(BLEError) -> [Adapter] {
+        try checkRunning()
+        return try await perform(timeout: configuration.operationTimeout, name: "listing adapters") {
+            (backend) throws(BLEError) in try await backend.adapters()
+        }
+    }
+
+    /// The state of the adapter in use.
+    public var adapterState: AdapterState {
+        get async { await backend.adapterState() }
+    }
+
+    /// The adapter's state now and every change from here on. Keeps the newest 16 that are not read yet.
+    public func adapterStates() async -> BoundedStream<AdapterState> {
+        let token = token()
+        let (stream, producer) = BoundedStream.make(of: AdapterState.self, policy: .dropOldest(capacity: 16)) {
+            [weak self] in
+            Task { await self?.removeAdapterStateStream(token) }
+        }
+        adapterStateStreams[token] = producer
+        producer.yield(await backend.adapterState())
+        return stream
+    }
+
+    private func removeAdapterStateStream(_ token: Int) {
+        adapterStateStreams[token] = nil
+    }
+
+    /// A handle for a peripheral of known identity. Nothing is looked up: connecting tells whether it is there.
+    public nonisolated func peripheral(_ id: Peripheral.ID) -> Peripheral {
+        Peripheral(id: id, central: self)
+    }
+
+    /// All peripherals that the system knows, those with a link included, which do not advertise.
+    public func knownPeripherals() async -> [KnownPeripheral] {
+        await backend.knownPeripherals()
+    }
+
+    // MARK: Events
+
+    private func handle(_ event: BackendEvent) {
+        switch event {
+        case .advertisement(let id, let advertisement):
+            heard(id, advertisement)
+        case .adapter(let state):
+            for stream in adapterStateStreams.values { stream.yield(state) }
+            if state != .poweredOn { adapterGone(state) }
+        case .removed(let id):
+            forgotten(id)
+        case .disconnected(let id, let error):
+            linkEnded(id, error)
+        case .servicesChanged(let id):
+            connections[id]?.database = nil
+        case .lost(let error):
+            logger.info("bluetooth lost", metadata: ["error": "\(error)"])
+            operations.failAll(error)
+            endScanning(error)
+            for id in Array(connections.keys) { linkEnded(id, error) }
+        }
+    }
+
+    private func adapterGone(_ state: AdapterState) {
+        endScanning(
+            state == .poweredOff
+                ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
+                : BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug the adapter in."))
+    }
+
+    private func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
+        let error = error.at(id)
+        operations.fail(error) { $0 == id }
+        endSubscriptions(error) { $0.peripheral == id }
+        connectionLost(id, error)
+    }
+}

@@ -1,0 +1,156 @@
+public import Logging
+
+/// Where an attribute is: a peripheral and the handle of a characteristic or descriptor on it.
+public struct AttributeID: Hashable, Sendable {
+    /// The peripheral.
+    public let peripheral: Peripheral.ID
+    /// The attribute handle; of a characteristic, its declaration's.
+    public let handle: UInt16
+
+    /// An attribute's place.
+    public init(peripheral: Peripheral.ID, handle: UInt16) {
+        self.peripheral = peripheral
+        self.handle = handle
+    }
+}
+
+/// How a value is written.
+public enum WriteType: Hashable, Sendable {
+    /// The peripheral confirms; longer values than fit one packet go as a long write. At most 512 bytes.
+    case withResponse
+    /// Nobody confirms, and a value that does not fit one packet is refused.
+    case withoutResponse
+}
+
+/// A peripheral that a backend knows of, as it was when asked.
+public struct KnownPeripheral: Hashable, Sendable {
+    /// Its identity.
+    public let id: Peripheral.ID
+    /// What is known from its advertising, now or earlier.
+    public let advertisement: Advertisement
+    /// True when this machine has a link to it, whoever made it.
+    public let isConnected: Bool
+
+    /// A known peripheral.
+    public init(id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool) {
+        self.id = id
+        self.advertisement = advertisement
+        self.isConnected = isConnected
+    }
+}
+
+/// What discovery is asked of a backend. A backend may report more; the central filters again.
+public struct DiscoveryFilter: Hashable, Sendable {
+    /// Only peripherals that advertise one of these services; empty for all.
+    public var services: Set<BluetoothUUID>
+    /// Only peripherals heard at least this strong, in dBm.
+    public var minimumRSSI: Int?
+
+    /// A filter. Lets everything through unless said otherwise.
+    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
+        self.services = services
+        self.minimumRSSI = minimumRSSI
+    }
+}
+
+/// What happens by itself in a backend.
+public enum BackendEvent: Sendable {
+    /// The adapter in use changed its state.
+    case adapter(AdapterState)
+    /// An advertisement was heard: everything known of the peripheral with it.
+    case advertisement(Peripheral.ID, Advertisement)
+    /// The system has forgotten the peripheral; its id means nothing until it is discovered again.
+    case removed(Peripheral.ID)
+    /// A link ended, whoever ended it.
+    case disconnected(Peripheral.ID, BLEError)
+    /// The services are others than before; what was discovered is void.
+    case servicesChanged(Peripheral.ID)
+    /// Bluetooth has stopped: all links, scans and subscriptions are gone.
+    case lost(BLEError)
+}
+
+/// What a central gives its backend.
+public struct BackendContext: Sendable {
+    /// Takes the backend's events. Must be called in the backend's isolation.
+    public let handle: @Sendable (BackendEvent) -> Void
+    /// For whatever is worth a line.
+    public let logger: Logger
+    /// Measures deadlines and intervals.
+    public let clock: any Clock<Duration>
+
+    /// A context.
+    public init(
+        handle: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>
+    ) {
+        self.handle = handle
+        self.logger = logger
+        self.clock = clock
+    }
+}
+
+/// A Bluetooth stack in the central role, at the level of GATT operations.
+///
+/// Policy is not a backend's business: sharing, filtering and staleness of scans, sharing of connections, deadlines, order
+/// of operations, buffering and reconnection are the central's. The central runs on its backend's executor, so that an
+/// event reaches it without a hop; a backend therefore must never block.
+///
+/// Every operation ends early when its task is cancelled, when the link or the peripheral goes, and when the stack goes. Errors
+/// need not name the peripheral or the attribute; the central adds them. All backends pass one suite, `BackendContract`.
+public protocol CentralBackend: Actor {
+    /// Connects to the stack. Called once, before anything else.
+    ///
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
+    func start(_ context: BackendContext) async throws(BLEError)
+
+    /// Stops scanning, ends the subscriptions and leaves the stack. Called once, last. Links that are still up are ended.
+    func shutDown() async
+
+    /// The state of the adapter in use.
+    func adapterState() -> AdapterState
+
+    /// All adapters, in order of their ids.
+    func adapters() async throws(BLEError) -> [Adapter]
+
+    /// All peripherals that the stack knows on the adapter in use.
+    func knownPeripherals() -> [KnownPeripheral]
+
+    /// Starts scanning, or changes the filter of the running scan. Throws `poweredOff`.
+    func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError)
+
+    /// Stops scanning. No error when nothing runs.
+    func stopDiscovery() async throws(BLEError)
+
+    /// Makes a link, or takes over one that exists. Cancelling leaves no link behind.
+    ///
+    /// Throws `peripheralNotFound`, `connectionFailed`, `connectionCancelled` or `poweredOff`.
+    func connect(_ peripheral: Peripheral.ID) async throws(BLEError)
+
+    /// Ends the link or the attempt to make one. Returns once it is down. No error when there is none.
+    func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError)
+
+    /// The services of a connected peripheral, once they have settled.
+    func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase
+
+    /// Reads a characteristic's whole value.
+    func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8]
+
+    /// Writes a characteristic's value.
+    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError)
+
+    /// Reads a descriptor's value.
+    func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8]
+
+    /// Writes a descriptor's value.
+    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError)
+
+    /// Has notifications or indications delivered from now on, in order. Returns once the peripheral has agreed; values may
+    /// arrive before. Called again for the same characteristic only after ``stopNotifications(of:)`` or the link's end.
+    ///
+    /// - Parameter deliver: takes each value, in the backend's isolation.
+    func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError)
+
+    /// Stops the delivery. No error when nothing is delivered or the link is gone.
+    func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
+}

@@ -1,0 +1,73 @@
+/// Which peripherals a scanner wants to hear of. All that is given must hold.
+public struct DiscoveryCriteria: Hashable, Sendable {
+    /// At least one of these services is advertised; empty for any.
+    public var services: Set<BluetoothUUID>
+    /// Heard at least this strong, in dBm.
+    public var minimumRSSI: Int?
+
+    /// Criteria.
+    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
+        self.services = services
+        self.minimumRSSI = minimumRSSI
+    }
+
+    /// Every peripheral.
+    public static let any = DiscoveryCriteria()
+
+    /// Peripherals that advertise a service.
+    public static func service(_ service: BluetoothUUID) -> DiscoveryCriteria {
+        DiscoveryCriteria(services: [service])
+    }
+
+    /// Whether an advertisement meets the criteria.
+    public func match(_ advertisement: Advertisement) -> Bool {
+        guard services.isEmpty || !services.isDisjoint(with: advertisement.serviceUUIDs) else { return false }
+        guard let minimumRSSI else { return true }
+        return advertisement.rssi.map { $0 >= minimumRSSI } ?? false
+    }
+}
+
+/// What one scanner has seen: turns reports into found, updated and lost.
+struct DiscoveryTracker {
+    enum Change: Equatable {
+        case found
+        case updated
+    }
+
+    /// How long a peripheral may be silent before it is lost; nil for ever.
+    let staleAfter: Duration?
+    /// Report every advertisement, not only changed ones.
+    let duplicates: Bool
+    let criteria: DiscoveryCriteria
+    private var seen: [Peripheral.ID: (advertisement: Advertisement, at: Duration)] = [:]
+
+    init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?) {
+        self.criteria = criteria
+        self.duplicates = duplicates
+        self.staleAfter = staleAfter
+    }
+
+    /// An advertisement was heard at `now`.
+    mutating func heard(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
+        guard criteria.match(advertisement) else { return nil }
+        let before = seen.updateValue((advertisement, now), forKey: id)
+        guard let before else { return .found }
+        if duplicates { return .updated }
+        var comparable = before.advertisement
+        comparable.rssi = advertisement.rssi
+        return comparable == advertisement ? nil : .updated
+    }
+
+    /// The peripheral was forgotten by the system. True when this scanner had reported it.
+    mutating func removed(_ id: Peripheral.ID) -> Bool {
+        seen.removeValue(forKey: id) != nil
+    }
+
+    /// The peripherals that have been silent for too long, except those with a link, in order of their last sign.
+    mutating func lost(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
+        guard let staleAfter else { return [] }
+        let gone = seen.filter { $0.value.at + staleAfter <= now && !isConnected($0.key) }
+        for id in gone.keys { seen[id] = nil }
+        return gone.sorted { $0.value.at < $1.value.at }.map(\.key)
+    }
+}

@@ -1,0 +1,49 @@
+internal import Synchronization
+
+/// A result that whoever comes first delivers: the work, the deadline, the cancellation or the loss of the link.
+///
+/// One task waits for it. Every wait ends, because cancelling that task delivers `cancelled`.
+final class Outcome<Value: Sendable>: Sendable {
+    typealias Result = Swift.Result<Value, BLEError>
+
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Result, Never>)
+        case delivered(Result)
+    }
+
+    private let state = Mutex<State>(.open)
+
+    /// Delivers the result. All but the first are ignored.
+    func deliver(_ result: Result) {
+        let waiting: CheckedContinuation<Result, Never>? = state.withLock { state in
+            switch state {
+            case .open:
+                state = .delivered(result)
+                return nil
+            case .awaited(let continuation):
+                state = .delivered(result)
+                return continuation
+            case .delivered:
+                return nil
+            }
+        }
+        waiting?.resume(returning: result)
+    }
+
+    func wait() async throws(BLEError) -> Value {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early: Result? = state.withLock { state in
+                    if case .delivered(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let early { continuation.resume(returning: early) }
+            }
+        } onCancel: {
+            deliver(.failure(.cancelled))
+        }
+        return try result.get()
+    }
+}

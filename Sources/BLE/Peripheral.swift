@@ -1,0 +1,184 @@
+/// A handle on a remote device: its identity and the central that talks to it.
+///
+/// Small and copied freely; two handles are equal when they have the same id. A handle does not keep a link up, and stays
+/// valid across disconnections.
+///
+/// Operations connect when there is no link, within the central's connect timeout. The link then stays until
+/// ``disconnect()`` or ``Central/shutDown()``.
+public struct Peripheral: Sendable, Identifiable {
+    /// What identifies a peripheral to its central. With BlueZ the device address, such as `F0:F1:F2:F3:F4:F5`.
+    public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The text.
+        public let rawValue: String
+        /// Any text.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The text.
+        public var description: String { rawValue }
+    }
+
+    /// The identity.
+    public let id: ID
+    /// The central that talks to it.
+    public let central: Central
+
+    init(id: ID, central: Central) {
+        self.id = id
+        self.central = central
+    }
+}
+
+extension Peripheral: Hashable, CustomStringConvertible {
+    /// Equal ids.
+    public static func == (left: Peripheral, right: Peripheral) -> Bool { left.id == right.id }
+    /// By id.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    /// The id.
+    public var description: String { id.rawValue }
+}
+
+// MARK: Connection
+
+extension Peripheral {
+    /// Makes the link and discovers the services. Returns at once when that is done already.
+    ///
+    /// Callers that connect at the same time share one attempt. Cancelling, or the deadline, gives up this caller's wait;
+    /// when nobody waits any more the attempt is ended, and no link stays behind.
+    ///
+    /// - Parameter timeout: the longest wait; nil for the configuration's connect timeout.
+    public func connect(timeout: Duration? = nil) async throws(BLEError) {
+        try await central.connect(id, timeout: timeout)
+    }
+
+    /// Ends the link, or the attempt to make one, and returns once it is down. No error when there is none.
+    public func disconnect() async throws(BLEError) {
+        try await central.disconnect(id)
+    }
+
+    /// Whether there is a usable link.
+    public var connectionState: ConnectionState {
+        get async { await central.connectionState(id) }
+    }
+
+    /// The connection's state now and every change from here on. Keeps the newest 16 that are not read yet.
+    public func connectionStates() async -> BoundedStream<ConnectionState> {
+        await central.connectionStates(id)
+    }
+
+    /// The services, as they were discovered on this connection.
+    public func services() async throws(BLEError) -> GATTDatabase {
+        try await central.services(id)
+    }
+}
+
+// MARK: Values
+
+extension Peripheral {
+    /// Reads a characteristic's value.
+    ///
+    /// - Parameter timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    public func read<Value>(
+        _ characteristic: Characteristic<Value>, timeout: Duration? = nil
+    ) async throws(BLEError) -> Value {
+        let bytes = try await central.read(characteristic.key, of: id, timeout: timeout)
+        return try characteristic.decode(bytes, from: id)
+    }
+
+    /// Writes a characteristic's value.
+    ///
+    /// - Parameters:
+    ///   - type: with response by default, which returns once the peripheral has taken the value.
+    ///   - timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    public func write<Value>(
+        _ value: Value, to characteristic: Characteristic<Value>, type: WriteType = .withResponse,
+        timeout: Duration? = nil
+    ) async throws(BLEError) {
+        let bytes = try characteristic.coding.encode(value)
+        try await central.write(bytes, to: characteristic.key, of: id, type: type, timeout: timeout)
+    }
+
+    /// A descriptor's value.
+    public func readDescriptor(
+        _ descriptor: BluetoothUUID, of characteristic: AttributeKey, timeout: Duration? = nil
+    ) async throws(BLEError) -> [UInt8] {
+        try await central.readDescriptor(descriptor, of: characteristic, on: id, timeout: timeout)
+    }
+
+    /// Writes a descriptor's value.
+    public func writeDescriptor(
+        _ value: [UInt8], to descriptor: BluetoothUUID, of characteristic: AttributeKey, timeout: Duration? = nil
+    ) async throws(BLEError) {
+        try await central.writeDescriptor(value, to: descriptor, of: characteristic, on: id, timeout: timeout)
+    }
+
+    /// The values that the peripheral notifies or indicates from now on, in order.
+    ///
+    /// Returns once the peripheral sends them. Any number of streams share one registration, which ends with the last of them.
+    /// When the link ends, a stream throws `disconnected`.
+    ///
+    /// - Parameters:
+    ///   - overflow: what happens when the reader is slower than the peripheral: by default the newest 256 values are kept.
+    ///   - timeout: the longest wait for the peripheral's consent, once connected; nil for the configuration's.
+    public func notifications<Value>(
+        _ characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256),
+        timeout: Duration? = nil
+    ) async throws(BLEError) -> NotificationStream<Value> {
+        let values = try await central.subscribe(to: characteristic.key, of: id, overflow: overflow, timeout: timeout)
+        return NotificationStream(values: values, characteristic: characteristic, peripheral: id)
+    }
+}
+
+extension Characteristic {
+    func decode(_ bytes: [UInt8], from peripheral: Peripheral.ID) throws(BLEError) -> Value {
+        do throws(BLEError) {
+            return try coding.decode(bytes)
+        } catch {
+            throw error.at(peripheral, service: key.service, characteristic: key.characteristic)
+        }
+    }
+}
+
+/// The values of a characteristic as they arrive.
+///
+/// A value that its type cannot be made of throws `invalidValue`; calling `next()` again goes on with the value after it.
+public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
+    /// What arrives.
+    public typealias Element = Value
+    /// Why iterating can fail.
+    public typealias Failure = BLEError
+
+    private let values: BoundedStream<[UInt8]>
+    private let characteristic: Characteristic<Value>
+    private let peripheral: Peripheral.ID
+
+    init(values: BoundedStream<[UInt8]>, characteristic: Characteristic<Value>, peripheral: Peripheral.ID) {
+        self.values = values
+        self.characteristic = characteristic
+        self.peripheral = peripheral
+    }
+
+    /// How many values the overflow policy has dropped so far.
+    public var droppedCount: Int { values.droppedCount }
+
+    /// An iterator.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(base: values.makeAsyncIterator(), characteristic: characteristic, peripheral: peripheral)
+    }
+
+    /// Reads a stream of notifications.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var base: BoundedStream<[UInt8]>.Iterator
+        fileprivate let characteristic: Characteristic<Value>
+        fileprivate let peripheral: Peripheral.ID
+
+        /// The next value, nil after the end.
+        public mutating func next() async throws(BLEError) -> Value? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next value, nil after the end, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Value? {
+            guard let bytes = try await base.next(isolation: actor) else { return nil }
+            return try characteristic.decode(bytes, from: peripheral)
+        }
+    }
+}

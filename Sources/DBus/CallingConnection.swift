@@ -1,0 +1,275 @@
+internal import CGLib
+internal import Synchronization
+
+/// The GDBus half of a bus session: calls, descriptors, and objects that others call.
+///
+/// Safe to share because everything but cancelling happens on the loop's thread, whose context GDBus delivers to.
+final class CallingConnection: @unchecked Sendable {
+    private let loop: EventLoop
+    private let onLoss: @Sendable () -> Void
+    private var connection: OpaquePointer?
+    private var closedHandler: gulong = 0
+
+    init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        self.onLoss = onLoss
+    }
+
+    // MARK: Opening and closing
+
+    /// The address of the system bus in D-Bus notation.
+    static func systemBusAddress() throws(DBusError) -> String {
+        var error: UnsafeMutablePointer<GError>?
+        guard let address = g_dbus_address_get_for_bus_sync(G_BUS_TYPE_SYSTEM, nil, &error) else {
+            throw DBusError(taking: error)
+        }
+        defer { g_free(address) }
+        return String(cString: address)
+    }
+
+    func open(address: String, timeout: Duration) async throws(DBusError) {
+        loop.checkIsolated()
+        let outcome = OneShot<Pending>()
+        let cancellable = Cancellable()
+        let timer = loop.schedule(after: timeout) {
+            outcome.finish(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
+        }
+        defer { timer.cancel() }
+        let opened: Pending
+        do throws(DBusError) {
+            opened = try await outcome.wait {
+                let flags =
+                    G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+                    | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+                g_dbus_connection_new_for_address(
+                    address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
+                    { _, result, box in
+                        let outcome = Unmanaged<OneShot<Pending>>.fromOpaque(box!).takeRetainedValue()
+                        var error: UnsafeMutablePointer<GError>?
+                        if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
+                            outcome.finish(.success(Pending(connection)))
+                        } else {
+                            outcome.finish(.failure(DBusError(taking: error)))
+                        }
+                    }, Unmanaged.passRetained(outcome).toOpaque())
+            }
+        } catch {
+            cancellable.cancel()
+            throw error.kind == .disconnected ? DBusError(.unreachable, name: error.name, message: error.message) : error
+        }
+        adopt(opened.take()!)
+    }
+
+    private func adopt(_ connection: OpaquePointer) {
+        self.connection = connection
+        g_dbus_connection_set_exit_on_close(connection, 0)
+        let handler: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<GError>?, gpointer?) -> Void = {
+            _, _, _, me in
+            let me = Unmanaged<CallingConnection>.fromOpaque(me!).takeUnretainedValue()
+            me.close()
+            me.onLoss()
+        }
+        closedHandler = ble_signal_connect(
+            UnsafeMutableRawPointer(connection), "closed", unsafeBitCast(handler, to: GCallback.self),
+            Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Closes at once; waiting calls fail with `.disconnected`. The loss handler is not called.
+    func close() {
+        loop.checkIsolated()
+        guard let connection else { return }
+        self.connection = nil
+        g_signal_handler_disconnect(UnsafeMutableRawPointer(connection), closedHandler)
+        g_dbus_connection_close(connection, nil, nil, nil)
+        g_object_unref(UnsafeMutableRawPointer(connection))
+    }
+
+    private func open() throws(DBusError) -> OpaquePointer {
+        loop.checkIsolated()
+        guard let connection else { throw DBusError(.disconnected, message: "the connection to the bus is closed") }
+        return connection
+    }
+
+    var uniqueName: String? {
+        connection.flatMap { g_dbus_connection_get_unique_name($0) }.map { String(cString: $0) }
+    }
+
+    // MARK: Calling
+
+    func call(
+        _ call: MethodCall, timeout: Duration
+    ) async throws(DBusError) -> MethodReply {
+        let connection = try open()
+        let cancellable = Cancellable()
+        let outcome = OneShot<MethodReply>()
+        do throws(DBusError) {
+            return try await outcome.wait {
+                let descriptors = Self.makeList(call.descriptors)
+                defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
+                g_dbus_connection_call_with_unix_fd_list(
+                    connection, call.destination, call.path, call.interface, call.method,
+                    DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START,
+                    Int32(clamping: timeout.milliseconds), descriptors, cancellable.pointer,
+                    { connection, result, box in
+                        let outcome = Unmanaged<OneShot<MethodReply>>.fromOpaque(box!).takeRetainedValue()
+                        outcome.finish(Self.finish(OpaquePointer(connection!), result))
+                    }, Unmanaged.passRetained(outcome).toOpaque())
+            }
+        } catch {
+            // Only the local wait ends; GDBus drops the answer when it comes.
+            if error.kind == .cancelled { cancellable.cancel() }
+            throw error
+        }
+    }
+
+    private static func finish(_ connection: OpaquePointer, _ result: OpaquePointer?) -> Result<MethodReply, DBusError> {
+        var error: UnsafeMutablePointer<GError>?
+        var list: UnsafeMutablePointer<GUnixFDList>?
+        let reply = g_dbus_connection_call_with_unix_fd_list_finish(connection, &list, result, &error)
+        defer { if let list { g_object_unref(UnsafeMutableRawPointer(list)) } }
+        guard let reply else { return .failure(DBusError(taking: error)) }
+        defer { g_variant_unref(reply) }
+        return .success(MethodReply(DBusValue.children(of: reply), descriptors: steal(list)))
+    }
+
+    static func makeList(_ descriptors: [FileDescriptor]) -> UnsafeMutablePointer<GUnixFDList>? {
+        guard !descriptors.isEmpty else { return nil }
+        let list = g_unix_fd_list_new()
+        for descriptor in descriptors { g_unix_fd_list_append(list, descriptor.rawValue, nil) }
+        return list
+    }
+
+    static func steal(_ list: UnsafeMutablePointer<GUnixFDList>?) -> [FileDescriptor] {
+        guard let list else { return [] }
+        var count: Int32 = 0
+        guard let start = g_unix_fd_list_steal_fds(list, &count) else { return [] }
+        defer { g_free(start) }
+        return UnsafeBufferPointer(start: start, count: Int(count)).map { FileDescriptor(owning: $0) }
+    }
+
+    // MARK: Serving
+
+    /// Serves `object` until the returned number is given to ``unexport(_:)``.
+    func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
+        let connection = try open()
+        var error: UnsafeMutablePointer<GError>?
+        guard let node = g_dbus_node_info_new_for_xml("<node>\(object.interface.xml)</node>", &error) else {
+            throw DBusError(taking: error)
+        }
+        defer { g_dbus_node_info_unref(node) }
+        var table = GDBusInterfaceVTable()
+        table.method_call = { _, sender, path, _, method, arguments, invocation, box in
+            let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
+            let message = g_dbus_method_invocation_get_message(invocation)
+            let call = IncomingCall(
+                sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
+                method: String(cString: method!), arguments: DBusValue.children(of: arguments!),
+                descriptors: Self.steal(g_dbus_message_get_unix_fd_list(message)))
+            // GDBus lets any thread answer an invocation, once.
+            nonisolated(unsafe) let invocation = invocation!
+            Task { Self.answer(invocation, await object.handle(call)) }
+        }
+        table.get_property = { _, _, _, _, name, error, box in
+            let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
+            if let value = object.property(String(cString: name!)) { return value.makeGVariant() }
+            g_set_error_literal(
+                error, ble_dbus_error_quark(), Int32(G_DBUS_ERROR_UNKNOWN_PROPERTY.rawValue), "no such property")
+            return nil
+        }
+        let id = g_dbus_connection_register_object(
+            connection, object.path, node.pointee.interfaces[0], &table, Unmanaged.passRetained(Box(object)).toOpaque(),
+            { Unmanaged<Box>.fromOpaque($0!).release() }, &error)
+        guard id != 0 else { throw DBusError(taking: error) }
+        return id
+    }
+
+    private final class Box {
+        let object: ExportedObject
+        init(_ object: ExportedObject) { self.object = object }
+    }
+
+    private static func answer(_ invocation: OpaquePointer, _ result: Result<MethodReply, DBusError>) {
+        switch result {
+        case .success(let reply):
+            let list = makeList(reply.descriptors)
+            g_dbus_method_invocation_return_value_with_unix_fd_list(
+                invocation, DBusValue.makeTuple(reply.values), list)
+            if let list { g_object_unref(UnsafeMutableRawPointer(list)) }
+        case .failure(let error):
+            let name = error.name.isEmpty ? "org.freedesktop.DBus.Error.Failed" : error.name
+            g_dbus_method_invocation_return_dbus_error(invocation, name, error.message)
+        }
+    }
+
+    func unexport(_ id: UInt32) {
+        guard let connection else { return }
+        g_dbus_connection_unregister_object(connection, id)
+    }
+
+    func emit(path: String, interface: String, signal: String, _ arguments: [DBusValue]) throws(DBusError) {
+        var error: UnsafeMutablePointer<GError>?
+        let sent = g_dbus_connection_emit_signal(
+            try open(), nil, path, interface, signal, DBusValue.makeTuple(arguments), &error)
+        guard sent != 0 else { throw DBusError(taking: error) }
+    }
+}
+
+/// A GCancellable.
+///
+/// Safe to share: GLib documents cancelling as safe from any thread.
+private final class Cancellable: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<GCancellable> = g_cancellable_new()
+
+    func cancel() { g_cancellable_cancel(pointer) }
+
+    deinit { g_object_unref(UnsafeMutableRawPointer(pointer)) }
+}
+
+/// A connection on its way from GDBus to its owner; closed when nobody is waiting for it any more.
+private final class Pending: Sendable {
+    private let connection: Mutex<UInt>
+
+    init(_ connection: OpaquePointer) {
+        self.connection = Mutex(UInt(bitPattern: connection))
+    }
+
+    func take() -> OpaquePointer? {
+        connection.withLock { connection in
+            defer { connection = 0 }
+            return OpaquePointer(bitPattern: connection)
+        }
+    }
+
+    deinit {
+        guard let connection = take() else { return }
+        g_dbus_connection_close(connection, nil, nil, nil)
+        g_object_unref(UnsafeMutableRawPointer(connection))
+    }
+}
+
+extension DBusError {
+    /// Takes over and frees a GError.
+    fileprivate init(taking error: UnsafeMutablePointer<GError>?) {
+        guard let error else {
+            self.init(.disconnected, message: "unknown error")
+            return
+        }
+        defer { g_error_free(error) }
+        let remoteName = g_dbus_error_get_remote_error(error)
+        defer { g_free(remoteName) }
+        if let remoteName {
+            g_dbus_error_strip_remote_error(error)
+            self.init(.remote, name: String(cString: remoteName), message: String(cString: error.pointee.message))
+            return
+        }
+        let message = String(cString: error.pointee.message)
+        let kind: Kind =
+            switch error.pointee.domain == ble_io_error_quark() ? UInt32(error.pointee.code) : .max {
+            case G_IO_ERROR_TIMED_OUT.rawValue: .timedOut
+            case G_IO_ERROR_CANCELLED.rawValue: .cancelled
+            case G_IO_ERROR_INVALID_ARGUMENT.rawValue: .malformed
+            default: .disconnected
+            }
+        self.init(kind, message: message)
+    }
+}

@@ -1,0 +1,189 @@
+internal import CGLib
+internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// One thread with a GLib main context, on which both D-Bus libraries deliver and on which actors can run.
+///
+/// An actor that returns this loop as its `unownedExecutor` is entered by a callback of either library without a hop:
+/// the callback is already on the actor. As a task executor it saves a consumer of streams the hop between threads too.
+///
+/// The thread lives as long as the loop object, so that a job enqueued late still runs.
+package final class EventLoop: SerialExecutor, TaskExecutor {
+    private let core: Core
+
+    package init(name: String = "dbus") {
+        core = Core()
+        core.start(name: name)
+    }
+
+    deinit {
+        core.stop()
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        core.enqueue(.job(UnownedJob(job), self.asUnownedSerialExecutor(), self.asUnownedTaskExecutor()))
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? {
+        core.isCurrentThread
+    }
+
+    package func checkIsolated() {
+        precondition(core.isCurrentThread, "not on the event loop's thread")
+    }
+
+    /// True on the loop's own thread.
+    package var isCurrent: Bool { core.isCurrentThread }
+
+    /// Runs `work` on the loop's thread, soon. May be called from any thread.
+    package func perform(_ work: @escaping @Sendable () -> Void) {
+        core.enqueue(.closure(work))
+    }
+
+    /// The main context that sources are attached to.
+    var context: OpaquePointer { core.context }
+
+    /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
+    func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
+        LoopTimer(context: core.context, after: duration, work)
+    }
+}
+
+/// A job for the loop's thread.
+private enum Work: Sendable {
+    case job(UnownedJob, UnownedSerialExecutor, UnownedTaskExecutor)
+    case closure(@Sendable () -> Void)
+}
+
+/// What the loop and its thread share; kept alive by both, so that neither outlives what it uses.
+///
+/// Safe to share: the queue is behind a mutex, the GLib context is itself thread-safe, and the rest is written before
+/// the thread starts.
+private final class Core: @unchecked Sendable {
+    let context: OpaquePointer
+    private let mainLoop: OpaquePointer
+    private let queue = Mutex<Queue>(Queue())
+    /// The thread's identity, written by the thread itself before it runs anything.
+    private let thread = Atomic<UInt>(0)
+    private let hasWork = Atomic<Bool>(false)
+    private var batch: [Work] = []
+
+    private struct Queue {
+        var work: [Work] = []
+    }
+
+    init() {
+        context = g_main_context_new()
+        mainLoop = g_main_loop_new(context, 0)
+    }
+
+    deinit {
+        g_main_loop_unref(mainLoop)
+        g_main_context_unref(context)
+    }
+
+    var isCurrentThread: Bool {
+        thread.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    func start(name: String) {
+        var actions = BLESourceActions()
+        // The source is destroyed with the context, which this object owns.
+        actions.context = Unmanaged.passUnretained(self).toOpaque()
+        actions.ready = { Unmanaged<Core>.fromOpaque($0!).takeUnretainedValue().hasWork.load(ordering: .acquiring) ? 1 : 0 }
+        actions.run = { context, _ in Unmanaged<Core>.fromOpaque(context!).takeUnretainedValue().runQueue() }
+        g_source_unref(ble_source_attach(context, -1, GIOCondition(rawValue: 0), actions))
+
+        let thread = g_thread_new(name, { Core.main($0!) }, Unmanaged.passRetained(self).toOpaque())
+        g_thread_unref(thread)
+    }
+
+    private static let main: @Sendable (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
+        let core = Unmanaged<Core>.fromOpaque(argument).takeRetainedValue()
+        core.thread.store(UInt(pthread_self()), ordering: .relaxed)
+        g_main_context_push_thread_default(core.context)
+        g_main_loop_run(core.mainLoop)
+        core.runQueue()
+        g_main_context_pop_thread_default(core.context)
+        return nil
+    }
+
+    func stop() {
+        enqueue(.closure { [self] in g_main_loop_quit(mainLoop) })
+    }
+
+    func enqueue(_ work: Work) {
+        let wasEmpty = queue.withLock { queue in
+            queue.work.append(work)
+            return queue.work.count == 1
+        }
+        guard wasEmpty else { return }
+        hasWork.store(true, ordering: .releasing)
+        if !isCurrentThread { g_main_context_wakeup(context) }
+    }
+
+    private func runQueue() {
+        hasWork.store(false, ordering: .sequentiallyConsistent)
+        queue.withLock { swap(&$0.work, &batch) }
+        for work in batch {
+            switch work {
+            case .job(let job, let serial, let task): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+            case .closure(let closure): closure()
+            }
+        }
+        batch.removeAll(keepingCapacity: true)
+    }
+}
+
+/// A one-shot timer on an event loop.
+///
+/// Safe to share: GLib's sources may be destroyed from any thread.
+package final class LoopTimer: @unchecked Sendable {
+    private let source: UnsafeMutablePointer<GSource>
+
+    private final class Box {
+        let work: @Sendable () -> Void
+        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    }
+
+    init(context: OpaquePointer, after duration: Duration, _ work: @escaping @Sendable () -> Void) {
+        source = g_timeout_source_new(UInt32(clamping: max(0, duration.milliseconds)))
+        g_source_set_callback(
+            source,
+            { argument in
+                Unmanaged<Box>.fromOpaque(argument!).takeUnretainedValue().work()
+                return 0
+            },
+            Unmanaged.passRetained(Box(work)).toOpaque(),
+            { Unmanaged<Box>.fromOpaque($0!).release() })
+        g_source_attach(source, context)
+    }
+
+    deinit {
+        g_source_destroy(source)
+        g_source_unref(source)
+    }
+
+    package func cancel() {
+        g_source_destroy(source)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, so that a short wait is never no wait.
+    package var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        let fraction = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? Int.max : Int(clamping: product.addingReportingOverflow(fraction).partialValue)
+    }
+}

@@ -1,0 +1,41 @@
+/// A method call to be made.
+package struct MethodCall: Sendable {
+    package var destination: String
+    package var path: String
+    package var interface: String
+    package var method: String
+    package var arguments: [DBusValue]
+    /// Descriptors that `.unixFD` arguments index. The bus duplicates them.
+    package var descriptors: [FileDescriptor]
+
+    package init(
+        _ destination: String, _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = [],
+        descriptors: [FileDescriptor] = []
+    ) {
+        self.destination = destination
+        self.path = path
+        self.interface = interface
+        self.method = method
+        self.arguments = arguments
+        self.descriptors = descriptors
+    }
+}
+
+/// The answer to a method call, or what a served method answers.
+package struct MethodReply: Sendable {
+    package var values: [DBusValue]
+    package var descriptors: [FileDescriptor]
+
+    package init(_ values: [DBusValue] = [], descriptors: [FileDescriptor] = []) {
+        self.values = values
+        self.descriptors = descriptors
+    }
+
+    /// The value at `index`, which the method is documented to return.
+    package func value(_ index: Int = 0) throws(DBusError) -> DBusValue {
+        guard values.indices.contains(index) else {
+            throw DBusError(.malformed, message: "the reply has \(values.count) values, expected at least \(index + 1)")
+        }
+        return values[index]
+    }
+}
