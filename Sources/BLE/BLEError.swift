@@ -122,8 +122,8 @@ public struct BLEError: Error, Sendable {
         return error
     }
 
-    static let cancelled = BLEError(.cancelled, "the task was cancelled")
-    static let shutDown = BLEError(.shutDown, "the central was shut down")
+    package static let cancelled = BLEError(.cancelled, "the task was cancelled")
+    package static let shutDown = BLEError(.shutDown, "the central was shut down")
 }
 
 extension BLEError: CustomStringConvertible {

@@ -9,12 +9,7 @@ public struct BluetoothUUID: Hashable, Sendable {
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-    /// A 16-bit UUID assigned by the Bluetooth SIG.
-    public init(_ short: UInt16) {
-        self.init(UInt32(short))
-    }
-
-    /// A 32-bit UUID assigned by the Bluetooth SIG.
+    /// A 16-bit or 32-bit UUID assigned by the Bluetooth SIG.
     public init(_ short: UInt32) {
         high = UInt64(short) << 32 | Self.baseHigh
         low = Self.baseLow

@@ -3,8 +3,8 @@ internal import Synchronization
 /// A result that whoever comes first delivers: the work, the deadline, the cancellation or the loss of the link.
 ///
 /// One task waits for it. Every wait ends, because cancelling that task delivers `cancelled`.
-final class Outcome<Value: Sendable>: Sendable {
-    typealias Result = Swift.Result<Value, BLEError>
+package final class Outcome<Value: Sendable>: Sendable {
+    package typealias Result = Swift.Result<Value, BLEError>
 
     private enum State {
         case open
@@ -14,8 +14,10 @@ final class Outcome<Value: Sendable>: Sendable {
 
     private let state = Mutex<State>(.open)
 
+    package init() {}
+
     /// Delivers the result. All but the first are ignored.
-    func deliver(_ result: Result) {
+    package func deliver(_ result: Result) {
         let waiting: CheckedContinuation<Result, Never>? = state.withLock { state in
             switch state {
             case .open:
@@ -31,7 +33,7 @@ final class Outcome<Value: Sendable>: Sendable {
         waiting?.resume(returning: result)
     }
 
-    func wait() async throws(BLEError) -> Value {
+    package func wait() async throws(BLEError) -> Value {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early: Result? = state.withLock { state in

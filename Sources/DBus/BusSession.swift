@@ -10,7 +10,7 @@ package actor BusSession {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let logger: Logger
-    private let signalHandler: @Sendable (borrowing IncomingMessage) -> Void
+    private let signalHandler: @Sendable (IncomingMessage) -> Void
     private let lossHandler: @Sendable () -> Void
     private var calling: CallingConnection?
     private var listening: ListeningConnection?
@@ -20,7 +20,7 @@ package actor BusSession {
     ///   - onLoss: called on the loop's thread, once, when an open session is lost; not when it is closed.
     package init(
         loop: EventLoop, logger: Logger,
-        onSignal: @escaping @Sendable (borrowing IncomingMessage) -> Void,
+        onSignal: @escaping @Sendable (IncomingMessage) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
         self.loop = loop

@@ -112,7 +112,7 @@ final class CallingConnection: @unchecked Sendable {
                     Int32(clamping: timeout.milliseconds), descriptors, cancellable.pointer,
                     { connection, result, box in
                         let outcome = Unmanaged<OneShot<MethodReply>>.fromOpaque(box!).takeRetainedValue()
-                        outcome.finish(Self.finish(OpaquePointer(connection!), result))
+                        outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
                     }, Unmanaged.passRetained(outcome).toOpaque())
             }
         } catch {
@@ -164,10 +164,10 @@ final class CallingConnection: @unchecked Sendable {
             let call = IncomingCall(
                 sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
                 method: String(cString: method!), arguments: DBusValue.children(of: arguments!),
-                descriptors: Self.steal(g_dbus_message_get_unix_fd_list(message)))
+                descriptors: CallingConnection.steal(g_dbus_message_get_unix_fd_list(message)))
             // GDBus lets any thread answer an invocation, once.
             nonisolated(unsafe) let invocation = invocation!
-            Task { Self.answer(invocation, await object.handle(call)) }
+            Task { CallingConnection.answer(invocation, await object.handle(call)) }
         }
         table.get_property = { _, _, _, _, name, error, box in
             let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object

@@ -6,7 +6,7 @@ internal import CGLib
 /// Safe to share because everything but `init` happens on the loop's thread, which each entry checks.
 final class ListeningConnection: @unchecked Sendable {
     private let loop: EventLoop
-    private let onSignal: @Sendable (borrowing IncomingMessage) -> Void
+    private let onSignal: @Sendable (IncomingMessage) -> Void
     private let onLoss: @Sendable () -> Void
     private var connection: OpaquePointer?
     private var source: UnsafeMutablePointer<GSource>?
@@ -22,7 +22,7 @@ final class ListeningConnection: @unchecked Sendable {
     private static let dispatchesPerTurn = 64
 
     init(
-        loop: EventLoop, onSignal: @escaping @Sendable (borrowing IncomingMessage) -> Void,
+        loop: EventLoop, onSignal: @escaping @Sendable (IncomingMessage) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
         self.loop = loop

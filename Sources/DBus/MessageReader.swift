@@ -37,8 +37,10 @@ package struct MessageString {
     }
 }
 
-/// A received message. It may not leave the callback that delivers it.
-package struct IncomingMessage: ~Copyable {
+/// A received message. Valid during the callback that delivers it, and not to be kept.
+///
+/// Sendable so that the callback can enter the actor on whose thread it runs already.
+package struct IncomingMessage: @unchecked Sendable {
     private let message: OpaquePointer
 
     init(_ message: OpaquePointer) {

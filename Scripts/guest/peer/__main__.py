@@ -1,0 +1,56 @@
+"""peer [options]: a simulated Bluetooth LE radio with the kernel on one side and a heart rate strap on the other.
+
+The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
+which is a heart rate strap (strap.py) and takes commands (commands.py). Needs root and a kernel with hci_vhci.
+
+  python3 Scripts/guest/peer --help
+"""
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+from air import Air
+from commands import Commands, serve
+from host import Adapter
+from strap import Strap
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog='peer', description='A heart rate strap in reach of a virtual controller.')
+    parser.add_argument('--name', default='Bumble HR', help="the strap's name (%(default)s)")
+    parser.add_argument(
+        '--advertising-interval', type=float, default=200, metavar='MS', help='between advertisements (%(default)s)'
+    )
+    parser.add_argument(
+        '--heart-rate-interval',
+        type=float,
+        default=1,
+        metavar='S',
+        help='between heart rate notifications; 0: only by the command hr (%(default)s)',
+    )
+    parser.add_argument('--control', default='/run/peer.sock', help='the socket that takes commands (%(default)s)')
+    parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
+    parser.add_argument('--debug', action='store_true', help='log every packet')
+    return parser.parse_args()
+
+
+async def main() -> None:
+    arguments = parse_arguments()
+    level = logging.DEBUG if arguments.debug else logging.INFO
+    logging.basicConfig(level=level, stream=sys.stdout, format='%(asctime)s %(name)s %(levelname)s %(message)s')
+    air = Air()
+    adapter = Adapter(air)
+    await adapter.plug()
+    strap = Strap(air, arguments.name, arguments.advertising_interval, arguments.heart_rate_interval)
+    await strap.start()
+    await serve(Commands(strap, adapter), arguments.control)
+    if arguments.ready:
+        arguments.ready.touch()
+    await asyncio.get_running_loop().create_future()
+
+
+asyncio.run(main())

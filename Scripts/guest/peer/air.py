@@ -1,0 +1,134 @@
+"""The simulated radio: bumble's virtual link and software controller, put right where the Linux kernel trips over them.
+
+What is put right is that of bumble 0.0.236; look here first when the pinned version changes.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from bumble import hci, ll
+from bumble.controller import Controller, LegacyAdvertiser
+from bumble.core import InvalidArgumentError, PhysicalTransport
+from bumble.link import LocalLink
+
+SIGNAL_STRENGTH = -50
+"""What every receiver reports of every advertisement, in dBm."""
+
+ACTIVE_SCAN = 1
+
+
+class Air(LocalLink):
+    """A link that joins controllers.
+
+    bumble labels LE data with the sender's random address, but a Linux host connects from its public one; the connection
+    knows which.
+    """
+
+    def send_acl_data(
+        self, sender_controller: Controller, destination_address: hci.Address, transport: PhysicalTransport, data: bytes
+    ) -> None:
+        connection = sender_controller.le_connections.get(destination_address)
+        receiver = self.find_le_controller(destination_address)
+        if connection and receiver:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
+
+
+class Advertisement(ll.AdvInd):
+    """A connectable advertisement that carries its scan response, which bumble's leaves behind."""
+
+    scan_response: bytes = b''
+
+
+class LowEnergyController(Controller):
+    """An LE controller.
+
+    Extended advertising and link layer privacy are not offered, since bumble's are incomplete. Data packets have room for
+    251 bytes, as with data length extension, so that large values are not cut up.
+    """
+
+    le_features = Controller.le_features & ~(
+        hci.LeFeatureMask.LE_EXTENDED_ADVERTISING
+        | hci.LeFeatureMask.LE_PERIODIC_ADVERTISING
+        | hci.LeFeatureMask.LL_PRIVACY
+    )
+    le_acl_data_packet_length = 251
+    supported_max_tx_octets = 251
+    supported_max_rx_octets = 251
+
+    # --- advertising and scanning ---
+
+    def send_advertising_pdu(self, packet: ll.AdvertisingPdu) -> None:
+        if isinstance(packet, ll.AdvInd):
+            scan_response = self.le_legacy_advertiser.scan_response_data
+            packet = Advertisement(advertiser_address=packet.advertiser_address, data=packet.data)
+            packet.scan_response = scan_response
+        super().send_advertising_pdu(packet)
+
+    def on_advertising_pdu(self, pdu: ll.AdvInd | ll.AdvExtInd) -> None:
+        if not isinstance(pdu, Advertisement):
+            super().on_advertising_pdu(pdu)
+            return
+        event_type = hci.HCI_LE_Advertising_Report_Event.EventType
+        if self.le_scan_enable:
+            self._report(pdu.advertiser_address, event_type.ADV_IND, pdu.data)
+            if self.le_scan_type == ACTIVE_SCAN:
+                self._report(pdu.advertiser_address, event_type.SCAN_RSP, pdu.scan_response)
+        pending = self.pending_le_connection
+        if pending and pending.peer_address == pdu.advertiser_address:
+            self.create_le_connection(pdu.advertiser_address)
+
+    def _report(self, address: hci.Address, event_type: int, data: bytes) -> None:
+        event = hci.HCI_LE_Advertising_Report_Event
+        report = event.Report(
+            event_type=event_type, address_type=address.address_type, address=address, data=data, rssi=SIGNAL_STRENGTH
+        )
+        self.send_hci_packet(event([report]))
+
+    # --- connections ---
+
+    def on_hci_le_create_connection_cancel_command(
+        self, command: hci.HCI_LE_Create_Connection_Cancel_Command
+    ) -> hci.HCI_StatusReturnParameters:
+        """Ends the pending connection with the event that the host waits for. (bumble leaves it pending for ever.)"""
+        pending = self.pending_le_connection
+        if not pending:
+            return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.COMMAND_DISALLOWED_ERROR)
+        self.pending_le_connection = None
+        cancelled = hci.HCI_LE_Connection_Complete_Event(
+            status=hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR,
+            connection_handle=0,
+            role=hci.Role.CENTRAL,
+            peer_address_type=pending.peer_address.address_type,
+            peer_address=pending.peer_address,
+            connection_interval=0,
+            peripheral_latency=0,
+            supervision_timeout=0,
+            central_clock_accuracy=0,
+        )
+        asyncio.get_running_loop().call_soon(self.send_hci_packet, cancelled)
+        return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.SUCCESS)
+
+    def on_hci_reset_command(self, command: hci.HCI_Reset_Command) -> hci.HCI_StatusReturnParameters:
+        """Forgets everything, as a reset does. (bumble keeps links and advertising.)"""
+        self.fall_silent()
+        return super().on_hci_reset_command(command)
+
+    def fall_silent(self) -> None:
+        """Stops sending and receiving. The other ends of its links see them time out; its own host is told nothing."""
+        for connection in list(self.le_connections.values()):
+            with contextlib.suppress(InvalidArgumentError):  # (the other controller is gone already)
+                connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR))
+        self.le_connections.clear()
+        self.le_legacy_advertiser.stop()
+        self.le_legacy_advertiser = LegacyAdvertiser(self)
+        self.le_scan_enable = False
+        self.pending_le_connection = None
+
+    def lose_links(self) -> int:
+        """Tells its host that every link has timed out, and says how many. The other end has to do the same."""
+        connections = list(self.le_connections.values())
+        for connection in connections:
+            self.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
+        return len(connections)

@@ -1,0 +1,224 @@
+"""The peer's commands: lines on a socket, each answered with one line.
+
+The answer is "ok", a value, or "error" and what is wrong. A connection's commands are answered in their order; connections
+do not wait for each other.
+"""
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+
+from bumble import hci
+from bumble.core import UUID, AdvertisingData
+from bumble.device import Advertisement, Connection, Peer
+
+from host import Adapter
+from strap import Strap
+
+Command = Callable[..., Awaitable[object]]
+
+
+class CommandError(Exception):
+    """A command that makes no sense, or not now."""
+
+
+class Commands:
+    """What can be commanded: the methods whose names begin with "do_". Their parameters are the command's words, as text;
+    what they return is the answer, None being "ok"; their doc comments are the manual."""
+
+    def __init__(self, strap: Strap, adapter: Adapter) -> None:
+        self.strap = strap
+        self.adapter = adapter
+
+    async def answer(self, line: str) -> str:
+        """Does what a line says."""
+        try:
+            result = await self._call(line.split())
+        except CommandError as error:
+            return f'error {error}'
+        except Exception as error:  # (whatever it is, the other side is to hear of it)
+            logging.info('command %.80s', line.strip(), exc_info=True)
+            text = ' '.join(str(error).split())
+            return f'error {type(error).__name__} {text}'
+        return 'ok' if result is None else str(result)
+
+    def _call(self, words: list[str]) -> Awaitable[object]:
+        if not words:
+            raise CommandError('an empty command')
+        command: Command | None = getattr(self, f'do_{words[0]}', None)
+        if command is None:
+            raise CommandError(f'{words[0]} is no command')
+        try:
+            inspect.signature(command).bind(*words[1:])
+        except TypeError as error:
+            raise CommandError(f'{words[0]}: {error}') from None
+        return command(*words[1:])
+
+    # --- links ---
+
+    async def do_connections(self) -> int:
+        """connections: the number of links."""
+        return len(self.strap.connections)
+
+    async def do_disconnect(self) -> None:
+        """disconnect: ends the links, as a remote user would (reason 0x13)."""
+        for connection in self._links():
+            await connection.disconnect()
+
+    async def do_lost(self) -> None:
+        """lost: ends the links as when the radio fails: both sides see a supervision timeout (0x08)."""
+        self._links()
+        self.adapter.controller.lose_links()
+        self.strap.controller.lose_links()
+        while self.strap.connections:
+            await asyncio.sleep(0)
+
+    async def do_pair(self) -> None:
+        """pair: asks the centrals to pair, and waits until they have."""
+        for connection in self._links():
+            await connection.pair()
+
+    def _links(self) -> list[Connection]:
+        if not self.strap.connections:
+            raise CommandError('there is no link')
+        return self.strap.connections
+
+    # --- advertising ---
+
+    async def do_adv(self, switch: str) -> None:
+        """adv on|off: starts or stops advertising. A link pauses it."""
+        if switch == 'on':
+            await self.strap.advertise()
+        elif switch == 'off':
+            await self.strap.stop_advertising()
+        else:
+            raise CommandError('adv on or adv off')
+
+    async def do_rename(self, *words: str) -> None:
+        """rename NAME: changes the name, which may have spaces, in advertisements and in the generic access service."""
+        await self.strap.rename(' '.join(words))
+
+    # --- values ---
+
+    async def do_hr(self, beats: str) -> None:
+        """hr N: sets the heart rate and notifies it. The next measurement has one more."""
+        self.strap.beats = int(beats)
+        await self.strap.notify_heart_rate()
+
+    async def do_subscribers(self) -> int:
+        """subscribers: how many centrals have switched on notifications or indications of the echo service's output."""
+        return len(self.strap.subscribers(self.strap.echo.output))
+
+    async def do_notify(self, *value: str) -> None:
+        """notify HEX: notifies a value on the echo service's output. An error without subscriber."""
+        await self.strap.notify_output(bytes.fromhex(''.join(value)))
+
+    async def do_indicate(self, *value: str) -> None:
+        """indicate HEX: indicates a value on the echo service's output, and waits until it is confirmed."""
+        await self.strap.indicate_output(bytes.fromhex(''.join(value)))
+
+    async def do_burst(self, count: str, length: str) -> str:
+        """burst N LENGTH: N notifications of LENGTH bytes on the echo service's output, as fast as they go. Each begins
+        with its number from 0, in 32 bits, little-endian. Answers when the last has left: "N in S s"."""
+        seconds = await self.strap.burst(int(count), int(length))
+        return f'{count} in {seconds:.3f} s'
+
+    async def do_written(self) -> str:
+        """written: what was last written to the echo service, in hex; "-" if that is nothing."""
+        return self.strap.echo.written.hex() or '-'
+
+    async def do_hold(self) -> None:
+        """hold: from now on, requests for the slow characteristic are not answered. So it is at the start."""
+        self.strap.echo.gate.hold()
+
+    async def do_release(self) -> None:
+        """release: answers all held requests, and those that follow."""
+        self.strap.echo.gate.release()
+
+    async def do_reset(self) -> None:
+        """reset: as at the start: nothing written, heart rate 72, the first name, advertising. Held requests are answered,
+        following ones are held. Links stay."""
+        await self.strap.reset()
+
+    # --- the peer as a central ---
+
+    async def do_scan(self, seconds: str) -> str:
+        """scan S: listens for so long; a dictionary in Python's notation of the addresses heard and their names."""
+        device = self.strap.device
+        names: dict[str, object] = {}
+
+        def on_advertisement(advertisement: Advertisement) -> None:
+            address = str(advertisement.address)
+            name = advertisement.data.get(AdvertisingData.Type.COMPLETE_LOCAL_NAME)
+            names[address] = name or names.get(address)
+
+        device.on(device.EVENT_ADVERTISEMENT, on_advertisement)
+        try:
+            await device.start_scanning(active=True, filter_duplicates=False)
+            await asyncio.sleep(float(seconds))
+            await device.stop_scanning()
+        finally:
+            device.remove_listener(device.EVENT_ADVERTISEMENT, on_advertisement)
+        return repr(names)
+
+    async def do_read(self, address: str, characteristic: str, address_type: str = '0') -> str:
+        """read ADDRESS UUID [ADDRESS-TYPE]: connects (0 a public address, 1 a random one), discovers, reads all
+        characteristics with the UUID, disconnects. A tuple in Python's notation: the services, and (UUID, hex) pairs."""
+        device = self.strap.device
+        await self.strap.pause_advertising()
+        try:
+            peer_address = hci.Address(address, hci.AddressType(int(address_type)))
+            connection = await asyncio.wait_for(device.connect(peer_address), 20)
+            try:
+                await self._settle(connection)
+                return repr(await self._read_all(Peer(connection), UUID(characteristic)))
+            finally:
+                await connection.disconnect()
+        finally:
+            await self.strap.resume_advertising()
+
+    async def _settle(self, connection: Connection) -> None:
+        """Waits until BlueZ can be asked. It drops what reaches it before its ATT channel is up, and holds that back until
+        a bonded link is encrypted."""
+        await asyncio.sleep(0.3)
+        keys = self.strap.device.keystore
+        if keys and await keys.get(str(connection.peer_address)):
+            await connection.encrypt()
+
+    @staticmethod
+    async def _read_all(peer: Peer, uuid: UUID) -> tuple[list[str], list[tuple[str, str]]]:
+        await peer.discover_services()
+        await peer.discover_characteristics()
+        values = [
+            (str(characteristic.uuid), bytes(await characteristic.read_value()).hex())
+            for characteristic in peer.get_characteristics_by_uuid(uuid)
+        ]
+        return [str(service.uuid) for service in peer.services], values
+
+    # --- the host's controller ---
+
+    async def do_unplug(self) -> None:
+        """unplug: takes the host's controller away (hci0 disappears, links time out)."""
+        await self.adapter.unplug()
+
+    async def do_plug(self) -> None:
+        """plug: puts it back."""
+        await self.adapter.plug()
+
+
+async def serve(commands: Commands, path: str) -> None:
+    """Listens for commands on the Unix socket `path`."""
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                writer.write((await commands.answer(line.decode())).encode() + b'\n')
+                await writer.drain()
+        except ConnectionError:  # (who asked has gone)
+            pass
+        finally:
+            writer.close()
+
+    await asyncio.start_unix_server(converse, path)

@@ -1,0 +1,45 @@
+"""The host's side of the simulated radio: the controller that the kernel drives as hci0."""
+from __future__ import annotations
+
+import asyncio
+
+from bumble.transport import open_transport
+from bumble.transport.common import Transport
+
+from air import Air, LowEnergyController
+
+ADDRESS = 'C0:FF:EE:00:00:01'
+"""The controller's public address."""
+
+
+class Adapter:
+    """A controller in the air that the kernel takes for a plugged-in one, by /dev/vhci."""
+
+    def __init__(self, air: Air) -> None:
+        self._air = air
+        self._transport: Transport | None = None
+        self._controller: LowEnergyController | None = None
+
+    @property
+    def controller(self) -> LowEnergyController:
+        """The controller. An error while it is unplugged."""
+        if self._controller is None:
+            raise RuntimeError('the controller is unplugged')
+        return self._controller
+
+    async def plug(self) -> None:
+        if self._transport:
+            raise RuntimeError('the controller is plugged in already')
+        self._transport = await open_transport('vhci')
+        self._controller = LowEnergyController(
+            'hci0', self._transport.source, self._transport.sink, self._air, public_address=ADDRESS
+        )
+
+    async def unplug(self) -> None:
+        controller = self.controller
+        controller.fall_silent()
+        await asyncio.sleep(0)  # (its last words are on their way)
+        self._air.remove_controller(controller)
+        assert self._transport
+        await self._transport.close()
+        self._transport = self._controller = None

@@ -1,0 +1,373 @@
+"""The peripheral: a heart rate strap that also echoes, with everything that a test of a central wants to meet."""
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from bumble import hci
+from bumble.att import ATT_Error
+from bumble.core import UUID, AdvertisingData
+from bumble.device import Connection, Device, DeviceConfiguration
+from bumble.gatt import (
+    GATT_CHARACTERISTIC_USER_DESCRIPTION_DESCRIPTOR,
+    GATT_DEVICE_INFORMATION_SERVICE,
+    GATT_DEVICE_NAME_CHARACTERISTIC,
+    GATT_FIRMWARE_REVISION_STRING_CHARACTERISTIC,
+    GATT_GENERIC_ACCESS_SERVICE,
+    GATT_HARDWARE_REVISION_STRING_CHARACTERISTIC,
+    GATT_MANUFACTURER_NAME_STRING_CHARACTERISTIC,
+    GATT_MODEL_NUMBER_STRING_CHARACTERISTIC,
+    GATT_PNP_ID_CHARACTERISTIC,
+    GATT_SERIAL_NUMBER_STRING_CHARACTERISTIC,
+    GATT_SOFTWARE_REVISION_STRING_CHARACTERISTIC,
+    GATT_SYSTEM_ID_CHARACTERISTIC,
+    Characteristic,
+    CharacteristicValue,
+    Descriptor,
+    Service,
+)
+from bumble.host import Host
+from bumble.pairing import PairingConfig, PairingDelegate
+from bumble.profiles.battery_service import BatteryService
+from bumble.profiles.heart_rate_service import HeartRateService
+from bumble.transport.common import AsyncPipeSink
+from bumble.utils import AsyncRunner
+
+from air import Air, LowEnergyController
+
+ADDRESS = 'F0:F1:F2:F3:F4:F5'
+"""The strap's address, static random."""
+
+BATTERY_LEVEL = 87
+FIRST_BEATS, LAST_BEATS = 72, 180
+COMPANY = 0xFFFF
+"""The company identifier that the specification sets aside for tests."""
+
+NAME_LIMIT = 26
+"""Bytes of a name for which a scan response has room, beside the transmit power."""
+
+DESCRIPTION = {
+    GATT_MANUFACTURER_NAME_STRING_CHARACTERISTIC: b'ACME',
+    GATT_MODEL_NUMBER_STRING_CHARACTERISTIC: b'HR-1',
+    GATT_SERIAL_NUMBER_STRING_CHARACTERISTIC: b'0001',
+    GATT_HARDWARE_REVISION_STRING_CHARACTERISTIC: b'B',
+    GATT_FIRMWARE_REVISION_STRING_CHARACTERISTIC: b'1.2',
+    GATT_SOFTWARE_REVISION_STRING_CHARACTERISTIC: b'3.4.5',
+    # manufacturer-defined identifier 0x5678 (40 bits), organizationally unique identifier 0x1234 (24 bits)
+    GATT_SYSTEM_ID_CHARACTERISTIC: struct.pack('<Q', 0x1234 << 40 | 0x5678),
+    # vendor of the Bluetooth SIG's list, product 0x0042, version 1.0.3
+    GATT_PNP_ID_CHARACTERISTIC: struct.pack('<BHHH', 1, COMPANY, 0x0042, 0x0103),
+}
+"""The device information service: characteristics and their values."""
+
+READ = Characteristic.Properties.READ
+WRITE = Characteristic.Properties.WRITE
+WRITE_WITHOUT_RESPONSE = Characteristic.Properties.WRITE_WITHOUT_RESPONSE
+NOTIFY = Characteristic.Properties.NOTIFY
+INDICATE = Characteristic.Properties.INDICATE
+READABLE = Characteristic.READABLE
+WRITEABLE = Characteristic.WRITEABLE
+
+T = TypeVar('T')
+
+
+class NoSubscriber(Exception):
+    """There is no central that could be told."""
+
+
+class LinkEnded(Exception):
+    """The link ended before what was waited for."""
+
+
+async def while_connected(connection: Connection, waited_for: Awaitable[T]) -> T:
+    """What is waited for, unless the link ends first, which raises LinkEnded."""
+    task = asyncio.ensure_future(waited_for)
+
+    def give_up(_: object) -> None:
+        task.cancel()
+
+    connection.on(Connection.EVENT_DISCONNECTION, give_up)
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
+        connection.remove_listener(Connection.EVENT_DISCONNECTION, give_up)
+    if task.cancelled():
+        raise LinkEnded('the link ended first')
+    return task.result()
+
+
+class Gate:
+    """What holds requests up: closed until it is opened, or until the link of a request that waits ends."""
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+
+    def hold(self) -> None:
+        self._open.clear()
+
+    def release(self) -> None:
+        self._open.set()
+
+    async def passed(self, connection: Connection) -> None:
+        """Returns when the gate is open. When the link ends first, the request ends without an answer: by the time of a
+        late one, its connection handle might be another link's."""
+        try:
+            await while_connected(connection, self._open.wait())
+        except LinkEnded:
+            raise asyncio.CancelledError from None
+
+
+class EchoService(Service):
+    """What is written to the first characteristic can be read from the second.
+
+    ====== ===================== =======================================================
+    UUID   properties
+    ====== ===================== =======================================================
+    …0002  write, write without  what is written is kept
+    …0003  read, notify,         reads what was last written to …0002; notified by
+           indicate              command; user description "Echo out"
+    …0004  read                  "secret", only on an encrypted link
+    …0005  read, write           answers when the gate opens: "slow"
+    ====== ===================== =======================================================
+    """
+
+    UUID_FORMAT = '6E40{:04X}-B5A3-F393-E0A9-E50E24DCCA9E'
+
+    def __init__(self) -> None:
+        self.written = b''
+        self.gate = Gate()
+        self.output = Characteristic(
+            self._uuid(3),
+            READ | NOTIFY | INDICATE,
+            READABLE,
+            CharacteristicValue(read=lambda _: self.written),
+            [Descriptor(GATT_CHARACTERISTIC_USER_DESCRIPTION_DESCRIPTOR, READABLE, b'Echo out')],
+        )
+        super().__init__(
+            self._uuid(1),
+            [
+                Characteristic(
+                    self._uuid(2), WRITE | WRITE_WITHOUT_RESPONSE, WRITEABLE, CharacteristicValue(write=self._write)
+                ),
+                self.output,
+                Characteristic(self._uuid(4), READ, READABLE | Characteristic.READ_REQUIRES_ENCRYPTION, b'secret'),
+                Characteristic(
+                    self._uuid(5),
+                    READ | WRITE,
+                    READABLE | WRITEABLE,
+                    CharacteristicValue(read=self._read_slowly, write=self._write_slowly),
+                ),
+            ],
+        )
+
+    @classmethod
+    def _uuid(cls, number: int) -> UUID:
+        return UUID(cls.UUID_FORMAT.format(number))
+
+    def _write(self, _: Connection, value: bytes) -> None:
+        self.written = bytes(value)
+
+    async def _read_slowly(self, connection: Connection) -> bytes:
+        await self.gate.passed(connection)
+        return b'slow'
+
+    async def _write_slowly(self, connection: Connection, value: bytes) -> None:
+        await self.gate.passed(connection)
+
+
+class Strap:
+    """A heart rate strap in the air.
+
+    While a central is subscribed, the heart rate measurement is notified every `heart_rate_interval` seconds (never, if
+    that is 0), each time with one beat more. Advertising pauses while there is a link, as a strap's does.
+    """
+
+    def __init__(self, air: Air, name: str, advertising_interval: float, heart_rate_interval: float) -> None:
+        self.name = self.original_name = name
+        self.heart_rate_interval = heart_rate_interval
+        self.beats = FIRST_BEATS
+        self._wants_to_advertise = False
+        self._advertising_lock = asyncio.Lock()
+        self.controller = LowEnergyController('strap', link=air, public_address='F0:0D:00:00:00:02')
+        self.device = Device(
+            config=DeviceConfiguration(
+                name=name,
+                address=hci.Address(ADDRESS),
+                advertising_interval_min=advertising_interval,
+                advertising_interval_max=advertising_interval,
+            ),
+            host=Host(self.controller, AsyncPipeSink(self.controller)),
+        )
+        self.device.pairing_config_factory = lambda _: PairingConfig(
+            sc=True,
+            mitm=False,
+            bonding=True,
+            delegate=PairingDelegate(PairingDelegate.IoCapability.NO_OUTPUT_NO_INPUT),
+        )
+        self.device.on(Device.EVENT_CONNECTION, self._on_connection)
+        self.echo = EchoService()
+        self.heart = HeartRateService(
+            read_heart_rate_measurement=lambda _: self.measurement,
+            body_sensor_location=HeartRateService.BodySensorLocation.WRIST,
+            reset_energy_expended=lambda _: None,
+        )
+        self.device.add_services([self.heart, BatteryService(lambda _: BATTERY_LEVEL), self._information(), self.echo])
+
+    @staticmethod
+    def _information() -> Service:
+        return Service(
+            GATT_DEVICE_INFORMATION_SERVICE,
+            [Characteristic(uuid, READ, READABLE, value) for uuid, value in DESCRIPTION.items()],
+        )
+
+    async def start(self) -> None:
+        """Turns the strap on: it advertises, and its heart beats."""
+        await self.device.power_on()
+        await self.advertise()
+        if self.heart_rate_interval > 0:
+            self._beating = asyncio.ensure_future(self._beat())
+
+    # --- advertising ---
+
+    def _advertisement(self) -> tuple[bytes, bytes]:
+        """The advertising data and the scan response."""
+        kind = AdvertisingData.Type
+        data = AdvertisingData(
+            [
+                (kind.FLAGS, bytes([0x06])),  # general discoverable, no BR/EDR
+                (kind.INCOMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, struct.pack('<HH', 0x180D, 0x180F)),
+                (kind.MANUFACTURER_SPECIFIC_DATA, struct.pack('<H', COMPANY) + b'\x01\x02\x03'),
+                (kind.SERVICE_DATA_16_BIT_UUID, struct.pack('<HB', 0x180F, BATTERY_LEVEL)),
+            ]
+        )
+        response = AdvertisingData([(kind.COMPLETE_LOCAL_NAME, self.name.encode()), (kind.TX_POWER_LEVEL, bytes([4]))])
+        return bytes(data), bytes(response)
+
+    async def advertise(self) -> None:
+        """Advertises from now on, whenever there is no link."""
+        self._wants_to_advertise = True
+        await self.resume_advertising()
+
+    async def stop_advertising(self) -> None:
+        """Advertises no more, until told to."""
+        self._wants_to_advertise = False
+        await self.pause_advertising()
+
+    async def pause_advertising(self) -> None:
+        async with self._advertising_lock:
+            await self.device.stop_advertising()
+
+    async def resume_advertising(self) -> None:
+        """Advertises, with the name of now, if it should and there is no link."""
+        async with self._advertising_lock:
+            if self._wants_to_advertise and not self.connections:
+                data, response = self._advertisement()
+                await self.device.start_advertising(advertising_data=data, scan_response_data=response)
+
+    async def rename(self, name: str) -> None:
+        """Changes the name, in the air and in the generic access service."""
+        if not 0 < len(name.encode()) <= NAME_LIMIT:
+            raise ValueError(f'a name has 1 to {NAME_LIMIT} bytes')
+        self.name = name
+        attributes = self.device.gatt_server.get_characteristic_attributes(
+            GATT_GENERIC_ACCESS_SERVICE, GATT_DEVICE_NAME_CHARACTERISTIC
+        )
+        assert attributes
+        attributes[1].value = name.encode()
+        await self.resume_advertising()
+
+    # --- links ---
+
+    def _on_connection(self, connection: Connection) -> None:
+        connection.on(
+            Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising())
+        )
+
+    @property
+    def connections(self) -> list[Connection]:
+        return list(self.device.connections.values())
+
+    def subscribers(self, characteristic: Characteristic) -> list[Connection]:
+        """The links on which notifications or indications of a characteristic are switched on."""
+        return [
+            connection
+            for connection, switches in self.device.gatt_server.subscribers.items()
+            if any(switches.get(characteristic.handle, b''))
+        ]
+
+    # --- values ---
+
+    @property
+    def measurement(self) -> HeartRateService.HeartRateMeasurement:
+        return HeartRateService.HeartRateMeasurement(
+            heart_rate=self.beats, sensor_contact_detected=True, energy_expended=10, rr_intervals=[0.75, 0.8]
+        )
+
+    async def notify_heart_rate(self) -> None:
+        """Notifies the heart rate and raises it."""
+        await self.device.notify_subscribers(self.heart.heart_rate_measurement_characteristic)
+        self.beats = self.beats + 1 if self.beats < LAST_BEATS else FIRST_BEATS
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self.heart_rate_interval)
+            if self.subscribers(self.heart.heart_rate_measurement_characteristic):
+                await self.notify_heart_rate()
+
+    async def notify_output(self, value: bytes) -> None:
+        """Notifies a value on the echo service's output to all that are subscribed."""
+        for connection in self._receivers(value):
+            await self.device.notify_subscriber(connection, self.echo.output, value)
+
+    async def indicate_output(self, value: bytes) -> None:
+        """Indicates a value on the echo service's output and returns when all that are subscribed have confirmed it.
+
+        It goes to those that asked for notifications, too: of a characteristic that offers both, BlueZ asks for these
+        only, yet it confirms indications.
+        """
+        for connection in self._receivers(value):
+            indication = self.device.indicate_subscriber(connection, self.echo.output, value, force=True)
+            await while_connected(connection, indication)
+
+    def _receivers(self, value: bytes) -> list[Connection]:
+        """The subscribers of the echo service's output, if there are any and all can receive the value whole."""
+        subscribers = self.subscribers(self.echo.output)
+        if not subscribers:
+            raise NoSubscriber('nobody is subscribed to the output')
+        limit = min(connection.att_mtu for connection in subscribers) - 3
+        if len(value) > limit:
+            raise ValueError(f'the value has {len(value)} bytes, the link takes {limit}')
+        return subscribers
+
+    async def burst(self, count: int, length: int) -> float:
+        """Notifies `count` values of `length` bytes, as fast as they go, and says how many seconds that took. Each begins
+        with its number, 32 bits, little-endian."""
+        if length < 4:
+            raise ValueError('a value of a burst has 4 bytes at least')
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        for number in range(count):
+            await self.notify_output(struct.pack('<I', number) + bytes(length - 4))
+            await self._flow(number)
+        return loop.time() - start
+
+    async def _flow(self, number: int) -> None:
+        """Waits while the controller's queue is full, as firmware would, and lets others run now and then."""
+        queue = self.device.host.le_acl_packet_queue
+        while queue and self.connections and queue.pending > 32:
+            await asyncio.sleep(0)
+        if number % 16 == 15:
+            await asyncio.sleep(0)
+
+    async def reset(self) -> None:
+        """Makes the strap what it was at the start: nothing written, the first heart rate and name, advertising. What is
+        held up is answered, what follows is held up anew. Links stay."""
+        self.echo.written = b''
+        self.echo.gate.release()
+        self.echo.gate.hold()
+        self.beats = FIRST_BEATS
+        self._wants_to_advertise = True
+        await self.rename(self.original_name)

@@ -1,0 +1,20 @@
+extension BLEError {
+    /// The error that a peripheral's ATT answer amounts to; what a backend throws for it.
+    public init(_ answer: ATTError) {
+        switch answer {
+        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:
+            self.init(
+                .pairingRequired, "the attribute wants a paired link", attError: answer, remedy: "Pair with the peripheral.")
+        case .readNotPermitted, .writeNotPermitted, .insufficientAuthorization:
+            self.init(.notPermitted, "the peripheral does not permit it", attError: answer, isRetryable: false)
+        case .requestNotSupported:
+            self.init(.notSupported, "the peripheral does not support it", attError: answer, isRetryable: false)
+        case .invalidOffset:
+            self.init(.invalidOffset, "the offset is past the value's end", attError: answer)
+        case .invalidAttributeValueLength:
+            self.init(.invalidLength, "the attribute does not take a value of this length", attError: answer)
+        default:
+            self.init(.attributeError, "the peripheral answered with \(answer)", attError: answer, isRetryable: false)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// A peripheral as it is to be: what it advertises, its services, and what happens when they are used.
+///
+/// The simulated radio plays it in memory.
+public struct PeripheralDefinition: Sendable {
+    /// The device address, such as `F0:F1:F2:F3:F4:F5`; nil for one that whoever plays the definition makes up.
+    public var address: String?
+    /// What it advertises. The signal strength is what a central hears.
+    public var advertisement: Advertisement
+    /// How often it advertises.
+    public var advertisingInterval: Duration
+    /// Its services, in the order of their handles.
+    public var services: [ServiceDefinition]
+
+    /// A peripheral.
+    public init(
+        address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
+        services: [ServiceDefinition]
+    ) {
+        self.address = address
+        self.advertisement = advertisement
+        self.advertisingInterval = advertisingInterval
+        self.services = services
+    }
+}
+
+/// A service of a defined peripheral.
+public struct ServiceDefinition: Sendable {
+    /// The type.
+    public var uuid: BluetoothUUID
+    /// False for a service that is only there to be included.
+    public var isPrimary: Bool
+    /// Its characteristics, in the order of their handles.
+    public var characteristics: [CharacteristicDefinition]
+
+    /// A service.
+    public init(_ uuid: BluetoothUUID, isPrimary: Bool = true, characteristics: [CharacteristicDefinition]) {
+        self.uuid = uuid
+        self.isPrimary = isPrimary
+        self.characteristics = characteristics
+    }
+}
+
+/// A descriptor of a defined characteristic. (The client characteristic configuration is there by itself.)
+public struct DescriptorDefinition: Sendable {
+    /// The type.
+    public var uuid: BluetoothUUID
+    /// The value at first.
+    public var value: [UInt8]
+
+    /// A descriptor.
+    public init(_ uuid: BluetoothUUID, value: [UInt8]) {
+        self.uuid = uuid
+        self.value = value
+    }
+}
+
+/// A characteristic of a defined peripheral.
+///
+/// Without handlers it has a value: what is written is what is read and notified. A handler takes the value's place and may
+/// take its time; it is cancelled when the link ends.
+public struct CharacteristicDefinition: Sendable {
+    /// Answers a read.
+    public typealias ReadHandler = @Sendable () async throws(ATTError) -> [UInt8]
+    /// Takes a write; the write type tells whether anybody waits for the answer.
+    public typealias WriteHandler = @Sendable ([UInt8], WriteType) async throws(ATTError) -> Void
+    /// Runs from subscription to unsubscription, when it is cancelled. The notifier sends values to the subscriber.
+    public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
+
+    /// The type.
+    public var uuid: BluetoothUUID
+    /// What it allows.
+    public var properties: CharacteristicProperties
+    /// The value at first.
+    public var value: [UInt8]
+    /// Further descriptors.
+    public var descriptors: [DescriptorDefinition]
+    /// Answers reads in the value's place.
+    public var onRead: ReadHandler?
+    /// Takes writes in the value's place.
+    public var onWrite: WriteHandler?
+    /// Runs while a central is subscribed.
+    public var onSubscribe: SubscriptionHandler?
+
+    /// A characteristic.
+    public init(
+        _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],
+        descriptors: [DescriptorDefinition] = [], onRead: ReadHandler? = nil, onWrite: WriteHandler? = nil,
+        onSubscribe: SubscriptionHandler? = nil
+    ) {
+        self.uuid = uuid
+        self.properties = properties
+        self.value = value
+        self.descriptors = descriptors
+        self.onRead = onRead
+        self.onWrite = onWrite
+        self.onSubscribe = onSubscribe
+    }
+}
+
+/// Sends a defined peripheral's values to one subscribed central.
+public struct Notifier: Sendable {
+    /// The clock of the world that the peripheral lives in.
+    public let clock: any Clock<Duration>
+    private let send: @Sendable ([UInt8]) async -> Void
+
+    /// A notifier; made by whoever plays the definition.
+    public init(clock: any Clock<Duration>, send: @escaping @Sendable ([UInt8]) async -> Void) {
+        self.clock = clock
+        self.send = send
+    }
+
+    /// Sends a value; to nobody when the subscription has ended.
+    public func notify(_ value: [UInt8]) async {
+        await send(value)
+    }
+}

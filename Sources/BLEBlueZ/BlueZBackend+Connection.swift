@@ -1,0 +1,142 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+extension BlueZBackend {
+    /// The longest that BlueZ may try to connect; the central's own deadline is shorter.
+    private static let connecting = Duration.seconds(120)
+    /// A device object whose Connect has succeeded says so within this time.
+    private static let grace = Duration.seconds(3)
+
+    func device(_ peripheral: Peripheral.ID) throws(BLEError) -> String {
+        if let path = tree.device(address: peripheral.rawValue, adapter: adapter) { return path }
+        guard adapterState() != .unavailable else { throw .lost("bluetoothd is not running, or the adapter is gone") }
+        throw BLEError(
+            .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
+    }
+
+    /// Connects over LE, or takes over a link that exists.
+    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try requirePower()
+        let path = try device(peripheral)
+        ownLinks.insert(peripheral)
+        var attempt = 0
+        while tree.devices[path]?.isConnected != true {
+            attempt += 1
+            do throws(BLEError) {
+                _ = try await call(BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
+                try await linkUp(path)
+            } catch {
+                try await fence()
+                if tree.devices[path]?.isConnected == true { break }
+                guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else { throw error }
+                logger.debug("connecting again", metadata: ["error": "\(error)"])
+                try await sleep(.milliseconds(200 * attempt))
+            }
+        }
+    }
+
+    /// BlueZ's own attempt was cut short, which the next one is not; or another client is connecting.
+    private static func isTransient(_ error: BLEError) -> Bool {
+        if error.code == .busy { return true }
+        return error.code == .connectionFailed && error.message.contains("abort-by-local")
+    }
+
+    /// Connect's reply may overtake the signal that the link is up. Without it the link has fallen already.
+    private func linkUp(_ path: String) async throws(BLEError) {
+        do throws(BLEError) {
+            try await wait(forDevice: path, within: Self.grace) { () throws(BLEError) in
+                guard let device = self.tree.devices[path] else { throw self.gone }
+                return device.isConnected ? () : nil
+            }
+        } catch {
+            throw error.code == .timedOut ? BLEError(.connectionFailed, "the link fell at once", cause: error) : error
+        }
+    }
+
+    /// What has become of a device whose object has vanished.
+    private var gone: BLEError {
+        adapterState() == .unavailable
+            ? .lost("bluetoothd has stopped, or the adapter is gone")
+            : BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
+    }
+
+    func sleep(_ duration: Duration) async throws(BLEError) {
+        guard (try? await clock.sleep(for: duration)) != nil else { throw .cancelled }
+    }
+
+    /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s).
+    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        ownLinks.remove(peripheral)
+        guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
+        do throws(BLEError) {
+            _ = try await call(BlueZ.call(path, BlueZ.device, "Disconnect"), during: .connection, timeout: Self.promptly)
+        } catch {
+            guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else { throw error }
+        }
+        try await fence()
+        try await wait(forDevice: path) { () throws(BLEError) in self.tree.devices[path]?.isConnected == true ? nil : () }
+    }
+
+    /// The device's link is down; bluetoothd has said so, or has removed the device.
+    func linkEnded(_ path: String) {
+        // Removal takes the object out of the tree before this is called; the path still tells the address.
+        let id = id(ofDevice: path) ?? Peripheral.ID(rawValue: Self.address(inPath: path))
+        ownLinks.remove(id)
+        for (attribute, attributePath) in paths where attribute.peripheral == id {
+            paths[attribute] = nil
+            guard deliveries.removeValue(forKey: attributePath) != nil else { continue }
+            // BlueZ would notify again on the next link, to nobody. Sent now, this is ahead of a new StartNotify.
+            Task {
+                _ = try? await self.call(
+                    BlueZ.call(attributePath, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute,
+                    timeout: Self.promptly)
+            }
+        }
+        report(.disconnected(id, BLEError(.disconnected, "the link ended")))
+    }
+
+    private static func address(inPath path: String) -> String {
+        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
+        return String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 })
+    }
+
+    // MARK: Services
+
+    /// Waits for bluetoothd to have resolved the services and to have shown them all.
+    public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        let path = try device(peripheral)
+        while true {
+            // ServicesResolved is said even when discovery failed, and may precede the objects: it takes both, and that
+            // nothing more comes before an answer that was asked for after them.
+            let first = try await resolved(path)
+            try await fence()
+            let second = try await resolved(path)
+            guard first.database == second.database else { continue }
+            for (handle, attributePath) in second.paths {
+                paths[AttributeID(peripheral: peripheral, handle: handle)] = attributePath
+            }
+            return second.database
+        }
+    }
+
+    private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
+        try await wait(forDevice: path) { () throws(BLEError) in
+            guard let device = self.tree.devices[path] else { throw self.gone }
+            guard device.isConnected else {
+                throw BLEError(.disconnected, "the link ended before the services were discovered")
+            }
+            guard device.areServicesResolved else { return nil }
+            let found = self.tree.database(ofDevice: path)
+            return found.database.isEmpty ? nil : found
+        }
+    }
+
+    /// Attributes came or went. While services are being resolved that is the discovery itself.
+    func attributesChanged(_ path: String) {
+        guard let device = tree.devices[path], device.isConnected, device.areServicesResolved,
+            let id = id(ofDevice: path)
+        else { return }
+        report(.servicesChanged(id))
+    }
+}

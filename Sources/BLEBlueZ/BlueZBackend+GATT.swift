@@ -1,0 +1,100 @@
+public import BLE
+internal import DBus
+
+extension BlueZBackend {
+    /// BlueZ gives up after 30 s, the Attribute Protocol's limit; the central's own deadline is not longer.
+    private static let attributeTimeout = Duration.seconds(40)
+    /// How long to try again while another client holds the attribute.
+    private static let busyLimit = Duration.seconds(2)
+
+    private func path(_ attribute: AttributeID) throws(BLEError) -> String {
+        guard let path = paths[attribute] else {
+            _ = try device(attribute.peripheral)
+            throw BLEError(.disconnected, "there is no link, or the services have changed")
+        }
+        return path
+    }
+
+    /// A call on an attribute. While another client holds it, tried again for a short time.
+    private func operate(
+        on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
+    ) async throws(BLEError) -> MethodReply {
+        let path = try path(attribute)
+        var waited = Duration.zero
+        var pause = Duration.milliseconds(10)
+        while true {
+            do throws(BLEError) {
+                return try await call(
+                    MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
+                    timeout: Self.attributeTimeout)
+            } catch {
+                if error.code == .cancelled { throw error }
+                // A link that ends fails the call; which of the two is heard of first says nothing.
+                try await fence()
+                guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true else {
+                    throw BLEError(.disconnected, "the link ended", cause: error)
+                }
+                guard error.code == .busy, waited < Self.busyLimit else { throw error }
+                try await sleep(pause)
+                waited += pause
+                pause = min(pause * 2, .milliseconds(200))
+            }
+        }
+    }
+
+    private func value(_ reply: MethodReply) throws(BLEError) -> [UInt8] {
+        guard let bytes = reply.values.first?.bytes else { throw BLEError(.failed, "bluetoothd answered without a value") }
+        return bytes
+    }
+
+    /// `ReadValue`, long values included.
+    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
+        try value(try await operate(on: characteristic, BlueZ.gattCharacteristic, "ReadValue", .options()))
+    }
+
+    /// `WriteValue`; a request that does not fit one packet becomes a long write.
+    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
+        let options = DBusValue.options(["type": .string(type == .withResponse ? "request" : "command")])
+        _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), options)
+    }
+
+    /// `ReadValue` of a descriptor.
+    public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
+        try value(try await operate(on: descriptor, BlueZ.gattDescriptor, "ReadValue", .options()))
+    }
+
+    /// `WriteValue` of a descriptor.
+    public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
+        _ = try await operate(on: descriptor, BlueZ.gattDescriptor, "WriteValue", .bytes(value), .options())
+    }
+
+    /// `StartNotify`, with the delivery in place before it is sent.
+    ///
+    /// BlueZ shows a value that is read the same way as one that is notified: while notifications are on, a read by any client
+    /// is delivered too.
+    public func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError) {
+        let path = try path(characteristic)
+        deliveries[path] = deliver
+        do throws(BLEError) {
+            _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
+        } catch {
+            deliveries[path] = nil
+            throw error
+        }
+    }
+
+    /// `StopNotify`.
+    public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        guard let path = paths[characteristic] else { return }
+        deliveries[path] = nil
+        do throws(BLEError) {
+            _ = try await call(
+                BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)
+        } catch {
+            // `Failed: No notify session started`, and an object that is gone, are what stopping wanted.
+            guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else { throw error }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+public import BLE
+package import DBus
+internal import Logging
+
+/// bluetoothd as a backend.
+///
+/// One bus session, whose loop thread is this actor's executor and so the central's. Signals arrive in isolation, update the
+/// ``ObjectTree``, and its changes become the central's events. Calls travel on another connection than signals, so nothing
+/// is concluded from their order: where a signal is needed to judge a reply, ``fence()`` brings the signals up to date first.
+public actor BlueZBackend: CentralBackend {
+    /// The thread of both bus connections.
+    package nonisolated let loop: EventLoop
+    /// The loop's.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let wantedAdapter: String?
+    private let address: BusAddress
+    private var context: BackendContext?
+    private var session: BusSession?
+
+    var tree = ObjectTree()
+    /// The object path of the adapter in use, such as `/org/bluez/hci0`.
+    var adapter = ""
+    private var reportedAdapterState = AdapterState.unavailable
+    /// Who waits for something about a device, by the device's path.
+    private var watchers: [Int: (device: String, look: () -> Void)] = [:]
+    private var lastToken = 0
+
+    var isDiscovering = false
+    /// Where each attribute is, filled when services are discovered.
+    var paths: [AttributeID: String] = [:]
+    /// Who takes the notifications of the characteristic at a path.
+    var deliveries: [String: @Sendable ([UInt8]) -> Void] = [:]
+    /// The devices whose links this client asked for.
+    var ownLinks: Set<Peripheral.ID> = []
+
+    /// The longest that a call may take which bluetoothd answers without asking a peripheral.
+    static let promptly = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is switched on, or else the first.
+    ///   - address: the bus that bluetoothd is on.
+    package init(adapter: String?, address: BusAddress) {
+        wantedAdapter = adapter
+        self.address = address
+        loop = EventLoop(name: "bluez")
+    }
+
+    var logger: Logger { context?.logger ?? Logger(label: "ble") }
+    var clock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
+
+    // MARK: Starting and stopping
+
+    /// Connects to the bus, learns bluetoothd's objects and chooses the adapter.
+    public func start(_ context: BackendContext) async throws(BLEError) {
+        self.context = context
+        let session = BusSession(
+            loop: loop, logger: context.logger,
+            onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
+            onLoss: { [weak self] in self?.assumeIsolated { $0.lose("the connection to the message bus was lost") } })
+        do throws(DBusError) {
+            try await session.open(address, timeout: Self.promptly)
+            self.session = session
+            // Listen first, then look: a change in between is heard.
+            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
+            try await snapshot()
+        } catch {
+            await session.close()
+            throw BLEError(error, during: .start)
+        }
+        do throws(BLEError) {
+            try chooseAdapter()
+        } catch {
+            await session.close()
+            throw error
+        }
+        reportedAdapterState = adapterState()
+    }
+
+    /// Leaves the bus, having ended the links that were asked for here.
+    public func shutDown() async {
+        guard let session else { return }
+        if isDiscovering { try? await stopDiscovery() }
+        for id in ownLinks { try? await disconnect(id) }
+        self.session = nil
+        await session.close()
+    }
+
+    /// Asks for all objects, in order with the signals, and starts over from the answer.
+    private func snapshot() async throws(DBusError) {
+        let call = MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects")
+        try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
+            var objects = try body.array()
+            var tree = ObjectTree()
+            while !objects.isAtEnd {
+                var object = try objects.entry()
+                let path = try object.objectPath()
+                var interfaces = try object.array()
+                while !interfaces.isAtEnd {
+                    var interface = try interfaces.entry()
+                    let name = try interface.text()
+                    guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
+                    _ = tree.update(path, properties)
+                }
+            }
+            self?.assumeIsolated { $0.tree = tree }
+        }
+    }
+
+    private func openSession() throws(DBusError) -> BusSession {
+        guard let session else { throw DBusError(.disconnected, message: "the central is not started") }
+        return session
+    }
+
+    private func chooseAdapter() throws(BLEError) {
+        // (hci10 comes after hci9)
+        let paths = tree.adapters.keys.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+        if let wantedAdapter {
+            guard let path = paths.first(where: { $0 == "/org/bluez/\(wantedAdapter)" }) else {
+                throw BLEError(
+                    .adapterNotFound, "there is no adapter \(wantedAdapter)",
+                    remedy: paths.isEmpty
+                        ? "Plug one in." : "Choose one of \(paths.map(Self.adapterID).joined(separator: ", ")).")
+            }
+            adapter = path
+        } else {
+            guard let path = paths.first(where: { tree.adapters[$0]?.isPowered == true }) ?? paths.first else {
+                throw BLEError(
+                    .adapterNotFound, "this machine has no Bluetooth adapter that bluetoothd can use",
+                    remedy: "Plug one in; if there is one: rfkill unblock bluetooth, and look at journalctl -u bluetooth.")
+            }
+            adapter = path
+        }
+    }
+
+    // MARK: Speaking
+
+    func call(
+        _ call: MethodCall, during operation: BlueZOperation, timeout: Duration
+    ) async throws(BLEError) -> MethodReply {
+        do throws(DBusError) {
+            return try await openSession().call(call, timeout: timeout)
+        } catch {
+            throw BLEError(error, during: operation)
+        }
+    }
+
+    /// Returns once every signal that bluetoothd sent before now has been taken in.
+    func fence() async throws(BLEError) {
+        do throws(DBusError) {
+            try await openSession().ask(
+                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: Self.promptly) { _ in }
+        } catch {
+            throw BLEError(error, during: .connection)
+        }
+    }
+
+    // MARK: Listening
+
+    private func receive(_ message: IncomingMessage) {
+        do throws(DBusError) {
+            switch message.member {
+            case "PropertiesChanged": try propertiesChanged(message)
+            case "InterfacesAdded": try interfacesAdded(message)
+            case "InterfacesRemoved": try interfacesRemoved(message)
+            case "NameOwnerChanged": try nameOwnerChanged(message)
+            default: break
+            }
+        } catch {
+            logger.info("a signal could not be read", metadata: ["member": "\(message.member.string)", "error": "\(error)"])
+        }
+    }
+
+    private func propertiesChanged(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let interface = try body.text()
+        if interface == "org.bluez.GattCharacteristic1" {
+            try valueChanged(message.path, &body)
+        } else if var properties = try InterfaceProperties(interface: interface, &body) {
+            try properties.readInvalidated(&body)
+            carryOut(tree.update(message.path.string, properties))
+        }
+    }
+
+    /// The hot path: one notification.
+    private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        guard !deliveries.isEmpty, let deliver = deliveries[path.string] else { return }
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            if name == "Value" { deliver(try value.bytes()) }
+        }
+    }
+
+    private func interfacesAdded(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let path = try body.objectPath()
+        var interfaces = try body.array()
+        while !interfaces.isAtEnd {
+            var interface = try interfaces.entry()
+            let name = try interface.text()
+            guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
+            carryOut(tree.update(path, properties))
+        }
+    }
+
+    private func interfacesRemoved(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let path = try body.objectPath()
+        carryOut(tree.remove(path, interfaces: try body.strings()))
+    }
+
+    private func nameOwnerChanged(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        body.skip()
+        body.skip()
+        if try body.string().isEmpty {
+            lose("bluetoothd has stopped")
+        } else {
+            Task { await self.returned() }
+        }
+    }
+
+    // MARK: Reporting
+
+    func report(_ event: BackendEvent) {
+        context?.handle(event)
+    }
+
+    func id(ofDevice path: String) -> Peripheral.ID? {
+        guard let device = tree.devices[path], device.adapter == adapter else { return nil }
+        return Peripheral.ID(rawValue: device.address)
+    }
+
+    private func carryOut(_ changes: [ObjectTree.Change]) {
+        for change in changes {
+            switch change {
+            case .adapter: reportAdapterState()
+            case .heard(let path):
+                if isDiscovering, let id = id(ofDevice: path), let device = tree.devices[path] {
+                    report(.advertisement(id, device.advertisement))
+                }
+            case .device(let path): look(path)
+            case .disconnected(let path):
+                linkEnded(path)
+                look(path)
+            case .removed(_, let address, let owner):
+                if owner == adapter { report(.removed(Peripheral.ID(rawValue: address))) }
+            case .attributes(let path):
+                attributesChanged(path)
+                look(path)
+            }
+        }
+    }
+
+    private func reportAdapterState() {
+        let state = adapterState()
+        guard state != reportedAdapterState else { return }
+        reportedAdapterState = state
+        if state != .poweredOn { isDiscovering = false }
+        report(.adapter(state))
+    }
+
+    /// bluetoothd or the bus is gone, and with it every object.
+    private func lose(_ message: String) {
+        tree = ObjectTree()
+        isDiscovering = false
+        ownLinks = []
+        paths = [:]
+        deliveries = [:]
+        reportedAdapterState = .unavailable
+        report(.lost(.lost(message)))
+        report(.adapter(.unavailable))
+        for watcher in watchers.values { watcher.look() }
+    }
+
+    /// bluetoothd is back.
+    private func returned() async {
+        do throws(DBusError) {
+            try await snapshot()
+            reportAdapterState()
+        } catch {
+            logger.info("bluetoothd is back but does not answer", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes; throws
+    /// `timedOut` when that does not happen within `limit`.
+    func wait<Value: Sendable>(
+        forDevice path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
+    ) async throws(BLEError) -> Value {
+        if let value = try look() { return value }
+        let outcome = Outcome<Value>()
+        let timer = limit.map { limit in
+            Task { [clock] in
+                guard (try? await clock.sleep(for: limit)) != nil else { return }
+                outcome.deliver(.failure(BLEError(.timedOut, "nothing happened within \(limit)")))
+            }
+        }
+        defer { timer?.cancel() }
+        lastToken += 1
+        let token = lastToken
+        watchers[token] = (
+            path,
+            {
+                do throws(BLEError) {
+                    if let value = try look() { outcome.deliver(.success(value)) }
+                } catch {
+                    outcome.deliver(.failure(error))
+                }
+            }
+        )
+        defer { watchers[token] = nil }
+        return try await outcome.wait()
+    }
+
+    private func look(_ path: String) {
+        for watcher in watchers.values where watcher.device == path { watcher.look() }
+    }
+
+    // MARK: Adapters and peripherals
+
+    static func adapterID(_ path: String) -> String {
+        String(path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8) ?? path
+    }
+
+    /// Powered or not; unavailable when it is unplugged or bluetoothd is gone.
+    public func adapterState() -> AdapterState {
+        guard let adapter = tree.adapters[adapter] else { return .unavailable }
+        return adapter.isPowered ? .poweredOn : .poweredOff
+    }
+
+    /// All that bluetoothd has.
+    public func adapters() async throws(BLEError) -> [Adapter] {
+        try await fence()
+        return tree.adapters.sorted { ($0.key.utf8.count, $0.key) < ($1.key.utf8.count, $1.key) }.map { path, adapter in
+            Adapter(
+                id: Self.adapterID(path), address: adapter.address, name: adapter.alias, isPowered: adapter.isPowered,
+                isDiscovering: adapter.isDiscovering)
+        }
+    }
+
+    /// All that bluetoothd has on the adapter in use, cached ones included.
+    public func knownPeripherals() -> [KnownPeripheral] {
+        tree.devices.values.filter { $0.adapter == adapter }.map { device in
+            KnownPeripheral(
+                id: Peripheral.ID(rawValue: device.address), advertisement: device.advertisement,
+                isConnected: device.isConnected)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+internal import BLE
+internal import DBus
+
+/// What a message says of an adapter. Nil: nothing said.
+struct AdapterProperties: Equatable {
+    var address: String?
+    var alias: String?
+    var isPowered: Bool?
+    var isDiscovering: Bool?
+
+    mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
+        switch name {
+        case "Address": address = try value.string()
+        case "Alias": alias = try value.string()
+        case "Powered": isPowered = try value.boolean()
+        case "Discovering": isDiscovering = try value.boolean()
+        default: break
+        }
+    }
+}
+
+/// What a message says of a device. Nil: nothing said.
+struct DeviceProperties: Equatable {
+    var address: String?
+    var adapter: String?
+    var name: String?
+    var rssi: Int?
+    var txPower: Int?
+    var uuids: Set<BluetoothUUID>?
+    var manufacturerData: [UInt16: [UInt8]]?
+    var serviceData: [BluetoothUUID: [UInt8]]?
+    var appearance: UInt16?
+    var isConnected: Bool?
+    var areServicesResolved: Bool?
+    /// Properties that have ceased to exist.
+    var lostRSSI = false
+    var lostTxPower = false
+    /// Something that only an advertisement brings: BlueZ repeats it for every packet when duplicates are asked for.
+    var isAdvertisement = false
+
+    mutating func read(_ property: MessageString, _ value: inout MessageReader) throws(DBusError) {
+        switch property {
+        case "RSSI":
+            rssi = Int(try value.int16())
+            isAdvertisement = true
+        case "ManufacturerData":
+            manufacturerData = try Self.manufacturerData(&value)
+            isAdvertisement = true
+        case "ServiceData":
+            serviceData = try Self.serviceData(&value)
+            isAdvertisement = true
+        case "TxPower":
+            txPower = Int(try value.int16())
+            isAdvertisement = true
+        case "Address": address = try value.string()
+        case "Adapter": adapter = try value.objectPath()
+        case "Name": name = try value.string()
+        case "UUIDs": uuids = Set(try value.strings().compactMap { BluetoothUUID($0) })
+        case "Appearance": appearance = try value.uint16()
+        case "Connected": isConnected = try value.boolean()
+        case "ServicesResolved": areServicesResolved = try value.boolean()
+        default: break
+        }
+    }
+
+    mutating func readInvalidated(_ property: MessageString) {
+        switch property {
+        case "RSSI": lostRSSI = true
+        case "TxPower": lostTxPower = true
+        default: break
+        }
+    }
+
+    /// `a{qv}`, each an `ay`.
+    private static func manufacturerData(_ value: inout MessageReader) throws(DBusError) -> [UInt16: [UInt8]] {
+        var data: [UInt16: [UInt8]] = [:]
+        var entries = try value.array()
+        while !entries.isAtEnd {
+            var entry = try entries.entry()
+            let company = try entry.uint16()
+            var bytes = try entry.variant()
+            data[company] = try bytes.bytes()
+        }
+        return data
+    }
+
+    /// `a{sv}`, each an `ay`.
+    private static func serviceData(_ value: inout MessageReader) throws(DBusError) -> [BluetoothUUID: [UInt8]] {
+        var data: [BluetoothUUID: [UInt8]] = [:]
+        try value.forEachProperty { (name, bytes) throws(DBusError) in
+            if let uuid = BluetoothUUID(name.string) { data[uuid] = try bytes.bytes() }
+        }
+        return data
+    }
+}
+
+/// What a message says of a service, a characteristic or a descriptor. Nil: nothing said.
+struct AttributeProperties: Equatable {
+    var uuid: BluetoothUUID?
+    var isPrimary: Bool?
+    var flags: CharacteristicProperties?
+
+    mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
+        switch name {
+        case "UUID": uuid = BluetoothUUID(try value.string())
+        case "Primary": isPrimary = try value.boolean()
+        case "Flags":
+            let names = Set(try value.strings())
+            flags = CharacteristicProperties(
+                CharacteristicProperties.names.filter { names.contains($0.name) }.map(\.property))
+        default: break
+        }
+    }
+}
+
+/// What a message says of one interface of one object.
+enum InterfaceProperties: Equatable {
+    case adapter(AdapterProperties)
+    case device(DeviceProperties)
+    case attribute(AttributeKind, AttributeProperties)
+
+    /// The properties of an `a{sv}`; nil for an interface that is of no interest here.
+    init?(interface: MessageString, _ reader: inout MessageReader) throws(DBusError) {
+        switch interface {
+        case "org.bluez.Device1":
+            var properties = DeviceProperties()
+            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            self = .device(properties)
+        case "org.bluez.Adapter1":
+            var properties = AdapterProperties()
+            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            self = .adapter(properties)
+        default:
+            guard let kind = AttributeKind(interface: interface) else {
+                reader.skip()
+                return nil
+            }
+            var properties = AttributeProperties()
+            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            self = .attribute(kind, properties)
+        }
+    }
+
+    /// The list of names that follows in a PropertiesChanged signal.
+    mutating func readInvalidated(_ reader: inout MessageReader) throws(DBusError) {
+        guard case .device(var properties) = self else { return }
+        var names = try reader.array()
+        while !names.isAtEnd { properties.readInvalidated(try names.text()) }
+        self = .device(properties)
+    }
+}
+
+/// The three kinds of attributes that BlueZ shows as objects.
+enum AttributeKind: Equatable {
+    case service
+    case characteristic
+    case descriptor
+
+    init?(interface: MessageString) {
+        switch interface {
+        case "org.bluez.GattService1": self = .service
+        case "org.bluez.GattCharacteristic1": self = .characteristic
+        case "org.bluez.GattDescriptor1": self = .descriptor
+        default: return nil
+        }
+    }
+
+    /// The interface by its Swift name, as `InterfacesRemoved` gives it.
+    init?(interface: String) {
+        switch interface {
+        case BlueZ.gattService: self = .service
+        case BlueZ.gattCharacteristic: self = .characteristic
+        case BlueZ.gattDescriptor: self = .descriptor
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+internal import BLE
+
+/// bluetoothd's objects as this client has been told of them: messages in, changes out.
+///
+/// Unknown children and unknown properties are normal and pass unseen.
+struct ObjectTree {
+    struct AdapterObject: Equatable {
+        var address = ""
+        var alias = ""
+        var isPowered = false
+        var isDiscovering = false
+    }
+
+    struct DeviceObject: Equatable {
+        var address = ""
+        var adapter = ""
+        var advertisement = Advertisement()
+        var isConnected = false
+        var areServicesResolved = false
+    }
+
+    struct AttributeObject: Equatable {
+        var kind: AttributeKind
+        var uuid: BluetoothUUID?
+        var isPrimary = true
+        var flags: CharacteristicProperties = []
+    }
+
+    enum Change: Equatable {
+        /// An adapter came, went or has other properties.
+        case adapter(String)
+        /// An advertisement of the device at that path was heard.
+        case heard(String)
+        /// Something about the device's link or services changed: whoever waits may look again.
+        case device(String)
+        /// The device's link is down.
+        case disconnected(String)
+        /// The device's object is gone.
+        case removed(String, address: String, adapter: String)
+        /// Attributes of the device came or went.
+        case attributes(String)
+    }
+
+    private(set) var adapters: [String: AdapterObject] = [:]
+    private(set) var devices: [String: DeviceObject] = [:]
+    private(set) var attributes: [String: AttributeObject] = [:]
+
+    // MARK: Messages
+
+    /// An interface of an object is there, or has other properties.
+    mutating func update(_ path: String, _ properties: InterfaceProperties) -> [Change] {
+        switch properties {
+        case .adapter(let properties):
+            var adapter = adapters[path] ?? AdapterObject()
+            if let value = properties.address { adapter.address = value }
+            if let value = properties.alias { adapter.alias = value }
+            if let value = properties.isPowered { adapter.isPowered = value }
+            if let value = properties.isDiscovering { adapter.isDiscovering = value }
+            return adapters.updateValue(adapter, forKey: path) == adapter ? [] : [.adapter(path)]
+        case .device(let properties):
+            return update(path, properties)
+        case .attribute(let kind, let properties):
+            var attribute = attributes[path] ?? AttributeObject(kind: kind)
+            if let value = properties.uuid { attribute.uuid = value }
+            if let value = properties.isPrimary { attribute.isPrimary = value }
+            if let value = properties.flags { attribute.flags = value }
+            guard attributes.updateValue(attribute, forKey: path) != attribute else { return [] }
+            return Self.device(ofAttribute: path).map { [.attributes($0)] } ?? []
+        }
+    }
+
+    private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
+        var device = devices[path] ?? DeviceObject()
+        let before = device
+        if let value = properties.address { device.address = value }
+        if let value = properties.adapter { device.adapter = value }
+        if let value = properties.name { device.advertisement.localName = value }
+        if let value = properties.rssi { device.advertisement.rssi = value }
+        if let value = properties.txPower { device.advertisement.txPower = value }
+        if let value = properties.uuids { device.advertisement.serviceUUIDs = value }
+        if let value = properties.manufacturerData { device.advertisement.manufacturerData = value }
+        if let value = properties.serviceData { device.advertisement.serviceData = value }
+        if let value = properties.appearance { device.advertisement.appearance = value }
+        if let value = properties.isConnected { device.isConnected = value }
+        if let value = properties.areServicesResolved { device.areServicesResolved = value }
+        if properties.lostRSSI { device.advertisement.rssi = nil }
+        if properties.lostTxPower { device.advertisement.txPower = nil }
+        devices[path] = device
+
+        var changes: [Change] = []
+        // A device that is only remembered has no RSSI; what it learns on a connection is no advertisement either.
+        let learned = before.advertisement != device.advertisement && !device.isConnected
+        if device.advertisement.rssi != nil, properties.isAdvertisement || learned { changes.append(.heard(path)) }
+        if before.isConnected != device.isConnected || before.areServicesResolved != device.areServicesResolved {
+            changes.append(.device(path))
+        }
+        if before.isConnected, !device.isConnected { changes.append(.disconnected(path)) }
+        return changes
+    }
+
+    /// Interfaces of an object are gone.
+    mutating func remove(_ path: String, interfaces: [String]) -> [Change] {
+        var changes: [Change] = []
+        for interface in interfaces {
+            switch interface {
+            case BlueZ.adapter:
+                if adapters.removeValue(forKey: path) != nil { changes.append(.adapter(path)) }
+            case BlueZ.device:
+                guard let device = devices.removeValue(forKey: path) else { continue }
+                // bluetoothd may remove a device without having said that its link is down.
+                if device.isConnected { changes.append(.disconnected(path)) }
+                changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
+            default:
+                guard AttributeKind(interface: interface) != nil, attributes.removeValue(forKey: path) != nil,
+                    let device = Self.device(ofAttribute: path)
+                else { continue }
+                changes.append(.attributes(device))
+            }
+        }
+        return changes
+    }
+
+    // MARK: Looking
+
+    /// The path of the device that an attribute's path begins with: `/org/bluez/hci0/dev_…`.
+    static func device(ofAttribute path: String) -> String? {
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: true)
+        guard parts.count == 5 else { return nil }
+        return String(path.utf8.prefix(upTo: parts[3].endIndex))
+    }
+
+    /// The path of the device with that address on that adapter.
+    func device(address: String, adapter: String) -> String? {
+        // BlueZ builds the path from the address when the object is made; the address may change later, when a private one
+        // has been resolved.
+        let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
+        if let device = devices[usual], device.address == address { return usual }
+        return devices.first { $0.value.address == address && $0.value.adapter == adapter }?.key
+    }
+
+    /// The attributes of a device as a database, and where each is.
+    func database(ofDevice device: String) -> (database: GATTDatabase, paths: [UInt16: String]) {
+        var paths: [UInt16: String] = [:]
+        var children: [String: [(path: String, handle: UInt16, object: AttributeObject)]] = [:]
+        for (path, object) in attributes where path.hasPrefix(device + "/") {
+            guard let handle = BlueZ.handle(ofPath: path), let slash = path.lastIndex(of: "/") else { continue }
+            paths[handle] = path
+            children[String(path[..<slash]), default: []].append((path, handle, object))
+        }
+        func sorted(_ path: String, _ kind: AttributeKind) -> [(path: String, handle: UInt16, object: AttributeObject)] {
+            (children[path] ?? []).filter { $0.object.kind == kind && $0.object.uuid != nil }
+                .sorted { $0.handle < $1.handle }
+        }
+        let services = sorted(device, .service).map { service in
+            GATTService(
+                uuid: service.object.uuid!, handle: service.handle, isPrimary: service.object.isPrimary,
+                characteristics: sorted(service.path, .characteristic).map { characteristic in
+                    GATTCharacteristic(
+                        uuid: characteristic.object.uuid!, handle: characteristic.handle,
+                        properties: characteristic.object.flags,
+                        descriptors: sorted(characteristic.path, .descriptor).map {
+                            GATTDescriptor(uuid: $0.object.uuid!, handle: $0.handle)
+                        })
+                })
+        }
+        return (GATTDatabase(services: services), paths)
+    }
+}

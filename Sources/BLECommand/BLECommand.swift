@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// `ble`: Bluetooth LE from the command line.
+@main
+struct BLECommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ble",
+        abstract: "Bluetooth LE from the command line.",
+        discussion: """
+            ID is a device address or the beginning of a name that only one peripheral in range has; without ID the first \
+            peripheral that offers the service is taken. UUIDs may have 16, 32 or 128 bits or be the SIG's name, such as \
+            battery-level. Data goes to standard output, everything else to standard error.
+
+            Exit status:
+            \(ExitStatus.table)
+            """,
+        subcommands: [
+            AdaptersCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self, WriteCommand.self,
+            NotifyCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
+        ])
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import BLE
+import BLEBlueZ
+import BLESimulation
+import Logging
+
+enum BackendName: String, ExpressibleByArgument, CaseIterable {
+    case bluez
+    case simulated
+}
+
+/// What every command takes.
+struct CommonOptions: ParsableArguments {
+    @Option(help: "bluez, or simulated: a strap, a battery and a sensor in memory.")
+    var backend = BackendName.bluez
+
+    @Option(help: ArgumentHelp("The adapter; by default the first that is switched on.", valueName: "hciN"))
+    var adapter: String?
+
+    @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default the system bus.", valueName: "address"))
+    var bus: String?
+
+    @Option(help: ArgumentHelp("The longest that any one step may take: finding, connecting, an operation.", valueName: "seconds"))
+    var timeout = 20.0
+
+    @Flag(help: "JSON Lines instead of text.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for more.")
+    var verbose: Int
+
+    func validate() throws {
+        guard timeout > 0, timeout <= 86_400 else {
+            throw ValidationError("--timeout takes a number of seconds above 0, at most 86400.")
+        }
+    }
+
+    var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
+
+    /// A central as the options say.
+    func makeCentral() async throws -> Central {
+        var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = verbose == 0 ? .warning : verbose == 1 ? .debug : .trace
+        let configuration = Central.Configuration(
+            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: logger)
+        switch backend {
+        case .bluez:
+            return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
+        case .simulated:
+            return try await Central(backend: .simulated(await .demonstration()), configuration: configuration)
+        }
+    }
+}

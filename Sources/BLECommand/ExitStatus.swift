@@ -1,0 +1,43 @@
+import BLE
+
+/// The exit statuses of `ble`, kept stable.
+enum ExitStatus {
+    static let success: Int32 = 0
+    static let outputClosed: Int32 = 141
+
+    private static let rows: [(status: Int32, codes: [BLEError.Code], meaning: String)] = [
+        (10, [.adapterNotFound], "no adapter, or not the one asked for"),
+        (11, [.poweredOff], "the adapter is switched off"),
+        (12, [.peripheralNotFound], "the peripheral was not found"),
+        (13, [.ambiguousPeripheral], "several peripherals have that name"),
+        (14, [.connectionFailed, .connectionCancelled], "the link could not be made"),
+        (15, [.disconnected], "the link ended"),
+        (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic"),
+        (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),
+        (18, [.pairingRequired], "the peripheral wants to be paired with"),
+        (19, [.attributeError, .invalidOffset, .invalidLength], "the peripheral refused"),
+        (20, [.bluetoothLost], "bluetoothd or the bus went away"),
+        (64, [.invalidArgument], "the command line makes no sense"),
+        (65, [.invalidValue], "the peripheral sent a value that is not of its type"),
+        (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
+        (70, [.failed, .overflow, .shutDown], "anything else"),
+        (75, [.busy], "another program holds what is needed"),
+        (77, [.unauthorized], "this user may not use Bluetooth"),
+        (124, [.timedOut], "it took too long"),
+        (130, [.cancelled], "interrupted (143: terminated)"),
+    ]
+
+    static func status(of code: BLEError.Code) -> Int32 {
+        rows.first { $0.codes.contains(code) }?.status ?? 70
+    }
+
+    /// For the help text.
+    static var table: String {
+        ([(success, "done")] + rows.map { ($0.status, $0.meaning) })
+            .map { status, meaning in
+                let number = String(status)
+                return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + meaning
+            }
+            .joined(separator: "\n")
+    }
+}

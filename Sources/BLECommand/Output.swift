@@ -1,0 +1,106 @@
+import BLE
+import FoundationEssentials
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Nobody reads standard output any more.
+struct OutputClosed: Error {}
+
+/// Where a command's data and words go.
+struct Output: Sendable {
+    let json: Bool
+    let progress: Progress
+    private let isTerminal = isatty(STDOUT_FILENO) != 0
+
+    init(json: Bool) {
+        self.json = json
+        progress = Progress()
+    }
+
+    /// One line of data: `object` for programs, `text` for people.
+    func line(_ object: @autoclosure () throws -> JSON, _ text: @autoclosure () -> String) throws {
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            try write(String(decoding: try encoder.encode(object()), as: UTF8.self))
+        } else {
+            try write(text())
+        }
+    }
+
+    /// A line for people alone, such as the head of a table.
+    func text(_ text: @autoclosure () -> String) throws {
+        if !json { try write(text()) }
+    }
+
+    private func write(_ line: String) throws {
+        progress.clear()
+        var bytes = Array((line + "\n").utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw OutputClosed() }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+
+    /// Text in a colour, on a terminal only.
+    func paint(_ text: String, _ style: Style) -> String {
+        isTerminal ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    enum Style: Int {
+        case bold = 1
+        case dim = 2
+        case red = 31
+        case green = 32
+    }
+
+    /// An error, on standard error: what, where, and what to do.
+    func complain(_ error: BLEError) {
+        progress.clear()
+        var text = "ble: \(error.message)"
+        if let peripheral = error.peripheral { text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")" }
+        text += "\n"
+        if let remedy = error.remedy { text += "     \(remedy)\n" }
+        Progress.write(text)
+    }
+}
+
+/// A JSON value.
+enum JSON: Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+    case null
+    case bool(Bool)
+    case int(Int)
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object([String: JSON])
+
+    init(stringLiteral value: String) { self = .string(value) }
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+    init(integerLiteral value: Int) { self = .int(value) }
+
+    static func optional<Value>(_ value: Value?, _ make: (Value) -> JSON) -> JSON {
+        value.map(make) ?? .null
+    }
+
+    static func hex(_ bytes: [UInt8]) -> JSON { .string(Hex.string(bytes)) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .int(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Says on standard error what takes longer than a second: on a terminal a line that is rewritten, elsewhere one line.
+final class Progress: Sendable {
+    private let isTerminal = isatty(STDERR_FILENO) != 0
+    private let isShown = Mutex(false)
+
+    static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// Runs `work`, and says `what` with the seconds passed, or of `limit` those left.
+    func during<Value: Sendable>(
+        _ what: String, limit: Duration? = nil, _ work: () async throws -> Value
+    ) async rethrows -> Value {
+        let ticker = Task {
+            var seconds = 0
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                seconds += 1
+                self.show(what, seconds, limit)
+            }
+        }
+        defer {
+            ticker.cancel()
+            clear()
+        }
+        return try await work()
+    }
+
+    private func show(_ what: String, _ seconds: Int, _ limit: Duration?) {
+        guard isTerminal else {
+            if seconds == 1 { Self.write("\(what)…\n") }
+            return
+        }
+        let time = limit.map { "\(max(0, Int($0.components.seconds) - seconds)) s left" } ?? "\(seconds) s"
+        isShown.withLock { $0 = true }
+        Self.write("\r\u{1B}[K\(what)… \(time)")
+    }
+
+    /// Takes the line away, so that another can be written.
+    func clear() {
+        let wasShown = isShown.withLock { isShown in
+            defer { isShown = false }
+            return isShown
+        }
+        if wasShown { Self.write("\r\u{1B}[K") }
+    }
+}

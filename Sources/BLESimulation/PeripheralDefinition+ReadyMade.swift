@@ -1,0 +1,100 @@
+public import BLE
+
+extension PeripheralDefinition {
+    /// A heart rate strap with a battery and device information. It notifies a measurement when it is subscribed to and every
+    /// second from then on.
+    ///
+    /// - Parameters:
+    ///   - beatsPerMinute: the rate, 1 to 65535.
+    ///   - batteryLevel: percent, 0 to 100.
+    public static func heartRateStrap(
+        name: String = "Simulated Strap", beatsPerMinute: Int = 72, batteryLevel: UInt8 = 90
+    ) -> PeripheralDefinition {
+        heartRateStrap(name: name, batteryLevel: batteryLevel) { _ in beatsPerMinute }
+    }
+
+    /// A heart rate strap whose rate is `beatsPerMinute` of the number of measurements sent before.
+    public static func heartRateStrap(
+        name: String = "Simulated Strap", batteryLevel: UInt8 = 90, beatsPerMinute: @escaping @Sendable (Int) -> Int
+    ) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(
+                localName: name, rssi: -50, txPower: 4, serviceUUIDs: [BluetoothUUID(0x180D), BluetoothUUID(0x180F)],
+                serviceData: [BluetoothUUID(0x180F): [batteryLevel]], appearance: 0x0341),
+            services: [
+                .heartRate(beatsPerMinute: beatsPerMinute), .battery(level: batteryLevel),
+                .deviceInformation(manufacturer: "Simulated", model: "Strap", serialNumber: "0001"),
+            ])
+    }
+
+    /// A thing with a battery.
+    public static func battery(name: String = "Simulated Battery", level: UInt8 = 90) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(localName: name, rssi: -60, serviceUUIDs: [BluetoothUUID(0x180F)]),
+            services: [.battery(level: level)])
+    }
+}
+
+extension ServiceDefinition {
+    /// The Heart Rate service (1.0): measurements every second with contact, energy expended and one RR interval, and the
+    /// location chest.
+    public static func heartRate(beatsPerMinute: @escaping @Sendable (Int) -> Int) -> ServiceDefinition {
+        ServiceDefinition(
+            BluetoothUUID(0x180D),
+            characteristics: [
+                CharacteristicDefinition(
+                    BluetoothUUID(0x2A37), .notify,
+                    onSubscribe: { notifier in
+                        var count = 0
+                        while true {
+                            await notifier.notify(measurement(max(1, beatsPerMinute(count)), energyExpended: 10))
+                            count += 1
+                            try await notifier.clock.sleep(for: .seconds(1))
+                        }
+                    }),
+                CharacteristicDefinition(BluetoothUUID(0x2A38), .read, value: [1]),
+            ])
+    }
+
+    /// Flags: 16-bit rate, contact supported and detected, energy expended, RR intervals.
+    private static func measurement(_ beatsPerMinute: Int, energyExpended: UInt16) -> [UInt8] {
+        let rate = UInt16(clamping: beatsPerMinute)
+        let interval = UInt16(clamping: 60 * 1024 / beatsPerMinute)
+        return [0x1F] + [rate, energyExpended, interval].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    }
+
+    /// The Battery service (1.1) with a constant level in percent.
+    public static func battery(level: UInt8) -> ServiceDefinition {
+        ServiceDefinition(
+            BluetoothUUID(0x180F),
+            characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), [.read, .notify], value: [level])])
+    }
+
+    /// The Device Information service (1.1) with the given items.
+    public static func deviceInformation(
+        manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil, hardwareRevision: String? = nil,
+        firmwareRevision: String? = nil, softwareRevision: String? = nil, systemID: [UInt8]? = nil, pnpID: [UInt8]? = nil
+    ) -> ServiceDefinition {
+        let items: [(UInt32, [UInt8]?)] = [
+            (0x2A29, manufacturer.map { Array($0.utf8) }), (0x2A24, model.map { Array($0.utf8) }),
+            (0x2A25, serialNumber.map { Array($0.utf8) }), (0x2A27, hardwareRevision.map { Array($0.utf8) }),
+            (0x2A26, firmwareRevision.map { Array($0.utf8) }), (0x2A28, softwareRevision.map { Array($0.utf8) }),
+            (0x2A23, systemID), (0x2A50, pnpID),
+        ]
+        return ServiceDefinition(
+            BluetoothUUID(0x180A),
+            characteristics: items.compactMap { uuid, value in
+                value.map { CharacteristicDefinition(BluetoothUUID(uuid), .read, value: $0) }
+            })
+    }
+}
+
+extension SimulatedRadio {
+    /// A radio with a strap whose rate changes, and a battery, in real time: something to try a program on.
+    public static func demonstration() async -> SimulatedRadio {
+        let radio = SimulatedRadio()
+        _ = await radio.add(.heartRateStrap { 72 + [0, 1, 3, 4, 2, 1][$0 % 6] })
+        _ = await radio.add(.battery())
+        return radio
+    }
+}

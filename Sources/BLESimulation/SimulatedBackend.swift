@@ -1,0 +1,94 @@
+public import BLE
+
+extension CentralBackend where Self == SimulatedBackend {
+    /// A radio in memory.
+    public static func simulated(_ radio: SimulatedRadio) -> SimulatedBackend {
+        SimulatedBackend(radio: radio)
+    }
+}
+
+/// A simulated radio as a backend: one central's access to it.
+///
+/// It runs on the radio's executor, and so does its central.
+public actor SimulatedBackend: CentralBackend {
+    private let radio: SimulatedRadio
+    private var port = 0
+
+    /// The radio's.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
+
+    init(radio: SimulatedRadio) {
+        self.radio = radio
+    }
+
+    /// Joins the radio.
+    public func start(_ context: BackendContext) async throws(BLEError) {
+        port = try await radio.open(context.handle)
+    }
+
+    /// Leaves the radio.
+    public func shutDown() async { await radio.close(port) }
+
+    /// The radio's.
+    public func adapterState() -> AdapterState { radio.assumeIsolated { $0.adapterState } }
+
+    /// One.
+    public func adapters() async throws(BLEError) -> [Adapter] { [await radio.adapter] }
+
+    /// The peripherals this central has heard.
+    public func knownPeripherals() -> [KnownPeripheral] {
+        let port = port
+        return radio.assumeIsolated { $0.known(port) }
+    }
+
+    /// Hears peripherals.
+    public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        try await radio.setFilter(filter, port)
+    }
+
+    /// Hears no more.
+    public func stopDiscovery() async throws(BLEError) { try await radio.setFilter(nil, port) }
+
+    /// Makes a link to a peripheral that advertises; waits for one that does not.
+    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await radio.connect(peripheral, port) }
+
+    /// Ends the link.
+    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) { await radio.disconnect(peripheral, port) }
+
+    /// The definition's services.
+    public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        try await radio.database(peripheral, port)
+    }
+
+    /// Asks the definition.
+    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
+        try await radio.read(characteristic, port)
+    }
+
+    /// Tells the definition.
+    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
+        try await radio.write(value, to: characteristic, type: type, port)
+    }
+
+    /// The descriptor's value.
+    public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
+        try await radio.readDescriptor(descriptor, port)
+    }
+
+    /// Sets the descriptor's value.
+    public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
+        try await radio.writeDescriptor(value, to: descriptor, port)
+    }
+
+    /// Starts the definition's subscription handler.
+    public func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError) {
+        try await radio.subscribe(characteristic, port, deliver)
+    }
+
+    /// Cancels the definition's subscription handler.
+    public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        await radio.unsubscribe(characteristic)
+    }
+}
