@@ -55,8 +55,9 @@ extension Central {
         let (stream, producer) = BoundedStream.make(of: [UInt8].self, policy: overflow) { [weak self] in
             Task { await self?.removeReader(token, of: attribute) }
         }
-        let fanout = subscriptions[attribute, default: Subscription()].fanout
-        subscriptions[attribute, default: Subscription()].isOn = subscriptions[attribute]?.isOn ?? false
+        let subscription = subscriptions[attribute] ?? Subscription()
+        subscriptions[attribute] = subscription
+        let fanout = subscription.fanout
         fanout.add(token, producer)
         do throws(BLEError) {
             try await switchOn(attribute, fanout, timeout: timeout)

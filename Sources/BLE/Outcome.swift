@@ -33,9 +33,10 @@ package final class Outcome<Value: Sendable>: Sendable {
         waiting?.resume(returning: result)
     }
 
-    package func wait() async throws(BLEError) -> Value {
+    /// The result. Waits on the caller's actor: naming it keeps the closures there.
+    package func wait(isolation: isolated (any Actor)? = #isolation) async throws(BLEError) -> Value {
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation(isolation: isolation) { continuation in
                 let early: Result? = state.withLock { state in
                     if case .delivered(let result) = state { return result }
                     state = .awaited(continuation)

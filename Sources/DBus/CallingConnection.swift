@@ -29,30 +29,30 @@ final class CallingConnection: @unchecked Sendable {
 
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
+        if Task.isCancelled { throw .cancelled }
         let outcome = OneShot<Pending>()
         let cancellable = Cancellable()
         let timer = loop.schedule(after: timeout) {
             outcome.finish(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
         }
         defer { timer.cancel() }
+        let flags =
+            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+            | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+        g_dbus_connection_new_for_address(
+            address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
+            { _, result, box in
+                let outcome = Unmanaged<OneShot<Pending>>.fromOpaque(box!).takeRetainedValue()
+                var error: UnsafeMutablePointer<GError>?
+                if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
+                    outcome.finish(.success(Pending(connection)))
+                } else {
+                    outcome.finish(.failure(DBusError(taking: error)))
+                }
+            }, Unmanaged.passRetained(outcome).toOpaque())
         let opened: Pending
         do throws(DBusError) {
-            opened = try await outcome.wait {
-                let flags =
-                    G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
-                    | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
-                g_dbus_connection_new_for_address(
-                    address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
-                    { _, result, box in
-                        let outcome = Unmanaged<OneShot<Pending>>.fromOpaque(box!).takeRetainedValue()
-                        var error: UnsafeMutablePointer<GError>?
-                        if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
-                            outcome.finish(.success(Pending(connection)))
-                        } else {
-                            outcome.finish(.failure(DBusError(taking: error)))
-                        }
-                    }, Unmanaged.passRetained(outcome).toOpaque())
-            }
+            opened = try await outcome.wait()
         } catch {
             cancellable.cancel()
             throw error.kind == .disconnected ? DBusError(.unreachable, name: error.name, message: error.message) : error
@@ -100,21 +100,21 @@ final class CallingConnection: @unchecked Sendable {
         _ call: MethodCall, timeout: Duration
     ) async throws(DBusError) -> MethodReply {
         let connection = try open()
+        if Task.isCancelled { throw .cancelled }
         let cancellable = Cancellable()
         let outcome = OneShot<MethodReply>()
+        let descriptors = Self.makeList(call.descriptors)
+        defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
+        g_dbus_connection_call_with_unix_fd_list(
+            connection, call.destination, call.path, call.interface, call.method,
+            DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START,
+            Int32(clamping: timeout.milliseconds), descriptors, cancellable.pointer,
+            { connection, result, box in
+                let outcome = Unmanaged<OneShot<MethodReply>>.fromOpaque(box!).takeRetainedValue()
+                outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
+            }, Unmanaged.passRetained(outcome).toOpaque())
         do throws(DBusError) {
-            return try await outcome.wait {
-                let descriptors = Self.makeList(call.descriptors)
-                defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
-                g_dbus_connection_call_with_unix_fd_list(
-                    connection, call.destination, call.path, call.interface, call.method,
-                    DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START,
-                    Int32(clamping: timeout.milliseconds), descriptors, cancellable.pointer,
-                    { connection, result, box in
-                        let outcome = Unmanaged<OneShot<MethodReply>>.fromOpaque(box!).takeRetainedValue()
-                        outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
-                    }, Unmanaged.passRetained(outcome).toOpaque())
-            }
+            return try await outcome.wait()
         } catch {
             // Only the local wait ends; GDBus drops the answer when it comes.
             if error.kind == .cancelled { cancellable.cancel() }

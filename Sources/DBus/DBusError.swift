@@ -26,6 +26,8 @@ package struct DBusError: Error, Equatable, Sendable {
         self.message = message
     }
 
+    static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
+
     /// An error that a served method answers with.
     package static func remote(_ name: String, _ message: String) -> DBusError {
         DBusError(.remote, name: name, message: message)

@@ -196,6 +196,7 @@ final class ListeningConnection: @unchecked Sendable {
     ) async throws(DBusError) -> Value {
         loop.checkIsolated()
         guard let connection else { throw DBusError(.disconnected, message: "the connection to the bus is closed") }
+        if Task.isCancelled { throw .cancelled }
         let message = dbus_message_new_method_call(call.destination, call.path, call.interface, call.method)!
         defer { dbus_message_unref(message) }
         dbus_message_set_auto_start(message, 0)
@@ -210,23 +211,22 @@ final class ListeningConnection: @unchecked Sendable {
             waiters[serial] = nil
             timer.cancel()
         }
-        return try await outcome.wait {
-            guard dbus_connection_send(connection, message, &serial) != 0 else {
-                return outcome.finish(.failure(DBusError(.disconnected, message: "out of memory")))
-            }
-            waiters[serial] = Waiter { answer in
-                switch answer {
-                case .failure(let error): outcome.finish(.failure(error))
-                case .success(let message):
-                    var reader = MessageReader(message)
-                    do throws(DBusError) {
-                        outcome.finish(.success(try read(&reader)))
-                    } catch {
-                        outcome.finish(.failure(error))
-                    }
+        guard dbus_connection_send(connection, message, &serial) != 0 else {
+            throw DBusError(.disconnected, message: "out of memory")
+        }
+        waiters[serial] = Waiter { answer in
+            switch answer {
+            case .failure(let error): outcome.finish(.failure(error))
+            case .success(let message):
+                var reader = MessageReader(message)
+                do throws(DBusError) {
+                    outcome.finish(.success(try read(&reader)))
+                } catch {
+                    outcome.finish(.failure(error))
                 }
             }
         }
+        return try await outcome.wait()
     }
 
     private func append(_ arguments: [DBusValue], to message: OpaquePointer) {

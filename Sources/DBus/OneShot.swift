@@ -12,21 +12,19 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Mutex<State>(.idle)
 
-    /// The outcome. `start` runs once the outcome can be delivered.
-    func wait(
-        _ start: () -> Void
-    ) async throws(DBusError) -> Value {
+    /// The outcome. Waits on the caller's actor: naming it keeps the closures there.
+    func wait(isolation: isolated (any Actor)? = #isolation) async throws(DBusError) -> Value {
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
+            await withCheckedContinuation(isolation: isolation) { continuation in
                 let early: Outcome? = state.withLock { state in
                     if case .done(let outcome) = state { return outcome }
                     state = .waiting(continuation)
                     return nil
                 }
-                if let early { continuation.resume(returning: early) } else { start() }
+                if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
-            finish(.failure(DBusError(.cancelled, message: "the task was cancelled")))
+            finish(.failure(.cancelled))
         }
         return try outcome.get()
     }
