@@ -70,5 +70,14 @@ if withBlueZ {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "BlueZTestSupport", dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "DBus", log],
+            path: "Tests/BlueZTestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "DBusTests", dependencies: ["DBus", "CDBus", "BlueZTestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "BLEBlueZTests",
+            dependencies: ["BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport"],
+            swiftSettings: settings),
     ]
 }

@@ -10,7 +10,7 @@ extension BlueZBackend {
 
     func device(_ peripheral: Peripheral.ID) throws(BLEError) -> String {
         if let path = tree.device(address: peripheral.rawValue, adapter: adapter) { return path }
-        guard adapterState() != .unavailable else { throw .lost("bluetoothd is not running, or the adapter is gone") }
+        guard adapterState() != .unavailable else { throw unavailable }
         throw BLEError(
             .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
     }
@@ -57,7 +57,7 @@ extension BlueZBackend {
     /// What has become of a device whose object has vanished.
     private var gone: BLEError {
         adapterState() == .unavailable
-            ? .lost("bluetoothd has stopped, or the adapter is gone")
+            ? unavailable
             : BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
     }
 

@@ -49,13 +49,19 @@ extension BlueZBackend {
             BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery, timeout: Self.promptly)
     }
 
+    /// Why there is no adapter.
+    var unavailable: BLEError {
+        isRunning
+            ? BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
+            : .lost("bluetoothd is not running, or the bus is gone")
+    }
+
     /// Throws what `NotReady` would say, before anything is asked.
     func requirePower() throws(BLEError) {
         switch adapterState() {
         case .poweredOn: return
         case .poweredOff: throw BLEError(.remote("org.bluez.Error.NotReady", "Resource Not Ready"), during: .discovery)
-        case .unavailable:
-            throw BLEError(.adapterNotFound, "the adapter is gone, or bluetoothd is", remedy: "Plug it in, or start bluetoothd.")
+        case .unavailable: throw unavailable
         }
     }
 }

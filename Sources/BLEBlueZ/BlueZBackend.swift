@@ -26,6 +26,8 @@ public actor BlueZBackend: CentralBackend {
     private var watchers: [Int: (device: String, look: () -> Void)] = [:]
     private var lastToken = 0
 
+    /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
+    private(set) var isRunning = false
     var isDiscovering = false
     /// Where each attribute is, filled when services are discovered.
     var paths: [AttributeID: String] = [:]
@@ -103,7 +105,10 @@ public actor BlueZBackend: CentralBackend {
                     _ = tree.update(path, properties)
                 }
             }
-            self?.assumeIsolated { $0.tree = tree }
+            self?.assumeIsolated {
+                $0.tree = tree
+                $0.isRunning = true
+            }
         }
     }
 
@@ -261,6 +266,8 @@ public actor BlueZBackend: CentralBackend {
 
     /// bluetoothd or the bus is gone, and with it every object.
     private func lose(_ message: String) {
+        guard isRunning else { return }
+        isRunning = false
         tree = ObjectTree()
         isDiscovering = false
         ownLinks = []

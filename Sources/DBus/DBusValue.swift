@@ -114,7 +114,7 @@ package indirect enum DBusValue: Hashable, Sendable {
     }
 
     /// An entry of a dictionary with string keys, such as `a{sv}`, without its variant.
-    package subscript(key: String) -> DBusValue? {
+    package subscript(key key: String) -> DBusValue? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         return entries[.string(key)]?.unwrapped
     }

@@ -5,6 +5,7 @@ which is a heart rate strap (strap.py) and takes commands (commands.py). Needs r
 
   python3 Scripts/guest/peer --help
 """
+
 from __future__ import annotations
 
 import argparse

@@ -2,6 +2,7 @@
 
 What is put right is that of bumble 0.0.236; look here first when the pinned version changes.
 """
+
 from __future__ import annotations
 
 import asyncio

@@ -3,6 +3,7 @@
 The answer is "ok", a value, or "error" and what is wrong. A connection's commands are answered in their order; connections
 do not wait for each other.
 """
+
 from __future__ import annotations
 
 import asyncio
@@ -16,6 +17,8 @@ from bumble.device import Advertisement, Connection, Peer
 
 from host import Adapter
 from strap import Strap
+
+logger = logging.getLogger(__name__)
 
 Command = Callable[..., Awaitable[object]]
 
@@ -39,7 +42,7 @@ class Commands:
         except CommandError as error:
             return f'error {error}'
         except Exception as error:  # (whatever it is, the other side is to hear of it)
-            logging.info('command %.80s', line.strip(), exc_info=True)
+            logger.info('command %.80s', line.strip(), exc_info=True)
             text = ' '.join(str(error).split())
             return f'error {type(error).__name__} {text}'
         return 'ok' if result is None else str(result)

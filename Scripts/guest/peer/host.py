@@ -1,4 +1,5 @@
 """The host's side of the simulated radio: the controller that the kernel drives as hci0."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,4 +1,5 @@
 """The peripheral: a heart rate strap that also echoes, with everything that a test of a central wants to meet."""
+
 from __future__ import annotations
 
 import asyncio
@@ -7,7 +8,6 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from bumble import hci
-from bumble.att import ATT_Error
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection, Device, DeviceConfiguration
 from bumble.gatt import (
@@ -139,7 +139,7 @@ class EchoService(Service):
     def __init__(self) -> None:
         self.written = b''
         self.gate = Gate()
-        self.output = Characteristic(
+        self.output: Characteristic[bytes] = Characteristic(
             self._uuid(3),
             READ | NOTIFY | INDICATE,
             READABLE,
@@ -282,9 +282,7 @@ class Strap:
     # --- links ---
 
     def _on_connection(self, connection: Connection) -> None:
-        connection.on(
-            Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising())
-        )
+        connection.on(Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising()))
 
     @property
     def connections(self) -> list[Connection]:
@@ -295,7 +293,7 @@ class Strap:
         return [
             connection
             for connection, switches in self.device.gatt_server.subscribers.items()
-            if any(switches.get(characteristic.handle, b''))
+            if isinstance(connection, Connection) and any(switches.get(characteristic.handle, b''))
         ]
 
     # --- values ---

@@ -1,0 +1,68 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import BackendContract
+import BlueZTestSupport
+import Testing
+
+/// The contract over a private bus, with a fake bluetoothd at its other end.
+@Suite(.timeLimit(.minutes(2)))
+struct FakeBlueZContractTests {
+    @Test(arguments: BackendContract.allCases)
+    func contract(_ item: BackendContract) async throws {
+        try await item.check(try await FakePeer())
+    }
+}
+
+/// The contract's peripheral behind a fake bluetoothd on a bus of its own.
+struct FakePeer: ContractPeer {
+    let bus: PrivateBus
+    let daemon: FakeBlueZ
+    private let strap = SimulatedStrap()
+    private let peripheral: SimulatedPeripheral
+
+    init() async throws {
+        bus = try PrivateBus()
+        let radio = SimulatedRadio()
+        peripheral = await radio.add(strap.definition)
+        daemon = FakeBlueZ(address: bus.address, radio: radio)
+        try await daemon.start()
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
+    }
+
+    func disconnect() async { await peripheral.disconnect() }
+    func loseLink() async { await peripheral.dropLink() }
+    func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }
+    func notify(_ value: [UInt8]) async { await peripheral.notify(value, from: EchoStrap.output.key.characteristic) }
+
+    func burst(count: Int, length: Int) async {
+        for number in 0..<count {
+            let head = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            await notify(head + [UInt8](repeating: 0, count: length - 4))
+        }
+    }
+
+    func written() async -> [UInt8] { await strap.written }
+    func hold() async { await strap.hold() }
+    func release() async { await strap.release() }
+    func reset() async { await strap.reset() }
+
+    func until(connections: Int) async {
+        while await peripheral.isConnected != (connections > 0) { await Task.yield() }
+    }
+
+    func until(subscribers: Int) async {
+        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers { await Task.yield() }
+    }
+
+    func untilHeld() async {
+        while await strap.heldCount == 0 { await Task.yield() }
+    }
+
+    func stopBluetooth() async { await daemon.kill() }
+    func restartBluetooth() async throws { try await daemon.start() }
+    func setPowered(_ isPowered: Bool) async { await daemon.setPowered(isPowered) }
+}

@@ -1,0 +1,88 @@
+public import Testing
+
+/// What every backend does, one check a case. A test target runs all of them with its own ``ContractPeer``.
+///
+/// ```swift
+/// @Test(arguments: BackendContract.allCases) func contract(_ item: BackendContract) async throws {
+///     try await item.check(peer)
+/// }
+/// ```
+public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    // Discovery
+    case discoveryReportsEveryAdvertisementField
+    case discoveryFiltersByService
+    case discoveryStopsWithItsLastScan
+    case discoveryReportsLostPeripherals
+    // Connection
+    case connectionGoesThroughItsStatesAndKnowsTheServices
+    case unknownPeripheralIsNotFound
+    case vanishedPeripheralRunsIntoTheDeadline
+    case cancelledConnectLeavesNoLink
+    case disconnectEndsAPendingConnect
+    case peerDisconnectIsSeenAsStateAndAsFailedOperation
+    case linkLossIsSeenAsStateAndAsFailedOperation
+    case linkComesBackAfterDisconnect
+    case shutDownEndsLinks
+    // Attributes
+    case readsGiveValues
+    case missingAttributesAreNamed
+    case writesArrive
+    case longWritesArriveWhole
+    case forbiddenOperationsAreRefused
+    case descriptorsCanBeRead
+    case cancelledOperationsEndAndLeaveTheLink
+    case deadlinesEndOperationsAndLeaveTheLink
+    // Notifications
+    case notificationsAreCompleteAndInOrder
+    case profileMeasurementsArriveFromTheFirst
+    case subscribersShareOneRegistration
+    case notificationsResumeOnceAfterReconnect
+    // The stack below
+    case powerOffEndsScansAndLinks
+    case deathOfBluetoothFailsWhatIsPending
+    case bluetoothIsUsableAfterRestart
+
+    public var testDescription: String {
+        // camelCase to words
+        rawValue.reduce(into: "") { text, character in
+            if character.isUppercase { text += " " }
+            text += character.lowercased()
+        }
+    }
+
+    /// Checks this item; expectations that do not hold are recorded as issues.
+    public func check(_ peer: some ContractPeer) async throws {
+        let contract = Contract(peer: peer)
+        try await peer.reset()
+        switch self {
+        case .discoveryReportsEveryAdvertisementField: try await contract.advertisementFields()
+        case .discoveryFiltersByService: try await contract.serviceFilter()
+        case .discoveryStopsWithItsLastScan: try await contract.scanEnd()
+        case .discoveryReportsLostPeripherals: try await contract.lostPeripherals()
+        case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
+        case .unknownPeripheralIsNotFound: try await contract.unknownPeripheral()
+        case .vanishedPeripheralRunsIntoTheDeadline: try await contract.vanishedPeripheral()
+        case .cancelledConnectLeavesNoLink: try await contract.cancelledConnect()
+        case .disconnectEndsAPendingConnect: try await contract.disconnectDuringConnect()
+        case .peerDisconnectIsSeenAsStateAndAsFailedOperation: try await contract.linkEnd { try await peer.disconnect() }
+        case .linkLossIsSeenAsStateAndAsFailedOperation: try await contract.linkEnd { try await peer.loseLink() }
+        case .linkComesBackAfterDisconnect: try await contract.reconnect()
+        case .shutDownEndsLinks: try await contract.shutDown()
+        case .readsGiveValues: try await contract.reads()
+        case .missingAttributesAreNamed: try await contract.missingAttributes()
+        case .writesArrive: try await contract.writes()
+        case .longWritesArriveWhole: try await contract.longWrites()
+        case .forbiddenOperationsAreRefused: try await contract.forbidden()
+        case .descriptorsCanBeRead: try await contract.descriptors()
+        case .cancelledOperationsEndAndLeaveTheLink: try await contract.cancelledOperations()
+        case .deadlinesEndOperationsAndLeaveTheLink: try await contract.deadlines()
+        case .notificationsAreCompleteAndInOrder: try await contract.notificationOrder()
+        case .profileMeasurementsArriveFromTheFirst: try await contract.measurements()
+        case .subscribersShareOneRegistration: try await contract.sharedSubscription()
+        case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
+        case .powerOffEndsScansAndLinks: try await contract.powerOff()
+        case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
+        case .bluetoothIsUsableAfterRestart: try await contract.restart()
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import BLE
+import BLEProfiles
+import Testing
+
+extension Contract {
+    func connectionStates() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            let stream = await strap.connectionStates()
+            let states = Task {
+                var seen: [ConnectionState] = []
+                for try await state in stream {
+                    seen.append(state)
+                    if seen.count > 1, state == .disconnected { break }
+                }
+                return seen
+            }
+            try await strap.connect()
+            #expect(await strap.connectionState == .connected)
+            let services = try await strap.services()
+            #expect(Set(services.map(\.uuid)).isSuperset(of: [.heartRate, .battery, .deviceInformation, EchoStrap.service]))
+            let echo = try #require(services[EchoStrap.service])
+            #expect(echo[EchoStrap.input.key.characteristic]?.properties == [.write, .writeWithoutResponse])
+            #expect(echo[EchoStrap.output.key.characteristic]?.properties == [.read, .notify, .indicate])
+            #expect(
+                echo[EchoStrap.output.key.characteristic].map { Set($0.descriptors.map(\.uuid)) } == [
+                    BluetoothUUID(0x2901), BluetoothUUID(0x2902),
+                ])
+            let handles = services.flatMap { [$0.handle] + $0.characteristics.map(\.handle) }
+            #expect(handles == handles.sorted())
+            #expect(Set(handles).count == handles.count)
+            try await strap.disconnect()
+            #expect(await strap.connectionState == .disconnected)
+            let seen = try await states.value
+            #expect(seen.filter { $0 != .disconnecting } == [.disconnected, .connecting, .connected, .disconnected])
+        }
+    }
+
+    func unknownPeripheral() async throws {
+        try await withCentral { central in
+            let nobody = central.peripheral(Peripheral.ID(rawValue: "00:11:22:33:44:55"))
+            let error = await error { try await nobody.connect() }
+            #expect(error?.code == .peripheralNotFound)
+            #expect(error?.peripheral == nobody.id)
+            #expect(error?.remedy != nil)
+            #expect(await nobody.connectionState == .disconnected)
+        }
+    }
+
+    func vanishedPeripheral() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            try await peer.setAdvertising(false)
+            let error = await error { try await strap.connect(timeout: .seconds(1)) }
+            #expect(error?.code == .timedOut)
+            #expect(error?.peripheral == strap.id)
+            try await until(.disconnected, strap)
+            try await peer.setAdvertising(true)
+            try await peer.until(connections: 0)
+            try await strap.connect()
+            #expect(await strap.connectionState == .connected)
+        }
+    }
+
+    func cancelledConnect() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            try await peer.setAdvertising(false)
+            let connecting = failing { try await strap.connect() }
+            try await until(.connecting, strap)
+            connecting.cancel()
+            #expect(await connecting.value?.code == .cancelled)
+            try await until(.disconnected, strap)
+            try await peer.setAdvertising(true)
+            // What would be left of the attempt would connect now.
+            _ = try await find(central)
+            try await peer.until(connections: 0)
+            #expect(await central.knownPeripherals().first { $0.id == strap.id }?.isConnected == false)
+        }
+    }
+
+    func disconnectDuringConnect() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            try await peer.setAdvertising(false)
+            let connecting = failing { try await strap.connect() }
+            try await until(.connecting, strap)
+            try await strap.disconnect()
+            #expect(await connecting.value?.code == .connectionCancelled)
+            #expect(await strap.connectionState == .disconnected)
+            try await peer.setAdvertising(true)
+            try await strap.connect()
+        }
+    }
+
+    func linkEnd(_ end: () async throws -> Void) async throws {
+        try await withStrap { strap in
+            let values = try await strap.notifications(EchoStrap.output)
+            let stream = failing { for try await _ in values {} }
+            let reading = failing { _ = try await strap.read(EchoStrap.slow) }
+            try await peer.untilHeld()
+            try await end()
+            let error = await reading.value
+            #expect(error?.code == .disconnected)
+            #expect(error?.peripheral == strap.id)
+            #expect(error?.characteristic == EchoStrap.slow.key.characteristic)
+            #expect(error?.isRetryable == true)
+            #expect(await stream.value?.code == .disconnected)
+            try await until(.disconnected, strap)
+        }
+    }
+
+    func reconnect() async throws {
+        try await withStrap { strap in
+            for _ in 0..<2 {
+                try await peer.disconnect()
+                try await until(.disconnected, strap)
+                #expect(try await strap.read(.batteryLevel) == 87)
+                #expect(await strap.connectionState == .connected)
+            }
+            try await strap.disconnect()
+            try await peer.until(connections: 0)
+            #expect(try await strap.read(.batteryLevel) == 87)
+        }
+    }
+
+    func shutDown() async throws {
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await find(central).peripheral
+        let values = try await strap.notifications(EchoStrap.output)
+        let stream = failing { for try await _ in values {} }
+        let reading = failing { _ = try await strap.read(EchoStrap.slow) }
+        try await peer.untilHeld()
+        await central.shutDown()
+        #expect(await reading.value?.code == .shutDown)
+        #expect(await stream.value?.code == .shutDown)
+        try await peer.until(connections: 0)
+        #expect(await error { try await strap.connect() }?.code == .shutDown)
+    }
+}

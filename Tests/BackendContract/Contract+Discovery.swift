@@ -1,0 +1,69 @@
+import BLE
+import BLEProfiles
+import Testing
+
+extension Contract {
+    func advertisementFields() async throws {
+        try await withCentral { central in
+            // Name and transmit power come with the scan response, after the rest.
+            for try await event in central.discoveryEvents(duplicates: true) {
+                guard case .found(let discovery) = event.asReport, discovery.peripheral.id == EchoStrap.id else { continue }
+                let advertisement = discovery.advertisement
+                guard advertisement.localName != nil, advertisement.txPower != nil else { continue }
+                #expect(advertisement.localName == EchoStrap.name)
+                #expect(advertisement.txPower == 4)
+                #expect(advertisement.rssi == -50)
+                #expect(advertisement.serviceUUIDs.isSuperset(of: [.heartRate, .battery]))
+                #expect(advertisement.manufacturerData == [0xFFFF: [1, 2, 3]])
+                #expect(advertisement.serviceData == [.battery: [87]])
+                return
+            }
+        }
+    }
+
+    func serviceFilter() async throws {
+        try await withCentral { central in
+            let found = try await find(central, matching: .service(.heartRate))
+            #expect(found.advertisement.serviceUUIDs.contains(.heartRate))
+            // A scan for something else hears nothing while one for everything does.
+            let nothing = failing { for try await _ in central.discoveries(matching: .service(BluetoothUUID(0xFEED))) { return } }
+            _ = try await find(central)
+            nothing.cancel()
+            #expect(await nothing.value?.code == .cancelled)
+        }
+    }
+
+    func scanEnd() async throws {
+        try await withCentral { central in
+            _ = try await find(central)
+            var states: [Bool] = []
+            // (stopping is not awaited by the loop that is left)
+            repeat {
+                await Task.yield()
+                states.append(try await central.adapters().contains { $0.isDiscovering })
+            } while states.last == true
+            #expect(states.last == false)
+        }
+    }
+
+    func lostPeripherals() async throws {
+        try await withCentral { central in
+            for try await event in central.discoveryEvents(staleAfter: .seconds(1)) {
+                switch event {
+                case .found(let discovery) where discovery.peripheral.id == EchoStrap.id:
+                    try await peer.setAdvertising(false)
+                case .lost(let peripheral) where peripheral.id == EchoStrap.id:
+                    return
+                default: continue
+                }
+            }
+        }
+    }
+}
+
+extension DiscoveryEvent {
+    /// Found and updated alike.
+    fileprivate var asReport: DiscoveryEvent {
+        if case .updated(let discovery) = self { .found(discovery) } else { self }
+    }
+}

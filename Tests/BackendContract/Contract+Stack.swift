@@ -1,0 +1,68 @@
+import BLE
+import BLEProfiles
+import Testing
+
+extension Contract {
+    func powerOff() async throws {
+        try await withStrap { strap in
+            let central = strap.central
+            let values = try await strap.notifications(EchoStrap.output)
+            let stream = failing { for try await _ in values {} }
+            let scan = failing { for try await _ in central.discoveryEvents(duplicates: true) {} }
+            var states = await central.adapterStates().makeAsyncIterator()
+            #expect(try await states.next() == .poweredOn)
+            try await peer.setPowered(false)
+            #expect(await stream.value?.code == .disconnected)
+            #expect(try await states.next() == .poweredOff)
+            #expect(await scan.value?.code == .poweredOff)
+            let scanning = await error { for try await _ in central.discoveries() {} }
+            #expect(scanning?.code == .poweredOff)
+            #expect(scanning?.remedy != nil)
+            #expect(await error { try await strap.connect() }?.code == .poweredOff)
+            try await peer.setPowered(true)
+            #expect(try await states.next() == .poweredOn)
+            #expect(try await find(central).peripheral == strap)
+            #expect(try await Battery(strap).level() == 87)
+        }
+    }
+
+    func deathOfBluetooth() async throws {
+        try await withStrap { strap in
+            let central = strap.central
+            let values = try await strap.notifications(EchoStrap.output)
+            let tasks = [
+                failing { for try await _ in values {} },
+                failing { _ = try await strap.read(EchoStrap.slow) },
+                failing { for try await _ in central.discoveryEvents(duplicates: true) {} },
+            ]
+            try await peer.untilHeld()
+            try await peer.stopBluetooth()
+            for task in tasks {
+                let error = await task.value
+                #expect(error?.code == .bluetoothLost)
+                #expect(error?.isRetryable == true)
+            }
+            #expect(await strap.connectionState == .disconnected)
+            #expect(await central.adapterState == .unavailable)
+            #expect(await error { try await strap.connect() }?.code == .bluetoothLost)
+            try await peer.restartBluetooth()
+        }
+    }
+
+    func restart() async throws {
+        try await withStrap { strap in
+            let central = strap.central
+            var states = await central.adapterStates().makeAsyncIterator()
+            #expect(try await states.next() == .poweredOn)
+            try await peer.stopBluetooth()
+            #expect(try await states.next() == .unavailable)
+            try await peer.restartBluetooth()
+            while try await states.next() != .poweredOn {}
+            try await peer.until(connections: 0)
+            let found = try await find(central).peripheral
+            #expect(found == strap)
+            let beats = try await HeartRate(found).measurements()
+            for try await _ in beats { break }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+public import BLE
+
+/// The test's grip on the peripheral that a contract is checked with, and on the Bluetooth stack below the central.
+///
+/// The peripheral is called `Bumble HR`, at F0:F1:F2:F3:F4:F5, with the services of ``EchoStrap``. Between checks it is
+/// brought back to its beginning with ``reset()``.
+public protocol ContractPeer: Sendable {
+    /// A new central on the stack.
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central
+
+    /// Ends the links as a remote user does.
+    func disconnect() async throws
+    /// Ends the links as a failing radio does.
+    func loseLink() async throws
+    func setAdvertising(_ isAdvertising: Bool) async throws
+    /// Notifies a value on the echo output.
+    func notify(_ value: [UInt8]) async throws
+    /// Sends so many values on the echo output, each beginning with its number from 0 in 32 bits, little-endian.
+    func burst(count: Int, length: Int) async throws
+    /// What was written to the echo service last.
+    func written() async throws -> [UInt8]
+    /// Requests for the slow characteristic wait from now on.
+    func hold() async throws
+    /// Answers what waits, and what follows.
+    func release() async throws
+    /// Back to the beginning.
+    func reset() async throws
+    /// Returns once the peripheral has so many links.
+    func until(connections: Int) async throws
+    /// Returns once so many centrals have the notifications of the echo output on.
+    func until(subscribers: Int) async throws
+    /// Returns once something waits at the slow characteristic.
+    func untilHeld() async throws
+
+    /// Kills the Bluetooth service.
+    func stopBluetooth() async throws
+    /// Starts it again, with the adapter on.
+    func restartBluetooth() async throws
+    func setPowered(_ isPowered: Bool) async throws
+}
+
+/// The identities of the contract's peripheral.
+public enum EchoStrap {
+    public static let name = "Bumble HR"
+    public static let id = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
+    public static let service = uuid(1)
+    /// Takes what is written, with and without response.
+    public static let input = Characteristic(uuid(2), service: service)
+    /// Reads as what was written last; notifies and indicates.
+    public static let output = Characteristic(uuid(3), service: service)
+    /// Readable on an encrypted link only.
+    public static let secret = Characteristic(uuid(4), service: service)
+    /// Answers no request until it is released.
+    public static let slow = Characteristic(uuid(5), service: service)
+
+    private static func uuid(_ number: UInt64) -> BluetoothUUID {
+        BluetoothUUID(high: 0x6E40_0000_B5A3_F393 | number << 32, low: 0xE0A9_E50E_24DC_CA9E)
+    }
+}

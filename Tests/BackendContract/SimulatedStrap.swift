@@ -1,0 +1,103 @@
+public import BLE
+
+/// The contract's peripheral as a definition, for every stack that plays definitions.
+public actor SimulatedStrap {
+    public private(set) var written: [UInt8] = []
+    private var isHeld = true
+    private var held: [CheckedContinuation<Void, Never>] = []
+
+    public init() {}
+
+    /// How many requests wait at the slow characteristic.
+    public var heldCount: Int { held.count }
+
+    public func reset() {
+        written = []
+        release()
+        isHeld = true
+    }
+
+    public func hold() { isHeld = true }
+
+    public func release() {
+        isHeld = false
+        let waiting = held
+        held = []
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func take(_ value: [UInt8]) { written = value }
+
+    private func pass() async {
+        guard isHeld else { return }
+        await withCheckedContinuation { held.append($0) }
+    }
+
+    public nonisolated var definition: PeripheralDefinition {
+        PeripheralDefinition(
+            address: EchoStrap.id.rawValue,
+            advertisement: Advertisement(
+                localName: EchoStrap.name, rssi: -50, txPower: 4,
+                serviceUUIDs: [BluetoothUUID(0x180D), BluetoothUUID(0x180F)], manufacturerData: [0xFFFF: [1, 2, 3]],
+                serviceData: [BluetoothUUID(0x180F): [87]]),
+            advertisingInterval: .milliseconds(20),
+            services: [heartRate, battery, information, echo])
+    }
+
+    private nonisolated var heartRate: ServiceDefinition {
+        ServiceDefinition(
+            BluetoothUUID(0x180D),
+            characteristics: [
+                CharacteristicDefinition(
+                    BluetoothUUID(0x2A37), .notify,
+                    onSubscribe: { notifier in
+                        for rate in UInt8(72)...180 {
+                            await notifier.notify([0x1E, rate, 10, 0, 0x00, 0x03, 0x33, 0x03])
+                            try await notifier.clock.sleep(for: .milliseconds(100))
+                        }
+                    }),
+                CharacteristicDefinition(BluetoothUUID(0x2A38), .read, value: [2]),
+                CharacteristicDefinition(BluetoothUUID(0x2A39), .write),
+            ])
+    }
+
+    private nonisolated var battery: ServiceDefinition {
+        ServiceDefinition(
+            BluetoothUUID(0x180F),
+            characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), [.read, .notify], value: [87])])
+    }
+
+    private nonisolated var information: ServiceDefinition {
+        ServiceDefinition(
+            BluetoothUUID(0x180A),
+            characteristics: [
+                CharacteristicDefinition(BluetoothUUID(0x2A29), .read, value: Array("ACME".utf8)),
+                CharacteristicDefinition(BluetoothUUID(0x2A24), .read, value: Array("HR-1".utf8)),
+                CharacteristicDefinition(BluetoothUUID(0x2A25), .read, value: Array("0001".utf8)),
+            ])
+    }
+
+    private nonisolated var echo: ServiceDefinition {
+        ServiceDefinition(
+            EchoStrap.service,
+            characteristics: [
+                CharacteristicDefinition(
+                    EchoStrap.input.key.characteristic, [.write, .writeWithoutResponse],
+                    onWrite: { value, _ in await self.take(value) }),
+                CharacteristicDefinition(
+                    EchoStrap.output.key.characteristic, [.read, .notify, .indicate],
+                    descriptors: [DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Echo out".utf8))],
+                    onRead: { await self.written }),
+                CharacteristicDefinition(
+                    EchoStrap.secret.key.characteristic, .read,
+                    onRead: { () throws(ATTError) in throw .insufficientEncryption }),
+                CharacteristicDefinition(
+                    EchoStrap.slow.key.characteristic, [.read, .write],
+                    onRead: {
+                        await self.pass()
+                        return Array("slow".utf8)
+                    },
+                    onWrite: { _, _ in await self.pass() }),
+            ])
+    }
+}

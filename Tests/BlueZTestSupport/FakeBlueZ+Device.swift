@@ -1,0 +1,151 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+extension FakeBlueZ {
+    // MARK: Device1
+
+    func deviceCall(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        switch call.method {
+        case "Connect": await connect(id)
+        default: await disconnect(id)
+        }
+    }
+
+    private func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
+        guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
+        if devices[id]?.isConnected == true { return .success(MethodReply()) }
+        let task = Task { () async -> BLEError? in
+            do throws(BLEError) {
+                try await self.backend.connect(id)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        devices[id]?.connecting = task
+        defer { devices[id]?.connecting = nil }
+        if let error = await task.value {
+            return .failure(
+                .remote(
+                    "org.bluez.Error.Failed",
+                    error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
+        }
+        guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
+        devices[id]?.isConnected = true
+        await changed(path, BlueZ.device, ["Connected": .boolean(true)])
+        Task { await self.resolveServices(id) }
+        return .success(MethodReply())
+    }
+
+    /// Shows the attributes, and then says that the services are resolved.
+    private func resolveServices(_ id: Peripheral.ID) async {
+        guard let database = try? await backend.discoverServices(id), devices[id]?.isConnected == true else { return }
+        let isNew = devices[id]?.database == nil
+        devices[id]?.database = database
+        guard let device = devices[id] else { return }
+        if isNew {
+            for attribute in device.attributes { await show(attribute, of: id) }
+        }
+        guard devices[id]?.isConnected == true else { return }
+        await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
+    }
+
+    private func show(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) async {
+        if attribute.interface != BlueZ.gattService {
+            let description =
+                attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
+            await export(attribute.path, description) { [weak self] call in await self?.attributeCall(id, attribute, call) }
+        }
+        await emit(
+            "/", BlueZ.objectManager, "InterfacesAdded",
+            [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
+    }
+
+    private func disconnect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
+        if let connecting = devices[id]?.connecting {
+            connecting.cancel()
+            _ = await connecting.value
+            return .success(MethodReply())
+        }
+        guard devices[id]?.isConnected == true else {
+            return .failure(.remote("org.bluez.Error.NotConnected", "Not Connected"))
+        }
+        try? await backend.disconnect(id)
+        return .success(MethodReply())
+    }
+
+    // MARK: GattCharacteristic1, GattDescriptor1
+
+    private func attributeCall(
+        _ id: Peripheral.ID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
+    ) async -> Result<MethodReply, DBusError> {
+        do throws(BLEError) {
+            return .success(try await operate(AttributeID(peripheral: id, handle: attribute.handle), attribute, call))
+        } catch {
+            return .failure(Self.answer(error))
+        }
+    }
+
+    private func operate(
+        _ place: AttributeID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
+    ) async throws(BLEError) -> MethodReply {
+        let isDescriptor = attribute.interface == BlueZ.gattDescriptor
+        switch call.method {
+        case "ReadValue":
+            let value = isDescriptor ? try await backend.readDescriptor(place) : try await backend.read(place)
+            if !isDescriptor { await changed(attribute.path, attribute.interface, ["Value": .bytes(value)]) }
+            return MethodReply([.bytes(value)])
+        case "WriteValue":
+            let value = call.arguments.first?.bytes ?? []
+            if isDescriptor {
+                try await backend.writeDescriptor(value, to: place)
+            } else {
+                let type: WriteType = call.arguments.last?[key: "type"]?.string == "command" ? .withoutResponse : .withResponse
+                try await backend.write(value, to: place, type: type)
+            }
+        case "StartNotify":
+            try await backend.startNotifications(of: place) { [weak self] value in
+                self?.assumeIsolated { $0.deliver(value, attribute.path) }
+            }
+        default:
+            try await backend.stopNotifications(of: place)
+        }
+        return MethodReply()
+    }
+
+    private func deliver(_ value: [UInt8], _ path: String) {
+        notified.append((path, value))
+        guard notified.count == 1 else { return }
+        Task { await self.sendNotified() }
+    }
+
+    /// One task sends, so that the values stay in order.
+    private func sendNotified() async {
+        while let (path, value) = notified.first {
+            await changed(path, BlueZ.gattCharacteristic, ["Value": .bytes(value)])
+            notified.removeFirst()
+        }
+    }
+
+    /// BlueZ's words for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).
+    private static func answer(_ error: BLEError) -> DBusError {
+        switch error.attError {
+        case .readNotPermitted: .remote("org.bluez.Error.NotPermitted", "Read not permitted")
+        case .writeNotPermitted: .remote("org.bluez.Error.NotPermitted", "Write not permitted")
+        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:
+            .remote("org.bluez.Error.NotPermitted", "Not paired")
+        case .invalidOffset: .remote("org.bluez.Error.InvalidArguments", "Invalid offset")
+        case .invalidAttributeValueLength: .remote("org.bluez.Error.InvalidArguments", "Invalid Length")
+        case .insufficientAuthorization: .remote("org.bluez.Error.NotAuthorized", "Operation Not Authorized")
+        case .requestNotSupported: .remote("org.bluez.Error.NotSupported", "Operation is not supported")
+        case let code?:
+            .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x\(Hex.string([code.rawValue]))")
+        case nil:
+            error.code == .disconnected
+                ? .remote("org.bluez.Error.Failed", "Not connected")
+                : .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e")
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import BLE
+import BLEBlueZ
+public import BLESimulation
+import DBus
+import Logging
+
+/// bluetoothd's bus interface over a simulated radio: definitions, served on a private bus.
+///
+/// It translates between `org.bluez` and the radio and has no behaviour of its own beyond what the daemon adds: temporary device
+/// objects, one discovery per sender, `InProgress`, its error names, and that a value which is read shows as a changed
+/// property. What the daemon does was looked up on the daemon; where the contract shows a difference, it is looked up again.
+public actor FakeBlueZ {
+    static let adapterPath = "/org/bluez/hci0"
+
+    public nonisolated let radio: SimulatedRadio
+    private let address: String
+    let backend: SimulatedBackend
+    private var session: BusSession?
+
+    var discoverers: Set<String> = []
+    var isPowered = true
+    /// The devices that have an object.
+    var devices: [Peripheral.ID: FakeDevice] = [:]
+    /// Values on their way to the bus.
+    var notified: [(path: String, value: [UInt8])] = []
+    /// How often each method was called.
+    public private(set) var calls: [String: Int] = [:]
+    /// The next call of a method, by its name, is answered with this error.
+    private var injected: [String: (name: String, message: String)] = [:]
+
+    /// The radio's, so that its events and the calls from the bus take turns.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
+
+    /// A daemon on the bus at `address`; it is not there yet.
+    public init(address: String, radio: SimulatedRadio) {
+        self.address = address
+        self.radio = radio
+        backend = .simulated(radio)
+    }
+
+    // MARK: The daemon's life
+
+    private var hasStarted = false
+
+    /// Comes up: with the adapter, and without devices.
+    public func start() async throws {
+        if !hasStarted {
+            hasStarted = true
+            let context = BackendContext(
+                handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+                logger: Logger(label: "fake"), clock: radio.clock)
+            try await backend.start(context)
+        }
+        let session = BusSession(
+            loop: EventLoop(name: "fake-bluez"), logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
+        try await session.open(.address(address), timeout: .seconds(10))
+        self.session = session
+        isPowered = true
+        await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
+        await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in await self?.adapterCall(call) }
+        _ = try await session.call(
+            MethodCall(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+                [.string(BlueZ.service), .uint32(4)]), timeout: .seconds(10))
+    }
+
+    /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.
+    public func kill() async {
+        let session = session
+        self.session = nil
+        await session?.close()
+        discoverers = []
+        devices = [:]
+        try? await backend.stopDiscovery()
+        for peripheral in await backend.knownPeripherals() where peripheral.isConnected {
+            try? await backend.disconnect(peripheral.id)
+        }
+    }
+
+    /// The next call of `method` is answered with an error.
+    public func fail(_ method: String, _ name: String, _ message: String) {
+        injected[method] = (name, message)
+    }
+
+    /// As `bluetoothctl power`.
+    public func setPowered(_ isPowered: Bool) async {
+        self.isPowered = isPowered
+        await radio.setPowered(isPowered)
+        if !isPowered { discoverers = [] }
+        await changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
+    }
+
+    // MARK: The bus
+
+    func export(
+        _ path: String, _ interface: InterfaceDescription,
+        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
+    ) async {
+        let object = ExportedObject(path: path, interface: interface) { [weak self] call in
+            if let error = await self?.note(call) { return .failure(error) }
+            return await handle(call) ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
+        }
+        _ = try? await session?.export(object)
+    }
+
+    private func note(_ call: IncomingCall) -> DBusError? {
+        calls[call.method, default: 0] += 1
+        return injected.removeValue(forKey: call.method).map { .remote($0.name, $0.message) }
+    }
+
+    func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
+        try? await session?.emit(path: path, interface: interface, signal: signal, arguments)
+    }
+
+    func changed(
+        _ path: String, _ interface: String, _ properties: [String: DBusValue], invalidated: [String] = []
+    ) async {
+        await emit(
+            path, BlueZ.properties, "PropertiesChanged",
+            [.string(interface), .options(properties), .strings(invalidated)])
+    }
+
+    // MARK: Objects
+
+    private func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
+        var objects: [DBusValue: DBusValue] = [
+            .objectPath(Self.adapterPath): interfaces([BlueZ.adapter: adapterProperties])
+        ]
+        for device in devices.values {
+            for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
+        }
+        return .success(MethodReply([.dictionary(key: "o", value: "a{sa{sv}}", objects)]))
+    }
+
+    func interfaces(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
+        .dictionary(
+            key: "s", value: "a{sv}",
+            Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))
+    }
+
+    private var adapterProperties: [String: DBusValue] {
+        [
+            "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string("fake"), "Powered": .boolean(isPowered),
+            "Discovering": .boolean(!discoverers.isEmpty), "UnknownProperty": .array(element: "(yv)", []),
+        ]
+    }
+
+    // MARK: Adapter1
+
+    private func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
+        switch call.method {
+        case "SetDiscoveryFilter": return .success(MethodReply())
+        case "StartDiscovery":
+            guard discoverers.insert(call.sender).inserted else {
+                return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
+            }
+            await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            try? await backend.startDiscovery(DiscoveryFilter())
+            return .success(MethodReply())
+        default:
+            guard discoverers.remove(call.sender) != nil else {
+                return .failure(.remote("org.bluez.Error.Failed", "No discovery started"))
+            }
+            if discoverers.isEmpty {
+                try? await backend.stopDiscovery()
+                await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
+                for device in devices.values {
+                    await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
+                }
+            }
+            return .success(MethodReply())
+        }
+    }
+
+    // MARK: The radio's events
+
+    private func handle(_ event: BackendEvent) {
+        switch event {
+        case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
+        case .disconnected(let id, _): Task { await self.linkEnded(id) }
+        case .adapter, .removed, .servicesChanged, .lost: break
+        }
+    }
+
+    private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) async {
+        guard session != nil else { return }
+        if let device = devices[id] {
+            await changed(device.path, BlueZ.device, FakeDevice.advertised(advertisement))
+            return
+        }
+        let device = FakeDevice(id: id, advertisement: advertisement)
+        devices[id] = device
+        await export(device.path, Interfaces.device) { [weak self] call in await self?.deviceCall(id, call) }
+        await emit(
+            "/", BlueZ.objectManager, "InterfacesAdded",
+            [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
+    }
+
+    private func linkEnded(_ id: Peripheral.ID) async {
+        guard devices[id]?.isConnected == true else { return }
+        devices[id]?.isConnected = false
+        guard let path = devices[id]?.path else { return }
+        await changed(
+            path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+    }
+}

@@ -1,0 +1,97 @@
+import BLE
+import BLEBlueZ
+import DBus
+
+/// A device of the fake daemon, and its attributes once they have been discovered.
+struct FakeDevice {
+    let id: Peripheral.ID
+    let path: String
+    var advertisement: Advertisement
+    var isConnected = false
+    var database: GATTDatabase?
+    var connecting: Task<BLEError?, Never>?
+
+    init(id: Peripheral.ID, advertisement: Advertisement) {
+        self.id = id
+        self.advertisement = advertisement
+        path = "\(FakeBlueZ.adapterPath)/dev_\(String(id.rawValue.map { $0 == ":" ? "_" : $0 }))"
+    }
+
+    /// All objects of the device by their paths, with their interfaces and properties.
+    var objects: [String: [String: [String: DBusValue]]] {
+        var objects = [path: [BlueZ.device: properties]]
+        for attribute in attributes { objects[attribute.path] = [attribute.interface: attribute.properties] }
+        return objects
+    }
+
+    var properties: [String: DBusValue] {
+        Self.advertised(advertisement).merging([
+            "Address": .string(id.rawValue), "Adapter": .objectPath(FakeBlueZ.adapterPath),
+            "Connected": .boolean(isConnected), "ServicesResolved": .boolean(isConnected && database != nil),
+        ]) { $1 }
+    }
+
+    static func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
+        var properties: [String: DBusValue] = [
+            "UUIDs": .strings(advertisement.serviceUUIDs.map(\.fullDescription)),
+            "ManufacturerData": .dictionary(
+                key: "q", value: "v",
+                Dictionary(
+                    uniqueKeysWithValues: advertisement.manufacturerData.map { (.uint16($0), .variant(.bytes($1))) })),
+            "ServiceData": .options(
+                Dictionary(
+                    uniqueKeysWithValues: advertisement.serviceData.map { ($0.fullDescription, .bytes($1)) })),
+        ]
+        if let name = advertisement.localName { properties["Name"] = .string(name) }
+        if let rssi = advertisement.rssi { properties["RSSI"] = .int16(Int16(rssi)) }
+        if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
+        return properties
+    }
+
+    struct Attribute {
+        let path: String
+        let interface: String
+        let handle: UInt16
+        let properties: [String: DBusValue]
+    }
+
+    /// In order of handles, parents first.
+    var attributes: [Attribute] {
+        func child(_ parent: String, _ kind: String, _ handle: UInt16) -> String {
+            "\(parent)/\(kind)\(Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)]))"
+        }
+        var all: [Attribute] = []
+        for service in database ?? GATTDatabase(services: []) {
+            let servicePath = child(path, "service", service.handle)
+            all.append(
+                Attribute(
+                    path: servicePath, interface: BlueZ.gattService, handle: service.handle,
+                    properties: [
+                        "UUID": .string(service.uuid.fullDescription), "Primary": .boolean(service.isPrimary),
+                        "Device": .objectPath(path),
+                    ]))
+            for characteristic in service.characteristics {
+                let characteristicPath = child(servicePath, "char", characteristic.handle)
+                let flags = CharacteristicProperties.names.filter { characteristic.properties.contains($0.property) }
+                all.append(
+                    Attribute(
+                        path: characteristicPath, interface: BlueZ.gattCharacteristic, handle: characteristic.handle,
+                        properties: [
+                            "UUID": .string(characteristic.uuid.fullDescription), "Service": .objectPath(servicePath),
+                            "Flags": .strings(flags.map(\.name)), "Notifying": .boolean(false),
+                        ]))
+                for descriptor in characteristic.descriptors {
+                    all.append(
+                        Attribute(
+                            path: child(characteristicPath, "desc", descriptor.handle), interface: BlueZ.gattDescriptor,
+                            handle: descriptor.handle,
+                            properties: [
+                                "UUID": .string(descriptor.uuid.fullDescription),
+                                "Characteristic": .objectPath(characteristicPath),
+                            ]))
+                }
+            }
+        }
+        return all
+    }
+}

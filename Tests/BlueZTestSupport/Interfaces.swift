@@ -1,0 +1,44 @@
+import DBus
+
+/// The interfaces that the fake daemon serves.
+enum Interfaces {
+    static let objectManager = InterfaceDescription(
+        xml: """
+            <interface name="org.freedesktop.DBus.ObjectManager">
+              <method name="GetManagedObjects"><arg type="a{oa{sa{sv}}}" direction="out"/></method>
+            </interface>
+            """)
+    static let adapter = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.Adapter1">
+              <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
+              <method name="StartDiscovery"/>
+              <method name="StopDiscovery"/>
+            </interface>
+            """)
+    static let device = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.Device1">
+              <method name="Connect"/>
+              <method name="Disconnect"/>
+            </interface>
+            """)
+    static let characteristic = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.GattCharacteristic1">
+              \(value)
+              <method name="StartNotify"/>
+              <method name="StopNotify"/>
+            </interface>
+            """)
+    static let descriptor = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.GattDescriptor1">
+              \(value)
+            </interface>
+            """)
+    private static let value = """
+        <method name="ReadValue"><arg type="a{sv}" direction="in"/><arg type="ay" direction="out"/></method>
+        <method name="WriteValue"><arg type="ay" direction="in"/><arg type="a{sv}" direction="in"/></method>
+        """
+}

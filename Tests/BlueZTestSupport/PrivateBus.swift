@@ -1,0 +1,64 @@
+import Foundation
+
+/// A message bus for one test: a `dbus-daemon` that ends with this object, or with the test process.
+public final class PrivateBus: Sendable {
+    /// The bus's address, in D-Bus's notation.
+    public let address: String
+    private let process: Process
+    private let directory: URL
+
+    public enum Failure: Error {
+        case noAddress
+    }
+
+    /// The policy that lets everybody do everything.
+    public static let open = #"""
+        <policy context="default">
+          <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
+        </policy>
+        """#
+
+    /// Starts a bus with a policy in the bus configuration's XML.
+    public init(policy: String = open) throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let configuration = directory.appending(path: "bus.conf")
+        try """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
+            <busconfig>
+              <listen>unix:path=\(directory.path)/socket</listen>
+              <auth>EXTERNAL</auth>
+              \(policy)
+            </busconfig>
+            """.write(to: configuration, atomically: true, encoding: .utf8)
+        process = Process()
+        // (setpriv lets the bus end with this process, however that ends)
+        process.executableURL = URL(filePath: "/usr/bin/setpriv")
+        process.arguments = [
+            "--pdeathsig", "TERM", "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
+            "--config-file=\(configuration.path)",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var text = Data()
+        while !text.contains(UInt8(ascii: "\n")) {
+            guard let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty else {
+                throw Failure.noAddress
+            }
+            text += more
+        }
+        address = String(decoding: text.dropLast(), as: UTF8.self)
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// Ends the bus at once, as a crash does.
+    public func stop() {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+}
