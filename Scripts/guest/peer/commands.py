@@ -140,6 +140,10 @@ class Commands:
         """release: answers all held requests, and those that follow."""
         self.strap.echo.gate.release()
 
+    async def do_held(self) -> int:
+        """held: how many requests wait for their answer."""
+        return self.strap.echo.gate.waiting
+
     async def do_reset(self) -> None:
         """reset: as at the start: nothing written, heart rate 72, the first name, advertising. Held requests are answered,
         following ones are held. Links stay."""

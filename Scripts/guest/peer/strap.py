@@ -104,6 +104,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
+        self.waiting = 0  # (requests that are held up now)
 
     def hold(self) -> None:
         self._open.clear()
@@ -114,10 +115,13 @@ class Gate:
     async def passed(self, connection: Connection) -> None:
         """Returns when the gate is open. When the link ends first, the request ends without an answer: by the time of a
         late one, its connection handle might be another link's."""
+        self.waiting += 1
         try:
             await while_connected(connection, self._open.wait())
         except LinkEnded:
             raise asyncio.CancelledError from None
+        finally:
+            self.waiting -= 1
 
 
 class EchoService(Service):

@@ -1,0 +1,124 @@
+import BLE
+import BLEBlueZ
+import BackendContract
+import Foundation
+import Testing
+
+/// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez` only:
+/// `Scripts/test` sees to that.
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(.minutes(5)))
+struct RealBlueZContractTests {
+    @Test(arguments: BackendContract.allCases)
+    func contract(_ item: BackendContract) async throws {
+        try await item.check(RealPeer())
+    }
+}
+
+/// The contract's peripheral: the guest's peer, commanded over a socket. See `Scripts/guest/peer`.
+struct RealPeer: ContractPeer {
+    private static let socket = "/run/peer.sock"
+    private static let control = "/run/bluez/"
+
+    static var isThere: Bool { ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1" }
+
+    struct Failure: Error {
+        let command: String
+        let answer: String
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await Central(configuration: configuration)
+    }
+
+    func disconnect() async throws { try await tell("disconnect") }
+    func loseLink() async throws { try await tell("lost") }
+    func setAdvertising(_ isAdvertising: Bool) async throws { try await tell("adv \(isAdvertising ? "on" : "off")") }
+    func notify(_ value: [UInt8]) async throws { try await tell("notify \(Hex.string(value))") }
+    func burst(count: Int, length: Int) async throws { try await ask("burst \(count) \(length)") }
+
+    func written() async throws -> [UInt8] {
+        let answer = try await ask("written")
+        return answer == "-" ? [] : Hex.bytes(answer) ?? []
+    }
+
+    func hold() async throws { try await tell("hold") }
+    func release() async throws { try await tell("release") }
+
+    func reset() async throws {
+        try await tell("reset")
+        // (a link that an earlier check had ended may still be on its way down)
+        try await until(connections: 0)
+    }
+
+    func until(connections: Int) async throws { try await until("connections") { $0 == connections } }
+    func until(subscribers: Int) async throws { try await until("subscribers") { $0 == subscribers } }
+    func untilHeld() async throws { try await until("held") { $0 > 0 } }
+
+    func stopBluetooth() async throws { try await run("kill") }
+    func restartBluetooth() async throws { try await run("start") }
+
+    func setPowered(_ isPowered: Bool) async throws {
+        try await launch(
+            "/usr/bin/busctl",
+            [
+                "set-property", "org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "Powered", "b", "\(isPowered)",
+            ])
+    }
+
+    // MARK: The guest
+
+    private func until(_ command: String, _ matches: (Int) -> Bool) async throws {
+        while !matches(Int(try await ask(command)) ?? -1) { try Task.checkCancellation() }
+    }
+
+    private func tell(_ command: String) async throws {
+        let answer = try await ask(command)
+        guard answer == "ok" else { throw Failure(command: command, answer: answer) }
+    }
+
+    /// One line to the peer, its answer back; on a thread that may wait.
+    @discardableResult private func ask(_ command: String) async throws -> String {
+        let answer = try await onThread { try Self.converse(command) }
+        guard !answer.hasPrefix("error") else { throw Failure(command: command, answer: answer) }
+        return answer
+    }
+
+    private func run(_ control: String) async throws { try await launch(Self.control + control, []) }
+
+    private func launch(_ program: String, _ arguments: [String]) async throws {
+        try await onThread {
+            let process = try Process.run(URL(filePath: program), arguments: arguments)
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else {
+                throw Failure(command: program, answer: "status \(process.terminationStatus)")
+            }
+        }
+    }
+
+    private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
+    private static func converse(_ command: String) throws -> String {
+        let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socket.utf8) }
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0 else { throw Failure(command: command, answer: "no peer at \(socket)") }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+        try handle.write(contentsOf: Data((command + "\n").utf8))
+        var answer = Data()
+        while answer.last != UInt8(ascii: "\n"), let more = try handle.read(upToCount: 4096), !more.isEmpty {
+            answer += more
+        }
+        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+}
