@@ -101,6 +101,9 @@ extension BLEError {
         let text = error.message
         switch operation {
         case .connection:
+            if text.contains("already in progress") {
+                return BLEError(.busy, "another connect is under way", cause: error)
+            }
             if text.contains("canceled") {
                 return BLEError(.connectionCancelled, "a disconnect ended the attempt to connect", cause: error)
             }

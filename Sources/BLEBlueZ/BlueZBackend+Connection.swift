@@ -27,7 +27,7 @@ extension BlueZBackend {
                 _ = try await call(BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
                 try await linkUp(path)
             } catch {
-                try await fence()
+                try await refresh(path)
                 if tree.devices[path]?.isConnected == true { break }
                 guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else { throw error }
                 logger.debug("connecting again", metadata: ["error": "\(error)"])
@@ -42,8 +42,9 @@ extension BlueZBackend {
         return error.code == .connectionFailed && error.message.contains("abort-by-local")
     }
 
-    /// Connect's reply may overtake the signal that the link is up. Without it the link has fallen already.
+    /// Connect's reply may overtake the signal that the link is up, and that signal may never come.
     private func linkUp(_ path: String) async throws(BLEError) {
+        try await refresh(path)
         do throws(BLEError) {
             try await wait(forDevice: path, within: Self.grace) { () throws(BLEError) in
                 guard let device = self.tree.devices[path] else { throw self.gone }
@@ -74,7 +75,7 @@ extension BlueZBackend {
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else { throw error }
         }
-        try await fence()
+        try? await refresh(path)
         try await wait(forDevice: path) { () throws(BLEError) in self.tree.devices[path]?.isConnected == true ? nil : () }
     }
 
@@ -109,6 +110,7 @@ extension BlueZBackend {
         while true {
             // ServicesResolved is said even when discovery failed, and may precede the objects: it takes both, and that
             // nothing more comes before an answer that was asked for after them.
+            try await refresh(path)
             let first = try await resolved(path)
             try await fence()
             let second = try await resolved(path)

@@ -160,6 +160,25 @@ public actor BlueZBackend: CentralBackend {
         }
     }
 
+    /// Asks for a device's properties, in order with the signals, and takes them in.
+    ///
+    /// Besides being a fence this mends what bluetoothd forgets to say: when its ATT channel is up before the kernel has
+    /// reported the link, it never signals `Connected` (seen with 5.66).
+    func refresh(_ device: String) async throws(BLEError) {
+        let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
+        do throws(DBusError) {
+            try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
+                var properties = DeviceProperties()
+                try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+                // What is asked for is not heard.
+                properties.isAdvertisement = false
+                self?.assumeIsolated { [properties] in $0.carryOut($0.tree.update(device, .device(properties))) }
+            }
+        } catch {
+            throw BLEError(error, during: .connection)
+        }
+    }
+
     // MARK: Listening
 
     private func receive(_ message: IncomingMessage) {

@@ -6,7 +6,7 @@ import Testing
 /// The contract on the simulated radio, in real time: what takes a second there takes one here.
 @Suite(.timeLimit(.minutes(1)))
 struct SimulationContractTests {
-    @Test(arguments: BackendContract.allCases)
+    @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {
         try await item.check(await SimulatedPeer())
     }

@@ -1,9 +1,10 @@
+import Foundation
 public import Testing
 
 /// What every backend does, one check a case. A test target runs all of them with its own ``ContractPeer``.
 ///
 /// ```swift
-/// @Test(arguments: BackendContract.allCases) func contract(_ item: BackendContract) async throws {
+/// @Test(arguments: BackendContract.selected) func contract(_ item: BackendContract) async throws {
 ///     try await item.check(peer)
 /// }
 /// ```
@@ -48,6 +49,12 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
             if character.isUppercase { text += " " }
             text += character.lowercased()
         }
+    }
+
+    /// All, or those that the environment's `BLE_CONTRACT` names, by commas.
+    public static var selected: [BackendContract] {
+        guard let names = ProcessInfo.processInfo.environment["BLE_CONTRACT"] else { return allCases }
+        return names.split(separator: ",").compactMap { BackendContract(rawValue: String($0)) }
     }
 
     /// Checks this item; expectations that do not hold are recorded as issues.

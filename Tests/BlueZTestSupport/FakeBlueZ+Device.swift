@@ -9,6 +9,8 @@ extension FakeBlueZ {
     func deviceCall(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch call.method {
         case "Connect": await connect(id)
+        case "GetAll":
+            .success(MethodReply([.options(devices[id]?.properties ?? [:])]))
         default: await disconnect(id)
         }
     }

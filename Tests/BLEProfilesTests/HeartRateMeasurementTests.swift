@@ -1,0 +1,91 @@
+import BLE
+import BLEProfiles
+import Testing
+
+@Suite struct HeartRateMeasurementTests {
+    @Test(
+        arguments: [
+            ([0x10, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [1.0])),
+            ([0x00, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
+            ([0x00, 0x00], HeartRateMeasurement(beatsPerMinute: 0)),
+            ([0x00, 0xFF], HeartRateMeasurement(beatsPerMinute: 255)),
+            ([0x01, 0x2C, 0x01], HeartRateMeasurement(beatsPerMinute: 300)),
+            ([0x01, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 65535)),
+            ([0x02, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
+            ([0x04, 0x48], HeartRateMeasurement(beatsPerMinute: 72, contact: false)),
+            ([0x06, 0x48], HeartRateMeasurement(beatsPerMinute: 72, contact: true)),
+            ([0x08, 0x48, 0x0A, 0x01], HeartRateMeasurement(beatsPerMinute: 72, energyExpended: 266)),
+            ([0x08, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, energyExpended: 65535)),
+            ([0x10, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
+            (
+                [0x10, 0x48, 0x00, 0x02, 0x00, 0x04, 0x01, 0x00],
+                HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [0.5, 1.0, 1.0 / 1024])
+            ),
+            ([0x10, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [65535.0 / 1024])),
+            (
+                [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00, 0x04],
+                HeartRateMeasurement(beatsPerMinute: 72, contact: true, energyExpended: 10, rrIntervals: [1.0])
+            ),
+            ([0xE0, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
+            ([0x00, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72)),
+        ] as [([UInt8], HeartRateMeasurement)])
+    func `the bytes spell the measurement`(_ bytes: [UInt8], _ measurement: HeartRateMeasurement) throws {
+        #expect(try HeartRateMeasurement(bytes: bytes) == measurement)
+        #expect(try Characteristic.heartRateMeasurement.coding.decode(bytes) == measurement)
+    }
+
+    /// The bytes of a measurement with those flags, of 0x0148 or 0x48 beats, 0x0201 kJ and two intervals.
+    private static func spelled(_ flags: UInt8) -> [UInt8] {
+        [flags] + (flags & 0x01 != 0 ? [0x48, 0x01] : [0x48]) + (flags & 0x08 != 0 ? [0x01, 0x02] : [])
+            + (flags & 0x10 != 0 ? [0x00, 0x04, 0x00, 0x08] : [])
+    }
+
+    @Test(arguments: UInt8(0)..<32) func `every combination of flags is read as it says`(_ flags: UInt8) throws {
+        let measurement = try HeartRateMeasurement(bytes: Self.spelled(flags))
+        #expect(measurement.beatsPerMinute == (flags & 0x01 != 0 ? 0x148 : 0x48))
+        let contact: [Bool?] = [nil, nil, false, true]
+        #expect(measurement.contact == contact[Int(flags >> 1 & 3)])
+        #expect(measurement.energyExpended == (flags & 0x08 != 0 ? 0x201 : nil))
+        #expect(measurement.rrIntervals == (flags & 0x10 != 0 ? [1, 2] : []))
+    }
+
+    @Test(arguments: UInt8(0)..<32) func `a measurement that ends early is no measurement`(_ flags: UInt8) async {
+        let whole = Self.spelled(flags)
+        // (intervals may be any number, none too)
+        let optional = flags & 0x10 != 0 ? [whole.count - 4, whole.count - 2] : []
+        for count in 0..<whole.count where !optional.contains(count) {
+            await expect(.invalidValue) { try HeartRateMeasurement(bytes: Array(whole.prefix(count))) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            [], [0x00], [0x01], [0x01, 0x48], [0x08, 0x48], [0x08, 0x48, 0x0A], [0x09, 0x48, 0x00, 0x0A], [0x10],
+            [0x10, 0x48, 0x00], [0x10, 0x48, 0x00, 0x04, 0x00], [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00],
+        ] as [[UInt8]])
+    func `bytes that spell no measurement throw invalidValue`(_ bytes: [UInt8]) async {
+        await expect(.invalidValue) { try Characteristic.heartRateMeasurement.coding.decode(bytes) }
+    }
+
+    @Test func `a measurement cannot be written`() async {
+        await expect(.notSupported) {
+            try Characteristic.heartRateMeasurement.coding.encode(HeartRateMeasurement(beatsPerMinute: 72))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0, .other), (1, .chest), (2, .wrist), (3, .finger), (4, .hand), (5, .earLobe), (6, .foot),
+        ] as [(UInt8, BodySensorLocation)])
+    func `a body sensor location is one byte`(_ byte: UInt8, _ location: BodySensorLocation) throws {
+        let coding = Characteristic.bodySensorLocation.coding
+        #expect(try coding.decode([byte]) == location)
+        #expect(try coding.encode(location) == [byte])
+    }
+
+    @Test func `a reserved location is kept as its number, none is an error`() async throws {
+        let coding = Characteristic.bodySensorLocation.coding
+        #expect(try coding.decode([200]) == BodySensorLocation(rawValue: 200))
+        await expect(.invalidValue) { try coding.decode([]) }
+    }
+}

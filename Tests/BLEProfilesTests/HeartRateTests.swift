@@ -1,0 +1,80 @@
+import BLE
+import BLEProfiles
+import BLESimulation
+import Logging
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HeartRateTests {
+    private let world: World
+
+    init() async throws { world = try await World() }
+
+    @Test func `measurements come from the first on, one a second`() async throws {
+        let (strap, _) = try await world.add(.heartRateStrap { 70 + $0 })
+        var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
+        for beat in 70..<75 {
+            let measurement = try #require(try await beats.next())
+            #expect(measurement.beatsPerMinute == beat)
+            #expect(measurement.contact == true)
+            #expect(measurement.energyExpended == 10)
+            #expect(measurement.rrIntervals == [Double(60 * 1024 / beat) / 1024])
+            await world.clock.sleepers(1)
+            world.clock.advance(by: .seconds(1))
+        }
+    }
+
+    @Test func `a strap that drops ends its stream, and can be subscribed to again`() async throws {
+        let (strap, grip) = try await world.add(.heartRateStrap(beatsPerMinute: 60))
+        var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
+        #expect(try await beats.next()?.beatsPerMinute == 60)
+        await grip.dropLink()
+        await expect(.disconnected) { try await beats.next() }
+        beats = try await HeartRate(strap).measurements().makeAsyncIterator()
+        #expect(try await beats.next()?.beatsPerMinute == 60)
+    }
+
+    @Test func `a malformed measurement does not end the stream`() async throws {
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(rssi: -50),
+            services: [
+                ServiceDefinition(
+                    .heartRate, characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A37), .notify)])
+            ])
+        let (strap, grip) = try await world.add(definition)
+        var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
+        await grip.notify([0x10, 0x48, 0x00], from: BluetoothUUID(0x2A37))
+        await grip.notify([0x10, 0x48, 0x00, 0x04], from: BluetoothUUID(0x2A37))
+        let error = await expect(.invalidValue) { try await beats.next() }
+        #expect(error?.peripheral == strap.id)
+        #expect(try await beats.next() == HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [1]))
+    }
+
+    @Test func `the location is read`() async throws {
+        let (strap, _) = try await world.add(.heartRateStrap())
+        #expect(try await HeartRate(strap).bodySensorLocation() == .chest)
+    }
+
+    @Test func `the energy is reset by writing 1 to the control point`() async throws {
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(rssi: -50),
+            services: [
+                ServiceDefinition(
+                    .heartRate, characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A39), .write)])
+            ])
+        let (strap, grip) = try await world.add(definition)
+        try await HeartRate(strap).resetEnergyExpended()
+        #expect(await grip.value(of: BluetoothUUID(0x2A39)) == [1])
+    }
+
+    @Test func `a sensor that does not count energy says so`() async throws {
+        let (strap, _) = try await world.add(.heartRateStrap())
+        let error = await expect(.characteristicNotFound) { try await HeartRate(strap).resetEnergyExpended() }
+        #expect(error?.undiscovered == [BluetoothUUID(0x2A39)])
+    }
+
+    @Test func `a thing that is no heart rate sensor says so`() async throws {
+        let (thing, _) = try await world.add(.battery())
+        let error = await expect(.serviceNotFound) { try await HeartRate(thing).measurements() }
+        #expect(error?.undiscovered == [.heartRate])
+    }
+}

@@ -1,0 +1,58 @@
+import BLE
+import BLESimulation
+import Logging
+
+/// A central on a scripted backend, on a clock that the test moves, and a peripheral with two services.
+struct Bench {
+    let clock = ManualClock()
+    let backend = ScriptedBackend()
+    let central: Central
+    let strap: Peripheral
+
+    static let battery = BluetoothUUID(0x180F)
+    static let vendor = BluetoothUUID(0xFF00)
+    /// Handle 2: read and notify, with descriptors at 4 and 5.
+    static let level = Characteristic<UInt8>(.uint8, BluetoothUUID(0x2A19), service: battery)
+    /// Handle 11: write with and without response.
+    static let command = Characteristic<[UInt8]>(BluetoothUUID(0xFF01), service: vendor)
+    /// Handle 14: read, write and indicate.
+    static let setting = Characteristic<[UInt8]>(BluetoothUUID(0xFF02), service: vendor)
+
+    static let database = GATTDatabase(services: [
+        GATTService(
+            uuid: battery, handle: 1,
+            characteristics: [
+                GATTCharacteristic(
+                    uuid: level.key.characteristic, handle: 2, properties: [.read, .notify],
+                    descriptors: [
+                        GATTDescriptor(uuid: BluetoothUUID(0x2902), handle: 4),
+                        GATTDescriptor(uuid: BluetoothUUID(0x2901), handle: 5),
+                    ])
+            ]),
+        GATTService(
+            uuid: vendor, handle: 10,
+            characteristics: [
+                GATTCharacteristic(
+                    uuid: command.key.characteristic, handle: 11, properties: [.write, .writeWithoutResponse]),
+                GATTCharacteristic(
+                    uuid: setting.key.characteristic, handle: 14, properties: [.read, .write, .indicate]),
+            ]),
+    ])
+
+    init() async throws {
+        await backend.set(Self.database)
+        let configuration = Central.Configuration(
+            clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        central = try await Central(backend: backend, configuration: configuration)
+        strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
+    }
+
+    /// Another peripheral, with the same services.
+    var lamp: Peripheral { central.peripheral(Peripheral.ID(rawValue: "lamp")) }
+
+    /// An error as a test invents it.
+    static func error(_ code: BLEError.Code) -> BLEError { BLEError(code, "scripted") }
+
+    /// The link to the strap ends by itself.
+    func dropLink() async { await backend.emit(.disconnected(strap.id, Self.error(.disconnected))) }
+}

@@ -1,0 +1,163 @@
+import BLE
+import BLESimulation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CentralLifecycleTests {
+    private let bench: Bench
+    private var strap: Peripheral { bench.strap }
+
+    init() async throws { bench = try await Bench() }
+
+    /// One of everything that can wait: a read, a queued write behind another, a subscriber, a scan, a listing.
+    private func waiting() async throws -> [Task<Void, any Error>] {
+        let backend = bench.backend
+        try await strap.connect()
+        await backend.script(.read, .ignore)
+        await backend.script(.write, .ignore)
+        await backend.script(.adapters, .ignore)
+        let stream = try await strap.notifications(Bench.level)
+        var tasks = [
+            Task { [strap] in _ = try await strap.read(Bench.level) },
+            Task { [strap] in try await strap.write([0], to: Bench.command) },
+            Task { for try await _ in stream {} },
+            Task { [bench] in for try await _ in bench.central.discoveries() {} },
+            Task { [bench] in _ = try await bench.central.adapters() },
+        ]
+        await backend.asked(.read)
+        await backend.asked(.write)
+        await backend.asked(.startDiscovery)
+        await backend.asked(.adapters)
+        tasks.append(Task { [strap] in try await strap.write([1], to: Bench.command) })
+        await bench.clock.sleepers(4)
+        return tasks
+    }
+
+    private func release() async {
+        for operation in [ScriptedBackend.Operation.read, .write, .adapters] { await bench.backend.release(operation) }
+    }
+
+    @Test(arguments: [BLEError.Code.bluetoothUnavailable, .adapterNotFound, .unauthorized])
+    func `a backend that does not start is the initializer's error`(_ code: BLEError.Code) async throws {
+        let backend = ScriptedBackend()
+        await backend.script(.start, .fail(Bench.error(code)))
+        await expect(code) { try await Central(backend: backend) }
+    }
+
+    @Test func `when Bluetooth is lost everything that waits fails at once`() async throws {
+        let waiting = try await waiting()
+        await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
+        for task in waiting { await expect(.bluetoothLost) { try await task.value } }
+        #expect(await strap.connectionState == .disconnected)
+        await release()
+    }
+
+    @Test func `after Bluetooth was lost everything can be had again`() async throws {
+        try await strap.connect()
+        await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
+        await bench.backend.set([90], of: 2)
+        #expect(try await strap.read(Bench.level) == 90)
+        #expect(await bench.backend.count(.connect) == 2)
+        let scan = Task { [bench] in for try await _ in bench.central.discoveries() { break } }
+        await bench.backend.asked(.startDiscovery)
+        await until {
+            await bench.backend.emit(.advertisement(strap.id, Advertisement()))
+            return await bench.backend.count(.stopDiscovery) == 1
+        }
+        try await scan.value
+    }
+
+    @Test func `shutting down fails everything that waits and shuts the backend down`() async throws {
+        let waiting = try await waiting()
+        await bench.central.shutDown()
+        for task in waiting { await expect(.shutDown) { try await task.value } }
+        #expect(await bench.backend.count(.shutDown) == 1)
+        await release()
+    }
+
+    @Test func `shutting down fails who is connecting`() async throws {
+        await bench.backend.script(.connect, .hold)
+        let caller = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.connect)
+        var states = await strap.connectionStates().makeAsyncIterator()
+        #expect(try await states.next() == .connecting)
+        await bench.central.shutDown()
+        await expect(.shutDown) { try await caller.value }
+        await expect(.shutDown) { try await states.next() }
+    }
+
+    @Test func `shutting down fails who is just starting a scan`() async throws {
+        await bench.backend.script(.startDiscovery, .hold)
+        let scan = Task { [bench] in for try await _ in bench.central.discoveries() {} }
+        await bench.backend.asked(.startDiscovery)
+        await bench.central.shutDown()
+        await expect(.shutDown) { try await scan.value }
+        await bench.backend.release(.startDiscovery)
+    }
+
+    @Test func `a central that is shut down does nothing any more`() async throws {
+        try await strap.connect()
+        await bench.central.shutDown()
+        await bench.central.shutDown()
+        let calls = await bench.backend.calls
+        #expect(calls.last == .shutDown)
+        await expect(.shutDown) { try await strap.connect() }
+        await expect(.shutDown) { try await strap.disconnect() }
+        await expect(.shutDown) { try await strap.services() }
+        await expect(.shutDown) { try await strap.read(Bench.level) }
+        await expect(.shutDown) { try await strap.write([1], to: Bench.command) }
+        await expect(.shutDown) { try await strap.notifications(Bench.level) }
+        await expect(.shutDown) { try await bench.central.adapters() }
+        var scan = bench.central.discoveries().makeAsyncIterator()
+        await expect(.shutDown) { try await scan.next() }
+        #expect(await bench.backend.calls == calls)
+    }
+
+    @Test func `a central that is dropped shuts its backend down`() async throws {
+        let backend = ScriptedBackend()
+        func use() async throws {
+            let central = try await Central(backend: backend)
+            #expect(try await central.adapters().count == 1)
+        }
+        try await use()
+        await backend.asked(.shutDown)
+        #expect(await backend.calls == [.start, .adapters, .shutDown])
+    }
+
+    @Test func `a central that was shut down and is dropped shuts its backend down once`() async throws {
+        let backend = ScriptedBackend()
+        func use() async throws { try await Central(backend: backend).shutDown() }
+        try await use()
+        for _ in 0..<10 { await Task.yield() }
+        #expect(await backend.calls == [.start, .shutDown])
+    }
+
+    @Test func `the adapter's states are told from the present one on, until the central is shut down`() async throws {
+        await bench.backend.set(AdapterState.poweredOff)
+        #expect(await bench.central.adapterState == .poweredOff)
+        var states = await bench.central.adapterStates().makeAsyncIterator()
+        #expect(try await states.next() == .poweredOff)
+        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapter(.unavailable))
+        #expect(try await states.next() == .poweredOn)
+        #expect(try await states.next() == .unavailable)
+        await bench.central.shutDown()
+        #expect(try await states.next() == nil)
+    }
+
+    @Test func `listing adapters has a deadline`() async throws {
+        await bench.backend.script(.adapters, .ignore)
+        let listing = Task { [bench] in try await bench.central.adapters() }
+        await bench.backend.asked(.adapters)
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(30))
+        await expect(.timedOut) { try await listing.value }
+        await release()
+    }
+
+    @Test func `a handle is equal to another of the same identity`() async throws {
+        #expect(strap == bench.central.peripheral(strap.id))
+        #expect(strap != bench.lamp)
+        #expect(Set([strap, bench.lamp, bench.central.peripheral(strap.id)]).count == 2)
+        #expect("\(strap)" == "strap")
+    }
+}

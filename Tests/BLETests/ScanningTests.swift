@@ -1,0 +1,41 @@
+import Testing
+
+@testable import BLE
+
+@Suite struct ScanningTests {
+    private static let heartRate = BluetoothUUID(0x180D)
+    private static let battery = BluetoothUUID(0x180F)
+
+    @Test(
+        arguments: [
+            ([], nil),
+            ([.any], DiscoveryFilter()),
+            ([.service(heartRate)], DiscoveryFilter(services: [heartRate])),
+            ([.service(heartRate), .service(battery)], DiscoveryFilter(services: [heartRate, battery])),
+            ([.service(heartRate), .service(heartRate)], DiscoveryFilter(services: [heartRate])),
+            ([.service(heartRate), .any], DiscoveryFilter()),
+            ([DiscoveryCriteria(minimumRSSI: -60)], DiscoveryFilter(minimumRSSI: -60)),
+            (
+                [DiscoveryCriteria(minimumRSSI: -60), DiscoveryCriteria(minimumRSSI: -80)],
+                DiscoveryFilter(minimumRSSI: -80)
+            ),
+            ([DiscoveryCriteria(minimumRSSI: -60), .any], DiscoveryFilter()),
+            (
+                [DiscoveryCriteria(services: [heartRate], minimumRSSI: -60), .service(battery)],
+                DiscoveryFilter(services: [heartRate, battery])
+            ),
+            (
+                [DiscoveryCriteria(services: [heartRate], minimumRSSI: -60), DiscoveryCriteria(minimumRSSI: -70)],
+                DiscoveryFilter(minimumRSSI: -70)
+            ),
+        ] as [([DiscoveryCriteria], DiscoveryFilter?)])
+    func `the backend looks for what any of the scans wants`(_ scans: [DiscoveryCriteria], _ filter: DiscoveryFilter?) {
+        var scanning = Scanning()
+        for (token, criteria) in scans.enumerated() {
+            let tracker = DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil)
+            let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
+            scanning.scans[token] = Scanning.Scan(tracker: tracker, producer: producer)
+        }
+        #expect(scanning.wanted == filter)
+    }
+}

@@ -1,0 +1,187 @@
+import BLE
+import BLESimulation
+import Logging
+
+/// A backend that answers as a test tells it and writes down what it is asked.
+actor ScriptedBackend: CentralBackend {
+    /// What a backend can be asked.
+    enum Operation: Hashable {
+        case start, shutDown, adapters, startDiscovery, stopDiscovery, connect, disconnect, discoverServices
+        case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
+    }
+
+    /// What it was asked.
+    enum Call: Hashable {
+        case start, shutDown, adapters, stopDiscovery
+        case startDiscovery(DiscoveryFilter)
+        case connect(Peripheral.ID)
+        case disconnect(Peripheral.ID)
+        case discoverServices(Peripheral.ID)
+        case read(UInt16)
+        case write([UInt8], UInt16)
+        case readDescriptor(UInt16)
+        case writeDescriptor([UInt8], UInt16)
+        case startNotifications(UInt16)
+        case stopNotifications(UInt16)
+
+        var operation: Operation {
+            switch self {
+            case .start: .start
+            case .shutDown: .shutDown
+            case .adapters: .adapters
+            case .startDiscovery: .startDiscovery
+            case .stopDiscovery: .stopDiscovery
+            case .connect: .connect
+            case .disconnect: .disconnect
+            case .discoverServices: .discoverServices
+            case .read: .read
+            case .write: .write
+            case .readDescriptor: .readDescriptor
+            case .writeDescriptor: .writeDescriptor
+            case .startNotifications: .startNotifications
+            case .stopNotifications: .stopNotifications
+            }
+        }
+    }
+
+    /// How it answers.
+    enum Behaviour {
+        case succeed
+        case fail(BLEError)
+        /// Once it is released, or with `cancelled` when it is cancelled.
+        case hold
+        /// Once it is released, deaf to cancellation.
+        case ignore
+    }
+
+    private(set) var calls: [Call] = []
+    private var script: [Operation: [Behaviour]] = [:]
+    private var held: [(operation: Operation, outcome: Outcome<Void>)] = []
+    private var observers: [(operation: Operation, count: Int, outcome: Outcome<Void>)] = []
+    private var handle: (@Sendable (BackendEvent) -> Void)?
+    private var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
+    private var state = AdapterState.poweredOn
+    private var values: [UInt16: [UInt8]] = [:]
+    private var database = GATTDatabase(services: [])
+
+    // MARK: The test's side
+
+    /// The answers to the next calls of an operation, one each; it succeeds when there are none left.
+    func script(_ operation: Operation, _ behaviours: Behaviour...) {
+        script[operation, default: []] += behaviours
+    }
+
+    func set(_ database: GATTDatabase) { self.database = database }
+    func set(_ value: [UInt8], of handle: UInt16) { values[handle] = value }
+    func set(_ state: AdapterState) { self.state = state }
+
+    /// Returns once an operation has been asked so many times, or the test's time is up.
+    func asked(_ operation: Operation, _ count: Int = 1) async {
+        guard self.count(operation) < count else { return }
+        let outcome = Outcome<Void>()
+        observers.append((operation, count, outcome))
+        try? await outcome.wait()
+    }
+
+    func count(_ operation: Operation) -> Int { calls.count { $0.operation == operation } }
+
+    /// The calls of some operations.
+    func calls(_ operations: Operation...) -> [Call] { calls.filter { operations.contains($0.operation) } }
+
+    /// Answers the oldest call of an operation that is held; with the error if one is given.
+    func release(_ operation: Operation, _ error: BLEError? = nil) {
+        guard let index = held.firstIndex(where: { $0.operation == operation }) else { return }
+        held.remove(at: index).outcome.deliver(error.map { .failure($0) } ?? .success(()))
+    }
+
+    func emit(_ event: BackendEvent) { handle?(event) }
+
+    /// A value from the peripheral; lost when its notifications are not on.
+    func notify(_ value: [UInt8], from handle: UInt16) { deliveries[handle]?(value) }
+
+    private func answer(_ call: Call) async throws(BLEError) {
+        calls.append(call)
+        observers.removeAll { observer in
+            guard count(observer.operation) >= observer.count else { return false }
+            observer.outcome.deliver(.success(()))
+            return true
+        }
+        let operation = call.operation
+        let behaviour = script[operation]?.isEmpty == false ? script[operation]?.removeFirst() : nil
+        let outcome = Outcome<Void>()
+        switch behaviour ?? .succeed {
+        case .succeed: return
+        case .fail(let error): throw error
+        case .hold:
+            held.append((operation, outcome))
+            try await outcome.wait()
+        case .ignore:
+            held.append((operation, outcome))
+            switch await Task(operation: { try await outcome.wait() }).result {
+            case .success: return
+            case .failure(let error): throw error as? BLEError ?? BLEError(.failed, "\(error)")
+            }
+        }
+    }
+
+    // MARK: The central's side
+
+    func start(_ context: BackendContext) async throws(BLEError) {
+        handle = context.handle
+        try await answer(.start)
+    }
+
+    func shutDown() async { try? await answer(.shutDown) }
+
+    func adapterState() -> AdapterState { state }
+
+    func adapters() async throws(BLEError) -> [Adapter] {
+        try await answer(.adapters)
+        return [Adapter(id: "hci0", address: "", name: "", isPowered: true, isDiscovering: false)]
+    }
+
+    func knownPeripherals() -> [KnownPeripheral] { [] }
+
+    func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) { try await answer(.startDiscovery(filter)) }
+
+    func stopDiscovery() async throws(BLEError) { try await answer(.stopDiscovery) }
+
+    func connect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await answer(.connect(peripheral)) }
+
+    func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await answer(.disconnect(peripheral)) }
+
+    func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        try await answer(.discoverServices(peripheral))
+        return database
+    }
+
+    func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
+        try await answer(.read(characteristic.handle))
+        return values[characteristic.handle] ?? []
+    }
+
+    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
+        try await answer(.write(value, characteristic.handle))
+    }
+
+    func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
+        try await answer(.readDescriptor(descriptor.handle))
+        return values[descriptor.handle] ?? []
+    }
+
+    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
+        try await answer(.writeDescriptor(value, descriptor.handle))
+    }
+
+    func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError) {
+        deliveries[characteristic.handle] = deliver
+        try await answer(.startNotifications(characteristic.handle))
+    }
+
+    func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        deliveries[characteristic.handle] = nil
+        try await answer(.stopNotifications(characteristic.handle))
+    }
+}

@@ -1,0 +1,253 @@
+import BlueZTestSupport
+import DBus
+import Foundation
+import Logging
+import Testing
+
+/// What a session received, for a test to wait for.
+private struct Recorder {
+    let signals: AsyncStream<String>
+    let losses: AsyncStream<Void>
+    let session: BusSession
+
+    /// A session on `bus` whose signals are recorded as `member(text)`.
+    init(_ bus: PrivateBus, _ timeout: Duration = .seconds(10)) async throws {
+        let (signals, signal) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(10_000))
+        let (losses, loss) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(10))
+        session = BusSession(
+            loop: EventLoop(name: "test"), logger: Logger(label: "test"),
+            onSignal: { message in
+                var body = message.body
+                let text = (try? body.string()) ?? ""
+                if message.member == "Happened", !body.isAtEnd {
+                    let values = try? body.value()
+                    signal.yield("Happened(\(text) \(values?[key: "level"]?.integer ?? -1))")
+                } else if !message.path.hasPrefix("/org/freedesktop/DBus") {
+                    signal.yield("\(message.member.string)(\(text))")
+                } else if message.member == "NameOwnerChanged", text.hasPrefix("org.") {
+                    body.skip()
+                    let isGone = (try? body.string())?.isEmpty ?? true
+                    signal.yield("\(isGone ? "gone" : "there") \(text)")
+                }
+            },
+            onLoss: { loss.yield() })
+        self.signals = signals
+        self.losses = losses
+        try await session.open(.address(bus.address), timeout: timeout)
+    }
+}
+
+private let limit = Duration.seconds(10)
+
+@Suite(.timeLimit(.minutes(1)))
+struct BusSessionTests {
+    private func call(_ method: String, _ arguments: DBusValue..., descriptors: [FileDescriptor] = []) -> MethodCall {
+        MethodCall(LibdbusService.name, "/", "org.example.Service", method, arguments, descriptors: descriptors)
+    }
+
+    /// Runs a test with a bus, a libdbus service on it, and a session.
+    private func withService(_ test: (PrivateBus, Recorder) async throws -> Void) async throws {
+        let bus = try PrivateBus()
+        let service = try LibdbusService(address: bus.address)
+        let recorder: Recorder
+        do {
+            recorder = try await Recorder(bus)
+            try await test(bus, recorder)
+        } catch {
+            service.stop()
+            throw error
+        }
+        await recorder.session.close()
+        service.stop()
+    }
+
+    // MARK: Calls
+
+    @Test(arguments: [0, 1, 512, 100_000]) func `bytes come back as they were sent`(_ count: Int) async throws {
+        try await withService { _, recorder in
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+            let reply = try await recorder.session.call(call("Echo", .bytes(bytes)), timeout: limit)
+            #expect(try reply.value().bytes == bytes)
+        }
+    }
+
+    @Test func `a remote error keeps its name and text`() async throws {
+        try await withService { _, recorder in
+            await #expect(throws: DBusError.remote("org.example.Error.Broken", "it broke")) {
+                try await recorder.session.call(call("Fail"), timeout: limit)
+            }
+        }
+    }
+
+    @Test func `a call ends at its deadline`() async throws {
+        try await withService { _, recorder in
+            let error = await #expect(throws: DBusError.self) {
+                try await recorder.session.call(call("Hang"), timeout: .milliseconds(50))
+            }
+            #expect(error?.kind == .timedOut)
+        }
+    }
+
+    @Test func `a cancelled call ends at once`() async throws {
+        try await withService { _, recorder in
+            let task = Task { try await recorder.session.call(call("Hang"), timeout: .seconds(3600)) }
+            task.cancel()
+            let error = await #expect(throws: DBusError.self) { try await task.value }
+            #expect(error?.kind == .cancelled)
+        }
+    }
+
+    @Test func `a service that is not there, and one that leaves, are told apart from other errors`() async throws {
+        try await withService { _, recorder in
+            let missing = MethodCall("org.example.Nobody", "/", "org.example.Service", "Echo")
+            let error = await #expect(throws: DBusError.self) {
+                try await recorder.session.call(missing, timeout: limit)
+            }
+            #expect(error?.isServiceGone == true)
+            let leaving = await #expect(throws: DBusError.self) {
+                try await recorder.session.call(call("Leave"), timeout: limit)
+            }
+            #expect(leaving?.isServiceGone == true)
+        }
+    }
+
+    @Test func `descriptors pass both ways`() async throws {
+        try await withService { _, recorder in
+            let reply = try await recorder.session.call(call("Pipe"), timeout: limit)
+            let received = try #require(reply.descriptors.first)
+            #expect(try reply.value().integer == 0)
+            let file = FileHandle(fileDescriptor: received.rawValue, closeOnDealloc: false)
+            #expect(try file.readToEnd() == Data("through".utf8))
+
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data("12345".utf8))
+            let sent = FileDescriptor(owning: dup(pipe.fileHandleForReading.fileDescriptor))
+            let count = try await recorder.session.call(call("Count", .unixFD(0), descriptors: [sent]), timeout: limit)
+            #expect(try count.value().integer == 5)
+        }
+    }
+
+    // MARK: Signals
+
+    @Test func `signals arrive typed and before the answer that was asked for after them`() async throws {
+        try await withService { _, recorder in
+            try await recorder.session.listen("type='signal',interface='org.example.Events'", timeout: limit)
+            for _ in 0..<3 { _ = try await recorder.session.call(call("Emit"), timeout: limit) }
+            // The question goes to the same service, on the listening connection.
+            try await recorder.session.ask(call("Emit"), timeout: limit) { _ in }
+            var signals = recorder.signals.makeAsyncIterator()
+            for _ in 0..<4 { #expect(await signals.next() == "Happened(now 7)") }
+        }
+    }
+
+    @Test func `names that come and go are heard of`() async throws {
+        let bus = try PrivateBus()
+        let recorder = try await Recorder(bus)
+        try await recorder.session.listen(
+            "type='signal',member='NameOwnerChanged',arg0='\(LibdbusService.name)'", timeout: limit)
+        let service = try LibdbusService(address: bus.address)
+        var signals = recorder.signals.makeAsyncIterator()
+        #expect(await signals.next() == "there \(LibdbusService.name)")
+        service.stop()
+        // (previous owner, no new one)
+        #expect(await signals.next()?.hasSuffix(LibdbusService.name) == true)
+        await recorder.session.close()
+    }
+
+    @Test func `a question ends at its deadline and when it is cancelled`() async throws {
+        try await withService { _, recorder in
+            let late = await #expect(throws: DBusError.self) {
+                try await recorder.session.ask(call("Hang"), timeout: .milliseconds(50)) { _ in }
+            }
+            #expect(late?.kind == .timedOut)
+            let task = Task { try await recorder.session.ask(call("Hang"), timeout: .seconds(3600)) { _ in } }
+            task.cancel()
+            let cancelled = await #expect(throws: DBusError.self) { try await task.value }
+            #expect(cancelled?.kind == .cancelled)
+            // The session is as good as before.
+            try await recorder.session.ask(call("Emit"), timeout: limit) { _ in }
+        }
+    }
+
+    @Test func `an answer of another type is an error, not a crash`() async throws {
+        try await withService { _, recorder in
+            let error = await #expect(throws: DBusError.self) {
+                try await recorder.session.ask(
+                    MethodCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId"), timeout: limit
+                ) { (reader) throws(DBusError) in try reader.uint32() }
+            }
+            #expect(error?.kind == .malformed)
+        }
+    }
+
+    // MARK: Loss
+
+    @Test func `a missing bus is unreachable`() async throws {
+        let session = BusSession(
+            loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
+        let error = await #expect(throws: DBusError.self) {
+            try await session.open(.address("unix:path=/nonexistent/socket"), timeout: limit)
+        }
+        #expect(error?.kind == .unreachable)
+        #expect(await session.isOpen == false)
+    }
+
+    @Test func `the loss of the bus fails what waits and is reported once`() async throws {
+        let bus = try PrivateBus()
+        let service = try LibdbusService(address: bus.address)
+        let recorder = try await Recorder(bus)
+        let session = recorder.session
+        let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
+        let asking = Task { try await session.ask(call("Hang"), timeout: .seconds(3600)) { _ in } }
+        // Both are on their way when this call has come back.
+        _ = try await session.call(call("Echo", .bytes([])), timeout: limit)
+        bus.stop()
+        let called = await #expect(throws: DBusError.self) { try await calling.value }
+        #expect(called?.isLoss == true)
+        let asked = await #expect(throws: DBusError.self) { try await asking.value }
+        #expect(asked?.isLoss == true)
+        var losses = recorder.losses.makeAsyncIterator()
+        await losses.next()
+        #expect(await session.isOpen == false)
+        let after = await #expect(throws: DBusError.self) {
+            try await session.call(call("Echo", .bytes([])), timeout: limit)
+        }
+        #expect(after?.kind == .disconnected)
+        service.stop()
+    }
+
+    @Test func `a closed session fails what waits and reports no loss`() async throws {
+        try await withService { bus, _ in
+            let session = BusSession(
+                loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
+            try await session.open(.address(bus.address), timeout: limit)
+            let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
+            _ = try await session.call(call("Echo", .bytes([])), timeout: limit)
+            await session.close()
+            let called = await #expect(throws: DBusError.self) { try await calling.value }
+            #expect(called?.isLoss == true)
+            await session.close()
+        }
+    }
+
+    @Test func `a dropped session leaves no connection behind`() async throws {
+        try await withService { bus, recorder in
+            let names = MethodCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "ListNames")
+            func count() async throws -> Int {
+                try await recorder.session.call(names, timeout: limit).value().elements?.count ?? 0
+            }
+            let before = try await count()
+            for _ in 0..<10 {
+                let session = BusSession(
+                    loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
+                try await session.open(.address(bus.address), timeout: limit)
+            }
+            while try await count() > before { await Task.yield() }
+        }
+    }
+}
+
+extension DBusError {
+    /// The connection ended, which GDBus tells in one of two ways.
+    fileprivate var isLoss: Bool { kind == .disconnected || kind == .cancelled || isServiceGone }
+}

@@ -1,0 +1,149 @@
+import BlueZTestSupport
+import DBus
+import Logging
+import Synchronization
+import Testing
+
+private let limit = Duration.seconds(10)
+
+/// Objects served through GDBus, called and heard through libdbus and through another session.
+@Suite(.timeLimit(.minutes(1)))
+struct ExportedObjectTests {
+    private static let name = "org.example.Served"
+    private static let interface = InterfaceDescription(
+        xml: """
+            <interface name="org.example.Thing">
+              <method name="Greet"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>
+              <method name="Refuse"/>
+              <method name="Give"><arg type="v" direction="in"/><arg type="v" direction="out"/></method>
+              <property name="Label" type="s" access="read"/>
+            </interface>
+            """)
+
+    private func session(
+        _ bus: PrivateBus, onSignal: @escaping @Sendable (IncomingMessage) -> Void = { _ in }
+    ) async throws -> BusSession {
+        let session = BusSession(
+            loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: onSignal, onLoss: {})
+        try await session.open(.address(bus.address), timeout: limit)
+        return session
+    }
+
+    /// A session that owns the name and serves a thing at `/thing`; the number is the export's.
+    private func serve(_ bus: PrivateBus) async throws -> (session: BusSession, id: UInt32) {
+        let session = try await session(bus)
+        let object = ExportedObject(path: "/thing", interface: Self.interface) { call in
+            switch call.method {
+            case "Greet": .success(MethodReply([.string("hello \(call.arguments[0].string ?? "")")]))
+            case "Give": .success(MethodReply(call.arguments))
+            default: .failure(.remote("org.example.Error.Refused", "no"))
+            }
+        } property: { name in
+            name == "Label" ? .string("a thing") : nil
+        }
+        let id = try await session.export(object)
+        _ = try await session.call(
+            MethodCall(
+                "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "RequestName", [.string(Self.name), .uint32(0)]),
+            timeout: limit)
+        return (session, id)
+    }
+
+    @Test func `libdbus can call what is served`() async throws {
+        let bus = try PrivateBus()
+        let (session, id) = try await serve(bus)
+        func call(_ interface: String, _ method: String, _ arguments: String...) async -> String {
+            await LibdbusClient.call(bus.address, Self.name, "/thing", interface, method, arguments)
+        }
+        #expect(await call("org.example.Thing", "Greet", "you") == "hello you")
+        #expect(await call("org.example.Thing", "Refuse") == "org.example.Error.Refused")
+        #expect(await call("org.example.Thing", "Nothing") == "org.freedesktop.DBus.Error.UnknownMethod")
+        #expect(await call("org.freedesktop.DBus.Properties", "Get", "org.example.Thing", "Label") == "a thing")
+        #expect(
+            await call("org.example.Thing", "Greet", "too", "many") == "org.freedesktop.DBus.Error.InvalidArgs")
+        await session.unexport(id)
+        #expect(await call("org.example.Thing", "Greet", "you") == "org.freedesktop.DBus.Error.UnknownMethod")
+        await session.close()
+    }
+
+    @Test(arguments: [
+        DBusValue.byte(255), .boolean(true), .int16(-3), .uint16(65535), .int32(-70_000), .uint32(4_000_000_000),
+        .int64(.min), .uint64(.max), .double(0.5), .string("späß"), .objectPath("/a/b"), .signature("a{sv}"),
+        .bytes([]), .bytes([0, 1, 255]), .array(element: "s", []), .strings(["a", ""]),
+        .array(element: "(ys)", [.structure([.byte(1), .string("x")])]), .options([:]),
+        .options(["a": .bytes([1]), "b": .options(["c": .uint16(2)])]),
+        .dictionary(key: "q", value: "v", [.uint16(0xFFFF): .variant(.bytes([1, 2]))]),
+        .structure([.string("s"), .variant(.variant(.byte(1)))]),
+    ])
+    func `every type survives the way there and back`(_ value: DBusValue) async throws {
+        let bus = try PrivateBus()
+        let (server, _) = try await serve(bus)
+        let client = try await session(bus)
+        let call = MethodCall(Self.name, "/thing", "org.example.Thing", "Give", [.variant(value)])
+        #expect(try await client.call(call, timeout: limit).value() == .variant(value))
+        await client.close()
+        await server.close()
+    }
+
+    @Test func `signals of GDBus arrive whole and in order through libdbus`() async throws {
+        let bus = try PrivateBus()
+        let (server, _) = try await serve(bus)
+        let (values, sink) = AsyncStream.makeStream(of: DBusValue.self, bufferingPolicy: .bufferingOldest(2000))
+        let client = try await session(bus) { message in
+            guard message.member == "Tick" else { return }
+            var body = message.body
+            if let value = try? body.value() { sink.yield(value) }
+        }
+        try await client.listen("type='signal',interface='org.example.Thing'", timeout: limit)
+        for number in 0..<1000 {
+            try await server.emit(
+                path: "/thing", interface: "org.example.Thing", signal: "Tick",
+                [.options(["number": .uint32(UInt32(number)), "empty": .array(element: "(yv)", [])])])
+        }
+        var numbers: [Int] = []
+        for await value in values {
+            numbers.append(value[key: "number"]?.integer ?? -1)
+            #expect(value[key: "empty"] == .array(element: "(yv)", []))
+            if numbers.count == 1000 { break }
+        }
+        #expect(numbers == Array(0..<1000))
+        await client.close()
+        await server.close()
+    }
+
+    @Test func `malformed bodies throw where they are read`() async throws {
+        let bus = try PrivateBus()
+        let (server, _) = try await serve(bus)
+        let (results, sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(10))
+        let client = try await session(bus) { message in
+            guard message.member == "Odd" else { return }
+            var properties = message.body
+            var bytes = message.body
+            var text = message.body
+            let errors = [
+                Result { () throws(DBusError) in try properties.forEachProperty { (_, _) throws(DBusError) in } }.kind,
+                Result { () throws(DBusError) in _ = try bytes.bytes() }.kind,
+                Result { () throws(DBusError) in _ = try text.string() }.kind,
+            ]
+            sink.yield(errors.map { $0.map { "\($0)" } ?? "none" }.joined(separator: " "))
+        }
+        try await client.listen("type='signal',interface='org.example.Thing'", timeout: limit)
+        let bodies: [[DBusValue]] = [[], [.uint32(1)], [.strings(["a"])], [.bytes([1])]]
+        for body in bodies {
+            try await server.emit(path: "/thing", interface: "org.example.Thing", signal: "Odd", body)
+        }
+        var iterator = results.makeAsyncIterator()
+        #expect(await iterator.next() == "malformed malformed malformed")
+        #expect(await iterator.next() == "malformed malformed malformed")
+        #expect(await iterator.next() == "malformed malformed malformed")
+        #expect(await iterator.next() == "malformed none malformed")
+        await client.close()
+        await server.close()
+    }
+}
+
+extension Result where Failure == DBusError {
+    fileprivate var kind: DBusError.Kind? {
+        if case .failure(let error) = self { error.kind } else { nil }
+    }
+}
