@@ -79,5 +79,8 @@ if withBlueZ {
             name: "BLEBlueZTests",
             dependencies: ["BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport"],
             swiftSettings: settings),
+        .testTarget(
+            name: "BLECommandTests", dependencies: ["BLECommand", "BLESimulation", "BlueZTestSupport"],
+            swiftSettings: settings),
     ]
 }

@@ -18,7 +18,8 @@ public struct Advertisement: Hashable, Sendable {
     /// An advertisement. Empty unless said otherwise.
     public init(
         localName: String? = nil, rssi: Int? = nil, txPower: Int? = nil, serviceUUIDs: Set<BluetoothUUID> = [],
-        manufacturerData: [UInt16: [UInt8]] = [:], serviceData: [BluetoothUUID: [UInt8]] = [:], appearance: UInt16? = nil
+        manufacturerData: [UInt16: [UInt8]] = [:], serviceData: [BluetoothUUID: [UInt8]] = [:],
+        appearance: UInt16? = nil
     ) {
         self.localName = localName
         self.rssi = rssi

@@ -4,7 +4,8 @@ extension BLEError {
         switch answer {
         case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:
             self.init(
-                .pairingRequired, "the attribute wants a paired link", attError: answer, remedy: "Pair with the peripheral.")
+                .pairingRequired, "the attribute wants a paired link", attError: answer,
+                remedy: "Pair with the peripheral.")
         case .readNotPermitted, .writeNotPermitted, .insufficientAuthorization:
             self.init(.notPermitted, "the peripheral does not permit it", attError: answer, isRetryable: false)
         case .requestNotSupported:

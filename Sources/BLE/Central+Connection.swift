@@ -49,7 +49,11 @@ extension Central {
         let waiter = token()
         let deadline = deadline(timeout ?? configuration.connectTimeout, "connecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
-        try await wait(on: id, waiter, outcome) { $0.connect(waiter) } abandon: { $0.abandon(waiter) }
+        try await wait(on: id, waiter, outcome) {
+            $0.connect(waiter)
+        } abandon: {
+            $0.abandon(waiter)
+        }
     }
 
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
@@ -59,7 +63,11 @@ extension Central {
         let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
         // The link goes down whether or not anybody waits for it.
-        try await wait(on: id, waiter, outcome) { $0.disconnect(waiter) } abandon: { _ in [] }
+        try await wait(on: id, waiter, outcome) {
+            $0.disconnect(waiter)
+        } abandon: { _ in
+            []
+        }
     }
 
     private func wait(
@@ -115,7 +123,8 @@ extension Central {
             }
         case .startDisconnect:
             operations.fail(
-                BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id)) { $0 == id }
+                BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id)
+            ) { $0 == id }
             Task { await self.takeDown(id) }
         }
     }

@@ -65,7 +65,8 @@ extension Central {
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8)
     ) -> DiscoveryEvents {
         DiscoveryEvents(
-            central: self, criteria: criteria, duplicates: duplicates, staleAfter: staleAfter.map { max($0, .seconds(1)) })
+            central: self, criteria: criteria, duplicates: duplicates,
+            staleAfter: staleAfter.map { max($0, .seconds(1)) })
     }
 
     /// Starts a scan; it ends with the stream.

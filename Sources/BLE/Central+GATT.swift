@@ -66,7 +66,8 @@ extension Central {
     func read(_ key: AttributeKey, of id: Peripheral.ID, timeout: Duration?) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
         try require(.read, "reading", of: target)
-        return try await operate(on: target, timeout: timeout, name: "reading") { (backend, attribute) throws(BLEError) in
+        return try await operate(on: target, timeout: timeout, name: "reading") {
+            (backend, attribute) throws(BLEError) in
             try await backend.read(attribute)
         }
     }

@@ -31,7 +31,8 @@ public struct Characteristic<Value: Sendable>: Sendable {
 
     /// A key whose value is coded by `coding`.
     public init(
-        _ coding: ValueCoding<Value>, _ characteristic: BluetoothUUID, service: BluetoothUUID? = nil, handle: UInt16? = nil
+        _ coding: ValueCoding<Value>, _ characteristic: BluetoothUUID, service: BluetoothUUID? = nil,
+        handle: UInt16? = nil
     ) {
         key = AttributeKey(service: service, characteristic: characteristic, handle: handle)
         self.coding = coding

@@ -51,7 +51,8 @@ extension Central {
     /// Runs `body` and waits for its result, its deadline, the caller's cancellation, or the end of the link to `peripheral`,
     /// whichever comes first. The caller never waits for a body that is slow to notice its cancellation.
     func perform<Value: Sendable>(
-        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String, using resource: Operations.Resource? = nil,
+        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
+        using resource: Operations.Resource? = nil,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let token = token()
@@ -76,7 +77,9 @@ extension Central {
     }
 
     /// Calls `expire` with `timedOut` after `timeout`, unless it is cancelled before.
-    func deadline(_ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void) -> Task<Void, Never> {
+    func deadline(_ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void) -> Task<
+        Void, Never
+    > {
         Task { [clock = configuration.clock] in
             guard (try? await clock.sleep(for: timeout)) != nil else { return }
             expire(BLEError(.timedOut, "\(name) took longer than \(timeout)"))

@@ -63,7 +63,8 @@ extension BLEError {
         case "org.bluez.Error.NotReady":
             return BLEError(
                 .poweredOff, "the adapter is switched off",
-                remedy: "Switch it on: bluetoothctl power on. If that is refused: rfkill unblock bluetooth.", cause: error)
+                remedy: "Switch it on: bluetoothctl power on. If that is refused: rfkill unblock bluetooth.",
+                cause: error)
         case "org.bluez.Error.NotConnected":
             return BLEError(.disconnected, "there is no link", cause: error)
         case "org.bluez.Error.InProgress":
@@ -78,19 +79,23 @@ extension BLEError {
                     cause: error)
             }
             return BLEError(
-                .notPermitted, "the operation is not permitted: \(text)", attError: refusal(in: text), isRetryable: false,
+                .notPermitted, "the operation is not permitted: \(text)", attError: refusal(in: text),
+                isRetryable: false,
                 cause: error)
         case "org.bluez.Error.InvalidArguments" where text.contains("offset"):
-            return BLEError(.invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
+            return BLEError(
+                .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
         case "org.bluez.Error.InvalidArguments" where text.contains("ength"), "org.bluez.Error.InvalidValueLength":
             return BLEError(
                 .invalidLength, "the attribute does not take a value of this length",
                 attError: .invalidAttributeValueLength, cause: error)
         case "org.bluez.Error.InvalidOffset":
-            return BLEError(.invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
+            return BLEError(
+                .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
         case "org.bluez.Error.AuthenticationCanceled", "org.bluez.Error.AuthenticationFailed",
             "org.bluez.Error.AuthenticationRejected", "org.bluez.Error.AuthenticationTimeout":
-            return BLEError(.pairingRequired, "pairing failed: \(text)", remedy: "Pair with the peripheral.", cause: error)
+            return BLEError(
+                .pairingRequired, "pairing failed: \(text)", remedy: "Pair with the peripheral.", cause: error)
         default:
             return other(error, operation)
         }

@@ -24,7 +24,8 @@ extension BlueZBackend {
         while tree.devices[path]?.isConnected != true {
             attempt += 1
             do throws(BLEError) {
-                _ = try await call(BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
+                _ = try await call(
+                    BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
                 try await linkUp(path)
             } catch {
                 try await refresh(path)
@@ -71,12 +72,16 @@ extension BlueZBackend {
         ownLinks.remove(peripheral)
         guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
         do throws(BLEError) {
-            _ = try await call(BlueZ.call(path, BlueZ.device, "Disconnect"), during: .connection, timeout: Self.promptly)
+            _ = try await call(
+                BlueZ.call(path, BlueZ.device, "Disconnect"), during: .connection, timeout: Self.promptly)
         } catch {
-            guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else { throw error }
+            guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
+                throw error
+            }
         }
         try? await refresh(path)
-        try await wait(forDevice: path) { () throws(BLEError) in self.tree.devices[path]?.isConnected == true ? nil : () }
+        try await wait(forDevice: path) { () throws(BLEError) in self.tree.devices[path]?.isConnected == true ? nil : ()
+        }
     }
 
     /// The device's link is down; bluetoothd has said so, or has removed the device.

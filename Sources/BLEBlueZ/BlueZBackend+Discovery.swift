@@ -8,7 +8,8 @@ extension BlueZBackend {
         try await setFilter(filter)
         guard !isDiscovering else { return }
         do throws(BLEError) {
-            _ = try await call(BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
+            _ = try await call(
+                BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
             // The only discovery that can be in progress for this client is its own.
             guard error.code == .busy else { throw error }
@@ -39,14 +40,18 @@ extension BlueZBackend {
         guard isDiscovering else { return }
         isDiscovering = false
         do throws(BLEError) {
-            _ = try await call(BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
+            _ = try await call(
+                BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
             // `Failed: No discovery started`, and NotReady after a power-off, are what stopping wanted.
-            guard error.code == .failed || error.code == .poweredOff || error.code == .peripheralNotFound else { throw error }
+            guard error.code == .failed || error.code == .poweredOff || error.code == .peripheralNotFound else {
+                throw error
+            }
         }
         // StopDiscovery leaves the filter; an empty one clears it.
         _ = try? await call(
-            BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery, timeout: Self.promptly)
+            BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery,
+            timeout: Self.promptly)
     }
 
     /// Why there is no adapter.

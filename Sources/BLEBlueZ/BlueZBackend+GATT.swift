@@ -31,7 +31,8 @@ extension BlueZBackend {
                 if error.code == .cancelled { throw error }
                 // A link that ends fails the call; which of the two is heard of first says nothing.
                 try await fence()
-                guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true else {
+                guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true
+                else {
                     throw BLEError(.disconnected, "the link ended", cause: error)
                 }
                 guard error.code == .busy, waited < Self.busyLimit else { throw error }
@@ -43,7 +44,9 @@ extension BlueZBackend {
     }
 
     private func value(_ reply: MethodReply) throws(BLEError) -> [UInt8] {
-        guard let bytes = reply.values.first?.bytes else { throw BLEError(.failed, "bluetoothd answered without a value") }
+        guard let bytes = reply.values.first?.bytes else {
+            throw BLEError(.failed, "bluetoothd answered without a value")
+        }
         return bytes
     }
 
@@ -94,7 +97,9 @@ extension BlueZBackend {
                 BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)
         } catch {
             // `Failed: No notify session started`, and an object that is gone, are what stopping wanted.
-            guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else { throw error }
+            guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else {
+                throw error
+            }
         }
     }
 }

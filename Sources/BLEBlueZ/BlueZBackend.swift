@@ -132,7 +132,8 @@ public actor BlueZBackend: CentralBackend {
             guard let path = paths.first(where: { tree.adapters[$0]?.isPowered == true }) ?? paths.first else {
                 throw BLEError(
                     .adapterNotFound, "this machine has no Bluetooth adapter that bluetoothd can use",
-                    remedy: "Plug one in; if there is one: rfkill unblock bluetooth, and look at journalctl -u bluetooth.")
+                    remedy:
+                        "Plug one in; if there is one: rfkill unblock bluetooth, and look at journalctl -u bluetooth.")
             }
             adapter = path
         }
@@ -154,7 +155,8 @@ public actor BlueZBackend: CentralBackend {
     func fence() async throws(BLEError) {
         do throws(DBusError) {
             try await openSession().ask(
-                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: Self.promptly) { _ in }
+                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: Self.promptly
+            ) { _ in }
         } catch {
             throw BLEError(error, during: .connection)
         }
@@ -191,7 +193,8 @@ public actor BlueZBackend: CentralBackend {
             default: break
             }
         } catch {
-            logger.info("a signal could not be read", metadata: ["member": "\(message.member.string)", "error": "\(error)"])
+            logger.info(
+                "a signal could not be read", metadata: ["member": "\(message.member.string)", "error": "\(error)"])
         }
     }
 

@@ -147,7 +147,8 @@ struct ObjectTree {
             paths[handle] = path
             children[String(path[..<slash]), default: []].append((path, handle, object))
         }
-        func sorted(_ path: String, _ kind: AttributeKind) -> [(path: String, handle: UInt16, object: AttributeObject)] {
+        func sorted(_ path: String, _ kind: AttributeKind) -> [(path: String, handle: UInt16, object: AttributeObject)]
+        {
             (children[path] ?? []).filter { $0.object.kind == kind && $0.object.uuid != nil }
                 .sorted { $0.handle < $1.handle }
         }

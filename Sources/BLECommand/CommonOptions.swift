@@ -20,7 +20,9 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default the system bus.", valueName: "address"))
     var bus: String?
 
-    @Option(help: ArgumentHelp("The longest that any one step may take: finding, connecting, an operation.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "The longest that any one step may take: finding, connecting, an operation.", valueName: "seconds"))
     var timeout = 20.0
 
     @Flag(help: "JSON Lines instead of text.")

@@ -14,10 +14,13 @@ struct Finder {
         let known = await central.knownPeripherals()
         guard let id else {
             // (one that is connected does not advertise)
-            if let service, let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) }) {
+            if let service,
+                let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) })
+            {
                 return central.peripheral(found.id)
             }
-            return try await search("a peripheral with service \(service?.description ?? "any")", service) { _ in .this }
+            return try await search("a peripheral with service \(service?.description ?? "any")", service) { _ in .this
+            }
         }
         if id.isAddress {
             if let found = known.first(where: { $0.id.rawValue.uppercased() == id.uppercased() }) {

@@ -64,7 +64,9 @@ struct Output: Sendable {
     func complain(_ error: BLEError) {
         progress.clear()
         var text = "ble: \(error.message)"
-        if let peripheral = error.peripheral { text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")" }
+        if let peripheral = error.peripheral {
+            text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")"
+        }
         text += "\n"
         if let remedy = error.remedy { text += "     \(remedy)\n" }
         Progress.write(text)

@@ -13,7 +13,9 @@ import Synchronization
 ///
 /// Ctrl-C and SIGTERM cancel the work; links and scans are ended in any case. A second Ctrl-C ends at once.
 enum Session {
-    static func run(_ options: CommonOptions, _ work: @escaping @Sendable (Central, Output) async throws -> Void) async throws {
+    static func run(_ options: CommonOptions, _ work: @escaping @Sendable (Central, Output) async throws -> Void)
+        async throws
+    {
         signal(SIGPIPE, SIG_IGN)
         let output = Output(json: options.json)
         let task = Task {

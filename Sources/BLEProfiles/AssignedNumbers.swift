@@ -64,7 +64,8 @@ public enum AssignedNumbers {
         (0x2A5F, "plx-continuous-measurement"), (0x2A60, "plx-features"), (0x2A63, "cycling-power-measurement"),
         (0x2A65, "cycling-power-feature"), (0x2A6D, "pressure"), (0x2A6E, "temperature"), (0x2A6F, "humidity"),
         (0x2A98, "weight"), (0x2A99, "database-change-increment"), (0x2A9D, "weight-measurement"),
-        (0x2A9E, "weight-scale-feature"), (0x2AA6, "central-address-resolution"), (0x2AC9, "resolvable-private-address-only"),
+        (0x2A9E, "weight-scale-feature"), (0x2AA6, "central-address-resolution"),
+        (0x2AC9, "resolvable-private-address-only"),
         (0x2B29, "client-supported-features"), (0x2B2A, "database-hash"), (0x2B3A, "server-supported-features"),
     ]
 

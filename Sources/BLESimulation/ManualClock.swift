@@ -64,7 +64,8 @@ public final class ManualClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let (early, observers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+                let (early, observers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) = state.withLock
+                { state in
                     if state.cancelled.remove(token) != nil { return (.failure(CancellationError()), []) }
                     if deadline <= state.now { return (.success(()), []) }
                     state.sleepers[token] = Sleeper(deadline: deadline, continuation: continuation)

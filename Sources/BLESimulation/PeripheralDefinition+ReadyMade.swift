@@ -73,7 +73,8 @@ extension ServiceDefinition {
     /// The Device Information service (1.1) with the given items.
     public static func deviceInformation(
         manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil, hardwareRevision: String? = nil,
-        firmwareRevision: String? = nil, softwareRevision: String? = nil, systemID: [UInt8]? = nil, pnpID: [UInt8]? = nil
+        firmwareRevision: String? = nil, softwareRevision: String? = nil, systemID: [UInt8]? = nil,
+        pnpID: [UInt8]? = nil
     ) -> ServiceDefinition {
         let items: [(UInt32, [UInt8]?)] = [
             (0x2A29, manufacturer.map { Array($0.utf8) }), (0x2A24, model.map { Array($0.utf8) }),

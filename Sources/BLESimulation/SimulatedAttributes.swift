@@ -40,7 +40,8 @@ struct SimulatedAttributes {
                             return GATTDescriptor(uuid: descriptor.uuid, handle: handle)
                         }
                         return GATTCharacteristic(
-                            uuid: definition.uuid, handle: handle, properties: definition.properties, descriptors: found)
+                            uuid: definition.uuid, handle: handle, properties: definition.properties, descriptors: found
+                        )
                     })
             })
         self.characteristics = characteristics

@@ -50,10 +50,14 @@ public actor SimulatedBackend: CentralBackend {
     public func stopDiscovery() async throws(BLEError) { try await radio.setFilter(nil, port) }
 
     /// Makes a link to a peripheral that advertises; waits for one that does not.
-    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await radio.connect(peripheral, port) }
+    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await radio.connect(peripheral, port)
+    }
 
     /// Ends the link.
-    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) { await radio.disconnect(peripheral, port) }
+    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        await radio.disconnect(peripheral, port)
+    }
 
     /// The definition's services.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {

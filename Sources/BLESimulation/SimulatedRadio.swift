@@ -49,7 +49,9 @@ public actor SimulatedRadio {
     public func add(_ definition: PeripheralDefinition) -> SimulatedPeripheral {
         var definition = definition
         let number = number()
-        let address = definition.address ?? "C0:00:00:00:\(Hex.string([UInt8(number >> 8 & 0xFF)])):\(Hex.string([UInt8(number & 0xFF)]))"
+        let address =
+            definition.address
+            ?? "C0:00:00:00:\(Hex.string([UInt8(number >> 8 & 0xFF)])):\(Hex.string([UInt8(number & 0xFF)]))"
         definition.address = address.uppercased()
         let id = Peripheral.ID(rawValue: address.uppercased())
         peripherals[id] = SimulatedDevice(definition: definition)
@@ -150,7 +152,8 @@ public actor SimulatedRadio {
     /// Advertises when somebody scans, the peripheral wants to and has no link.
     private func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
-        let should = device.isAdvertising && device.link == nil && isRunning && isPowered
+        let should =
+            device.isAdvertising && device.link == nil && isRunning && isPowered
             && ports.values.contains { $0.filter != nil }
         if !should || anew {
             device.advertiser?.cancel()
@@ -170,7 +173,9 @@ public actor SimulatedRadio {
         let advertisement = device.definition.advertisement
         for (token, port) in ports {
             guard let filter = port.filter else { continue }
-            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else { continue }
+            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else {
+                continue
+            }
             if let minimum = filter.minimumRSSI, (advertisement.rssi ?? -127) < minimum { continue }
             ports[token]?.known.insert(id)
             port.handle(.advertisement(id, advertisement))
@@ -278,7 +283,9 @@ public actor SimulatedRadio {
 
     func read(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
         let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else { throw BLEError(.invalidHandle) }
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
         guard let handler = characteristic.definition.onRead else { return characteristic.value }
         return try await operate(attribute.peripheral) { () throws(ATTError) in try await handler() }
@@ -286,7 +293,9 @@ public actor SimulatedRadio {
 
     func write(_ value: [UInt8], to attribute: AttributeID, type: WriteType, _ port: Int) async throws(BLEError) {
         let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else { throw BLEError(.invalidHandle) }
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
         let properties = characteristic.definition.properties
         guard properties.contains(type == .withResponse ? .write : .writeWithoutResponse) else {
             throw BLEError(.writeNotPermitted)
@@ -341,7 +350,9 @@ public actor SimulatedRadio {
         _ attribute: AttributeID, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Void
     ) throws(BLEError) {
         let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else { throw BLEError(.invalidHandle) }
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
         guard !characteristic.definition.properties.isDisjoint(with: [.notify, .indicate]) else {
             throw BLEError(.requestNotSupported)
         }

@@ -55,7 +55,8 @@ final class CallingConnection: @unchecked Sendable {
             opened = try await outcome.wait()
         } catch {
             cancellable.cancel()
-            throw error.kind == .disconnected ? DBusError(.unreachable, name: error.name, message: error.message) : error
+            throw error.kind == .disconnected
+                ? DBusError(.unreachable, name: error.name, message: error.message) : error
         }
         adopt(opened.take()!)
     }
@@ -122,7 +123,8 @@ final class CallingConnection: @unchecked Sendable {
         }
     }
 
-    private static func finish(_ connection: OpaquePointer, _ result: OpaquePointer?) -> Result<MethodReply, DBusError> {
+    private static func finish(_ connection: OpaquePointer, _ result: OpaquePointer?) -> Result<MethodReply, DBusError>
+    {
         var error: UnsafeMutablePointer<GError>?
         var list: UnsafeMutablePointer<GUnixFDList>?
         let reply = g_dbus_connection_call_with_unix_fd_list_finish(connection, &list, result, &error)

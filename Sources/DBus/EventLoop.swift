@@ -99,7 +99,9 @@ private final class Core: @unchecked Sendable {
         var actions = BLESourceActions()
         // The source is destroyed with the context, which this object owns.
         actions.context = Unmanaged.passUnretained(self).toOpaque()
-        actions.ready = { Unmanaged<Core>.fromOpaque($0!).takeUnretainedValue().hasWork.load(ordering: .acquiring) ? 1 : 0 }
+        actions.ready = {
+            Unmanaged<Core>.fromOpaque($0!).takeUnretainedValue().hasWork.load(ordering: .acquiring) ? 1 : 0
+        }
         actions.run = { context, _ in Unmanaged<Core>.fromOpaque(context!).takeUnretainedValue().runQueue() }
         g_source_unref(ble_source_attach(context, -1, GIOCondition(rawValue: 0), actions))
 

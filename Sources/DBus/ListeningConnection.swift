@@ -153,7 +153,9 @@ final class ListeningConnection: @unchecked Sendable {
         dbus_connection_ref(connection)
         defer { dbus_connection_unref(connection) }
         for _ in 0..<Self.dispatchesPerTurn {
-            guard self.connection != nil, dbus_connection_dispatch(connection) == DBUS_DISPATCH_DATA_REMAINS else { break }
+            guard self.connection != nil, dbus_connection_dispatch(connection) == DBUS_DISPATCH_DATA_REMAINS else {
+                break
+            }
         }
     }
 

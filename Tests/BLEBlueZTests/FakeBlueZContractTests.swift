@@ -55,7 +55,9 @@ struct FakePeer: ContractPeer {
     }
 
     func until(subscribers: Int) async {
-        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers { await Task.yield() }
+        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers {
+            await Task.yield()
+        }
     }
 
     func untilHeld() async {

@@ -45,8 +45,7 @@ struct RealPeer: ContractPeer {
 
     func reset() async throws {
         try await tell("reset")
-        // (a link that an earlier check had ended may still be on its way down)
-        try await until(connections: 0)
+        try await endLinks()
     }
 
     func until(connections: Int) async throws { try await until("connections") { $0 == connections } }
@@ -54,7 +53,19 @@ struct RealPeer: ContractPeer {
     func untilHeld() async throws { try await until("held") { $0 > 0 } }
 
     func stopBluetooth() async throws { try await run("/run/bluez/kill") }
-    func restartBluetooth() async throws { try await run("/run/bluez/start") }
+
+    func restartBluetooth() async throws {
+        try await run("/run/bluez/start")
+        try await endLinks()
+    }
+
+    /// Ends the links that are left, those included that are on their way down anyhow.
+    private func endLinks() async throws {
+        try await until("connections") { connections in
+            if connections > 0 { _ = try? await ask("disconnect") }
+            return connections == 0
+        }
+    }
 
     func setPowered(_ isPowered: Bool) async throws {
         try await run("busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered)")
@@ -62,8 +73,8 @@ struct RealPeer: ContractPeer {
 
     // MARK: The guest
 
-    private func until(_ command: String, _ matches: (Int) -> Bool) async throws {
-        while !matches(Int(try await ask(command)) ?? -1) { try Task.checkCancellation() }
+    private func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
+        while !(await matches(Int(try await ask(command)) ?? -1)) { try Task.checkCancellation() }
     }
 
     private func tell(_ command: String) async throws {
@@ -105,7 +116,9 @@ struct RealPeer: ContractPeer {
         }
         guard status == 0 else { throw Failure(command: command, answer: "no peer at \(socket)") }
         let line = Array((command + "\n").utf8)
-        guard send(descriptor, line, line.count, 0) == line.count else { throw Failure(command: command, answer: "closed") }
+        guard send(descriptor, line, line.count, 0) == line.count else {
+            throw Failure(command: command, answer: "closed")
+        }
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while answer.last != UInt8(ascii: "\n") {

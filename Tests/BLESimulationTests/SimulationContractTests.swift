@@ -48,7 +48,9 @@ private struct SimulatedPeer: ContractPeer {
     }
 
     func until(subscribers: Int) async {
-        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers { await Task.yield() }
+        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers {
+            await Task.yield()
+        }
     }
 
     func untilHeld() async {

@@ -71,7 +71,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .vanishedPeripheralRunsIntoTheDeadline: try await contract.vanishedPeripheral()
         case .cancelledConnectLeavesNoLink: try await contract.cancelledConnect()
         case .disconnectEndsAPendingConnect: try await contract.disconnectDuringConnect()
-        case .peerDisconnectIsSeenAsStateAndAsFailedOperation: try await contract.linkEnd { try await peer.disconnect() }
+        case .peerDisconnectIsSeenAsStateAndAsFailedOperation:
+            try await contract.linkEnd { try await peer.disconnect() }
         case .linkLossIsSeenAsStateAndAsFailedOperation: try await contract.linkEnd { try await peer.loseLink() }
         case .linkComesBackAfterDisconnect: try await contract.reconnect()
         case .shutDownEndsLinks: try await contract.shutDown()

@@ -18,7 +18,8 @@ extension Contract {
             try await strap.connect()
             #expect(await strap.connectionState == .connected)
             let services = try await strap.services()
-            #expect(Set(services.map(\.uuid)).isSuperset(of: [.heartRate, .battery, .deviceInformation, EchoStrap.service]))
+            #expect(
+                Set(services.map(\.uuid)).isSuperset(of: [.heartRate, .battery, .deviceInformation, EchoStrap.service]))
             let echo = try #require(services[EchoStrap.service])
             #expect(echo[EchoStrap.input.key.characteristic]?.properties == [.write, .writeWithoutResponse])
             #expect(echo[EchoStrap.output.key.characteristic]?.properties == [.read, .notify, .indicate])

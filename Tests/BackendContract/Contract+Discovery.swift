@@ -7,7 +7,9 @@ extension Contract {
         try await withCentral { central in
             // Name and transmit power come with the scan response, after the rest.
             for try await event in central.discoveryEvents(duplicates: true) {
-                guard case .found(let discovery) = event.asReport, discovery.peripheral.id == EchoStrap.id else { continue }
+                guard case .found(let discovery) = event.asReport, discovery.peripheral.id == EchoStrap.id else {
+                    continue
+                }
                 let advertisement = discovery.advertisement
                 guard advertisement.localName != nil, advertisement.txPower != nil else { continue }
                 #expect(advertisement.localName == EchoStrap.name)
@@ -26,7 +28,9 @@ extension Contract {
             let found = try await find(central, matching: .service(.heartRate))
             #expect(found.advertisement.serviceUUIDs.contains(.heartRate))
             // A scan for something else hears nothing while one for everything does.
-            let nothing = failing { for try await _ in central.discoveries(matching: .service(BluetoothUUID(0xFEED))) { return } }
+            let nothing = failing {
+                for try await _ in central.discoveries(matching: .service(BluetoothUUID(0xFEED))) { return }
+            }
             _ = try await find(central)
             nothing.cancel()
             #expect(await nothing.value?.code == .cancelled)

@@ -58,7 +58,6 @@ extension Contract {
             #expect(try await states.next() == .unavailable)
             try await peer.restartBluetooth()
             while try await states.next() != .poweredOn {}
-            try await peer.until(connections: 0)
             let found = try await find(central).peripheral
             #expect(found == strap)
             let beats = try await HeartRate(found).measurements()

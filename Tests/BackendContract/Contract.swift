@@ -22,7 +22,8 @@ struct Contract {
 
     /// Scans until the peripheral is heard.
     func find(_ central: Central, matching criteria: DiscoveryCriteria = .any) async throws -> Discovery {
-        for try await discovery in central.discoveries(matching: criteria) where discovery.peripheral.id == EchoStrap.id {
+        for try await discovery in central.discoveries(matching: criteria) where discovery.peripheral.id == EchoStrap.id
+        {
             return discovery
         }
         throw BLEError(.peripheralNotFound, "the scan ended")

@@ -34,7 +34,8 @@ public protocol ContractPeer: Sendable {
 
     /// Kills the Bluetooth service.
     func stopBluetooth() async throws
-    /// Starts it again, with the adapter on.
+    /// Starts it again, with the adapter on and no link. (The kernel holds links for 2 s after their bluetoothd has died;
+    /// one that starts meanwhile takes them over.)
     func restartBluetooth() async throws
     func setPowered(_ isPowered: Bool) async throws
 }

@@ -58,7 +58,9 @@ extension FakeBlueZ {
         if attribute.interface != BlueZ.gattService {
             let description =
                 attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
-            await export(attribute.path, description) { [weak self] call in await self?.attributeCall(id, attribute, call) }
+            await export(attribute.path, description) { [weak self] call in
+                await self?.attributeCall(id, attribute, call)
+            }
         }
         await emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
@@ -104,7 +106,8 @@ extension FakeBlueZ {
             if isDescriptor {
                 try await backend.writeDescriptor(value, to: place)
             } else {
-                let type: WriteType = call.arguments.last?[key: "type"]?.string == "command" ? .withoutResponse : .withResponse
+                let type: WriteType =
+                    call.arguments.last?[key: "type"]?.string == "command" ? .withoutResponse : .withResponse
                 try await backend.write(value, to: place, type: type)
             }
         case "StartNotify":

@@ -24,13 +24,13 @@ public final class PrivateBus: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let configuration = directory.appending(path: "bus.conf")
         try """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
-            <busconfig>
-              <listen>unix:path=\(directory.path)/socket</listen>
-              <auth>EXTERNAL</auth>
-              \(policy)
-            </busconfig>
-            """.write(to: configuration, atomically: true, encoding: .utf8)
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
+        <busconfig>
+          <listen>unix:path=\(directory.path)/socket</listen>
+          <auth>EXTERNAL</auth>
+          \(policy)
+        </busconfig>
+        """.write(to: configuration, atomically: true, encoding: .utf8)
         process = Process()
         // (setpriv lets the bus end with this process, however that ends)
         process.executableURL = URL(filePath: "/usr/bin/setpriv")

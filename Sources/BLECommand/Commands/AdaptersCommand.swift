@@ -13,7 +13,8 @@ struct AdaptersCommand: AsyncParsableCommand {
             for adapter in try await central.adapters() {
                 try output.line(
                     .object([
-                        "adapter": .string(adapter.id), "address": .string(adapter.address), "name": .string(adapter.name),
+                        "adapter": .string(adapter.id), "address": .string(adapter.address),
+                        "name": .string(adapter.name),
                         "powered": .bool(adapter.isPowered), "discovering": .bool(adapter.isDiscovering),
                     ]),
                     [

@@ -55,7 +55,8 @@ struct HeartRateCommand: AsyncParsableCommand {
 }
 
 struct BatteryCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "battery", abstract: "Show a peripheral's battery level.")
+    static let configuration = CommandConfiguration(
+        commandName: "battery", abstract: "Show a peripheral's battery level.")
 
     @OptionGroup var options: CommonOptions
 

@@ -22,7 +22,10 @@ struct ReadCommand: AsyncParsableCommand {
             }
             let decoded = Decoder.decode(value, of: uuid)
             try output.line(
-                .object(["uuid": .string(uuid.description), "value": .hex(value), "decoded": .optional(decoded) { .string($0) }]),
+                .object([
+                    "uuid": .string(uuid.description), "value": .hex(value),
+                    "decoded": .optional(decoded) { .string($0) },
+                ]),
                 Hex.string(value) + (decoded.map { "  " + output.paint($0, .dim) } ?? ""))
         }
     }

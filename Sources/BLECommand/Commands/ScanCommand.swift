@@ -12,7 +12,8 @@ struct ScanCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to scan; 0 until interrupted.", valueName: "seconds"))
     var duration = 10.0
 
-    @Option(help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"))
+    @Option(
+        help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"))
     var service: [ServiceArgument] = []
 
     @Option(help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
@@ -63,7 +64,8 @@ struct ScanCommand: AsyncParsableCommand {
     ) throws {
         try output.line(
             .object([
-                "event": .string(event), "id": .string(peripheral.id.rawValue), "address": .string(peripheral.id.rawValue),
+                "event": .string(event), "id": .string(peripheral.id.rawValue),
+                "address": .string(peripheral.id.rawValue),
                 "name": .optional(advertisement.localName) { .string($0) },
                 "rssi": .optional(advertisement.rssi) { .int($0) },
                 "txPower": .optional(advertisement.txPower) { .int($0) },

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+/// The command line tool on the real bluetoothd; inside `Scripts/with-bluez` only.
+@Suite(
+    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .timeLimit(.minutes(3)))
+struct RealCommandLineTests {
+    @Test func `heart-rate prints the measurements that the strap sent`() async throws {
+        let result = try await Tool.run("heart-rate", "--json", "--count", "5")
+        #expect(result.status == 0)
+        let beats = try result.objects.compactMap { $0["beatsPerMinute"] as? Int }
+        #expect(beats.count == 5)
+        // The strap counts up from 72, each second one.
+        #expect(beats == (0..<5).map { beats[0] + $0 })
+    }
+
+    @Test func `the death of bluetoothd ends heart-rate with 20`() async throws {
+        let result = try await Tool(["heart-rate", "--json"]).run { _, _ in
+            #expect(system("/run/bluez/kill") == 0)
+        }
+        #expect(result.status == 20)
+        #expect(system("/run/bluez/start") == 0)
+    }
+
+    @Test func `an interrupt leaves no link`() async throws {
+        let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
+            kill(process.processIdentifier, SIGINT)
+        }
+        #expect(result.status == 130)
+        #expect(system("[ $(/run/bluez/peerctl connections) = 0 ]") == 0)
+    }
+}

@@ -1,0 +1,146 @@
+import BLESimulation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
+    private let clock = ManualClock()
+    private let executor = StepwiseExecutor()
+
+    /// A task that sleeps on the clock when this returns.
+    private func sleeping(_ duration: Duration) -> Task<Void, any Error> {
+        let task = Task(executorPreference: executor) { [clock] in try await clock.sleep(for: duration) }
+        executor.run()
+        return task
+    }
+
+    @Test func `it stands still until it is moved`() {
+        let start = clock.now
+        #expect(start.offset == .zero)
+        clock.advance(by: .seconds(2))
+        clock.advance(by: .milliseconds(500))
+        #expect(start.duration(to: clock.now) == .milliseconds(2500))
+        #expect(start < clock.now)
+        #expect(start.advanced(by: .milliseconds(2500)) == clock.now)
+    }
+
+    @Test func `who sleeps wakes when the time has come, not before`() async throws {
+        let sleeper = sleeping(.seconds(2))
+        clock.advance(by: .milliseconds(1999))
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(clock.sleeperCount == 0)
+        #expect(executor.run())
+        try await sleeper.value
+    }
+
+    @Test func `sleepers wake in the order of their deadlines, then in that of their sleep`() async throws {
+        let log = Box<[Int]>([])
+        try await withThrowingTaskGroup { group in
+            for (number, seconds) in [3, 1, 2, 1, 5, 3].enumerated() {
+                group.addTask(executorPreference: executor) { [clock] in
+                    try await clock.sleep(for: .seconds(seconds))
+                    log.change { $0.append(number) }
+                }
+                executor.run()
+            }
+            clock.advance(by: .seconds(4))
+            #expect(executor.run())
+            #expect(log.value == [1, 3, 2, 0, 5])
+            clock.advance(by: .seconds(1))
+            #expect(executor.run())
+            try await group.waitForAll()
+        }
+        #expect(log.value == [1, 3, 2, 0, 5, 4])
+    }
+
+    @Test(arguments: [0, -1]) func `a moment that has passed is not waited for`(_ seconds: Int) async throws {
+        clock.advance(by: .seconds(5))
+        try await clock.sleep(for: .seconds(seconds))
+        try await clock.sleep(until: clock.now)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func `cancelling ends the sleep`() async {
+        let sleeper = sleeping(.seconds(1))
+        #expect(clock.sleeperCount == 1)
+        sleeper.cancel()
+        #expect(clock.sleeperCount == 0)
+        #expect(executor.run())
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+        clock.advance(by: .seconds(2))
+    }
+
+    @Test func `a cancelled task does not begin to sleep`() async {
+        let sleeper = Task { [clock] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await clock.sleep(for: .seconds(1))
+        }
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func `cancelling after the time has come changes nothing`() async throws {
+        let sleeper = sleeping(.seconds(1))
+        clock.advance(by: .seconds(1))
+        sleeper.cancel()
+        executor.run()
+        try await sleeper.value
+    }
+
+    @Test func `cancelling one leaves the others asleep`() async throws {
+        let first = sleeping(.seconds(1))
+        let second = sleeping(.seconds(1))
+        first.cancel()
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .seconds(1))
+        executor.run()
+        try await second.value
+        await #expect(throws: CancellationError.self) { try await first.value }
+    }
+
+    @Test func `a test can wait until so many sleep`() async throws {
+        await clock.sleepers(0)
+        let observer = Task(executorPreference: executor) { [clock] in
+            await clock.sleepers(2)
+            return clock.sleeperCount
+        }
+        executor.run()
+        let first = sleeping(.seconds(1))
+        let second = sleeping(.seconds(1))
+        executor.run()
+        #expect(await observer.value == 2)
+        await clock.sleepers(1)
+        await clock.sleepers(2)
+        clock.advance(by: .seconds(1))
+        executor.run()
+        try await first.value
+        try await second.value
+    }
+
+    @Test func `a sleep that is not needed wakes nobody who waits for sleepers`() async throws {
+        let observer = Task(executorPreference: executor) { [clock] in
+            await clock.sleepers(1)
+            return clock.now.offset
+        }
+        executor.run()
+        try await clock.sleep(for: .zero)
+        executor.run()
+        clock.advance(by: .seconds(3))
+        let sleeper = sleeping(.seconds(1))
+        #expect(await observer.value == .seconds(3))
+        sleeper.cancel()
+        executor.run()
+        _ = await sleeper.result
+    }
+
+    @Test func `many sleep and wake at once`() async throws {
+        try await withThrowingTaskGroup { group in
+            for number in 1...200 { group.addTask { [clock] in try await clock.sleep(for: .milliseconds(number)) } }
+            await clock.sleepers(200)
+            clock.advance(by: .milliseconds(100))
+            #expect(clock.sleeperCount == 100)
+            clock.advance(by: .milliseconds(100))
+            try await group.waitForAll()
+        }
+        #expect(clock.sleeperCount == 0)
+    }
+}

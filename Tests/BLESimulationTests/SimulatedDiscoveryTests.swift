@@ -1,0 +1,162 @@
+import BLE
+import BLESimulation
+import Logging
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SimulatedDiscoveryTests {
+    private static let battery = BluetoothUUID(0x180F)
+
+    private let world: World
+
+    init() async throws { world = try await World() }
+
+    /// Everything that the radio says to a central that asks with a filter, until the next advertisements are due.
+    private func heard(_ filter: DiscoveryFilter, peripherals count: Int) async throws -> [Peripheral.ID] {
+        let heard = Box<[Peripheral.ID]>([])
+        let backend = SimulatedBackend.simulated(world.radio)
+        let context = BackendContext(
+            handle: { event in
+                guard case .advertisement(let id, _) = event else { return }
+                heard.change { $0.append(id) }
+            }, logger: Logger(label: "test"), clock: world.clock)
+        try await backend.start(context)
+        try await backend.startDiscovery(filter)
+        await world.clock.sleepers(count)
+        try await backend.stopDiscovery()
+        await backend.shutDown()
+        return heard.value.sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// The peripheral of the next event, for scans that report duplicates.
+    private func next(_ events: inout DiscoveryEvents.Iterator) async throws -> Discovery? {
+        switch try await events.next() {
+        case .found(let discovery), .updated(let discovery): discovery
+        case .lost, nil: nil
+        }
+    }
+
+    private func definition(
+        _ services: Set<BluetoothUUID> = [], rssi: Int? = -50, every interval: Duration = .milliseconds(200)
+    ) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(rssi: rssi, serviceUUIDs: services), advertisingInterval: interval,
+            services: [])
+    }
+
+    @Test func `whoever scans hears everybody at once`() async throws {
+        let ids = [await world.radio.add(definition()).id, await world.radio.add(definition()).id]
+        #expect(try await heard(DiscoveryFilter(), peripherals: 2) == ids)
+    }
+
+    @Test func `the radio keeps to the services that are asked for`() async throws {
+        _ = await world.radio.add(definition())
+        _ = await world.radio.add(definition([BluetoothUUID(0x180D)]))
+        let wanted = await world.radio.add(definition([Self.battery, BluetoothUUID(0x180D)])).id
+        #expect(try await heard(DiscoveryFilter(services: [Self.battery]), peripherals: 3) == [wanted])
+    }
+
+    @Test func `the radio keeps to the strength that is asked for`() async throws {
+        _ = await world.radio.add(definition(rssi: -81))
+        _ = await world.radio.add(definition(rssi: nil))
+        let wanted = await world.radio.add(definition(rssi: -80)).id
+        #expect(try await heard(DiscoveryFilter(minimumRSSI: -80), peripherals: 3) == [wanted])
+    }
+
+    @Test func `a peripheral advertises with its interval, on the radio's clock`() async throws {
+        let quick = await world.radio.add(definition(every: .milliseconds(100))).id
+        let slow = await world.radio.add(definition(every: .milliseconds(300))).id
+        var events = world.central.discoveryEvents(duplicates: true, staleAfter: nil).makeAsyncIterator()
+        let first = [try await next(&events)?.peripheral.id, try await next(&events)?.peripheral.id]
+        #expect(Set(first) == [quick, slow])
+        for _ in 0..<2 {
+            await world.clock.sleepers(2)
+            world.clock.advance(by: .milliseconds(100))
+            #expect(try await next(&events)?.peripheral.id == quick)
+        }
+        await world.clock.sleepers(2)
+        world.clock.advance(by: .milliseconds(100))
+        let both = [try await next(&events)?.peripheral.id, try await next(&events)?.peripheral.id]
+        #expect(Set(both) == [quick, slow])
+    }
+
+    @Test func `a peripheral that comes during the scan is heard`() async throws {
+        var events = world.central.discoveryEvents(staleAfter: nil).makeAsyncIterator()
+        _ = await world.radio.add(definition())
+        _ = try await next(&events)
+        let late = await world.radio.add(definition())
+        #expect(try await next(&events)?.peripheral.id == late.id)
+    }
+
+    @Test func `what a peripheral advertises anew is heard at once`() async throws {
+        let grip = await world.radio.add(definition())
+        var events = world.central.discoveryEvents(staleAfter: nil).makeAsyncIterator()
+        _ = try await next(&events)
+        await grip.setAdvertisement(Advertisement(localName: "New", rssi: -50))
+        #expect(try await next(&events)?.advertisement.localName == "New")
+    }
+
+    @Test func `a peripheral that stops advertising is silent, then heard again`() async throws {
+        let grip = await world.radio.add(definition())
+        var events = world.central.discoveryEvents(duplicates: true, staleAfter: nil).makeAsyncIterator()
+        _ = try await next(&events)
+        await world.clock.sleepers(1)
+        await grip.setAdvertising(false)
+        #expect(world.clock.sleeperCount == 0)
+        await grip.setAdvertising(true)
+        #expect(try await next(&events)?.peripheral.id == grip.id)
+    }
+
+    @Test func `a peripheral with a link does not advertise`() async throws {
+        let (strap, _) = try await world.add(definition())
+        try await strap.connect()
+        var events = world.central.discoveryEvents(duplicates: true, staleAfter: nil).makeAsyncIterator()
+        let other = await world.radio.add(definition())
+        #expect(try await next(&events)?.peripheral.id == other.id)
+        await world.clock.sleepers(1)
+        #expect(world.clock.sleeperCount == 1)
+        try await strap.disconnect()
+        #expect(try await next(&events)?.peripheral == strap)
+    }
+
+    @Test func `a peripheral that is removed is silent and gets lost`() async throws {
+        let grip = await world.radio.add(definition())
+        var events = world.central.discoveryEvents(staleAfter: .seconds(2)).makeAsyncIterator()
+        _ = try await next(&events)
+        await world.clock.sleepers(2)
+        await grip.remove()
+        world.clock.advance(by: .seconds(2))
+        guard case .lost(let peripheral) = try await events.next() else {
+            Issue.record("not lost")
+            return
+        }
+        #expect(peripheral.id == grip.id)
+    }
+
+    @Test func `when nobody scans nobody advertises`() async throws {
+        _ = try await world.add(definition())
+        await until { world.clock.sleeperCount == 0 }
+        #expect(try await world.central.adapters().first?.isDiscovering == false)
+    }
+
+    @Test func `what was heard stays known`() async throws {
+        #expect(await world.central.knownPeripherals() == [])
+        let (strap, _) = try await world.add(.battery())
+        try await strap.connect()
+        let known = await world.central.knownPeripherals()
+        #expect(known.map(\.id) == [strap.id])
+        #expect(known.first?.isConnected == true)
+        #expect(known.first?.advertisement.serviceUUIDs == [Self.battery])
+    }
+
+    @Test func `an address is kept in capitals, or made up`() async {
+        var named = definition()
+        named.address = "f0:f1:f2:f3:f4:f5"
+        let ids = [
+            await world.radio.add(named).id, await world.radio.add(definition()).id,
+            await world.radio.add(definition()).id,
+        ]
+        #expect(ids[0].rawValue == "F0:F1:F2:F3:F4:F5")
+        #expect(Set(ids).count == 3)
+        #expect(ids.allSatisfy { $0.rawValue.split(separator: ":").map(\.count) == [2, 2, 2, 2, 2, 2] })
+    }
+}

@@ -1,0 +1,243 @@
+import BLE
+import BLESimulation
+import Logging
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SimulatedHandlerTests {
+    private static let uuid = BluetoothUUID(0xFF01)
+    private static let characteristic = Characteristic<[UInt8]>(uuid)
+
+    private let world: World
+
+    init() async throws { world = try await World() }
+
+    private func add(_ characteristic: CharacteristicDefinition) async throws -> (Peripheral, SimulatedPeripheral) {
+        try await world.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [ServiceDefinition(BluetoothUUID(0xFF00), characteristics: [characteristic])]))
+    }
+
+    /// Waits for an hour of virtual time; ends early when it is cancelled.
+    private static func linger(_ clock: ManualClock) async { try? await clock.sleep(for: .seconds(3600)) }
+
+    private static let answers: [(ATTError, BLEError.Code)] = [
+        (.readNotPermitted, .notPermitted), (.insufficientEncryption, .pairingRequired),
+        (.requestNotSupported, .notSupported), (.invalidOffset, .invalidOffset),
+        (.invalidAttributeValueLength, .invalidLength), (.unlikelyError, .attributeError),
+        (ATTError(rawValue: 0x80), .attributeError),
+    ]
+
+    // MARK: Reading
+
+    @Test func `a handler answers in the value's place`() async throws {
+        let count = Box<UInt8>(0)
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, .read, value: [9],
+                onRead: {
+                    count.change {
+                        $0 += 1
+                        return [$0]
+                    }
+                }))
+        #expect(try await thing.read(Self.characteristic) == [1])
+        #expect(try await thing.read(Self.characteristic) == [2])
+        #expect(await grip.value(of: Self.uuid) == [9])
+    }
+
+    @Test(arguments: answers) func `a handler's ATT error is the reader's`(
+        _ answer: ATTError, _ code: BLEError.Code
+    ) async throws {
+        let (thing, _) = try await add(
+            CharacteristicDefinition(Self.uuid, .read, onRead: { () throws(ATTError) in throw answer }))
+        let error = await expect(code) { try await thing.read(Self.characteristic) }
+        #expect(error?.attError == answer)
+        #expect(error?.characteristic == Self.uuid)
+    }
+
+    /// A thing whose reads take an hour, and a read of it.
+    private func reading() async throws -> (Task<[UInt8], any Error>, SimulatedPeripheral) {
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, .read,
+                onRead: { [clock = world.clock] in
+                    await Self.linger(clock)
+                    return [1]
+                }))
+        let read = Task { try await thing.read(Self.characteristic) }
+        await world.clock.sleepers(2)  // the deadline, and the handler
+        return (read, grip)
+    }
+
+    @Test func `a handler may take its time`() async throws {
+        let (thing, _) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, .read,
+                onRead: { [clock = world.clock] in
+                    try? await clock.sleep(for: .seconds(5))
+                    return [1]
+                }))
+        let read = Task { try await thing.read(Self.characteristic) }
+        await world.clock.sleepers(2)
+        world.clock.advance(by: .seconds(5))
+        #expect(try await read.value == [1])
+    }
+
+    @Test func `the end of the link fails the reader and cancels the handler`() async throws {
+        let (read, grip) = try await reading()
+        await grip.dropLink()
+        await expect(.disconnected) { try await read.value }
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    @Test func `a reader that gives up cancels the handler`() async throws {
+        let (read, grip) = try await reading()
+        read.cancel()
+        await expect(.cancelled) { try await read.value }
+        await until { world.clock.sleeperCount == 0 }
+        #expect(await grip.isConnected)
+    }
+
+    @Test func `a deadline cancels the handler`() async throws {
+        let (read, _) = try await reading()
+        world.clock.advance(by: .seconds(30))
+        await expect(.timedOut) { try await read.value }
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    // MARK: Writing
+
+    @Test func `without a handler what is written is read and notified`() async throws {
+        let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, [.read, .write, .notify], value: [1]))
+        var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
+        try await thing.write([2], to: Self.characteristic)
+        #expect(try await thing.read(Self.characteristic) == [2])
+        #expect(try await values.next() == [2])
+        #expect(await grip.value(of: Self.uuid) == [2])
+    }
+
+    @Test func `a handler learns what is written and how`() async throws {
+        let written = Box<[WriteType: [UInt8]]>([:])
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.write, .writeWithoutResponse], value: [9],
+                onWrite: { value, type in written.change { $0[type] = value } }))
+        try await thing.write([1], to: Self.characteristic)
+        try await thing.write([2], to: Self.characteristic, type: .withoutResponse)
+        await until { written.value.count == 2 }
+        #expect(written.value == [.withResponse: [1], .withoutResponse: [2]])
+        #expect(await grip.value(of: Self.uuid) == [9])
+    }
+
+    @Test(arguments: answers) func `a handler's ATT error is the writer's, if one waits`(
+        _ answer: ATTError, _ code: BLEError.Code
+    ) async throws {
+        let (thing, _) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.write, .writeWithoutResponse], onWrite: { (_, _) throws(ATTError) in throw answer }))
+        let error = await expect(code) { try await thing.write([1], to: Self.characteristic) }
+        #expect(error?.attError == answer)
+        try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
+    }
+
+    @Test func `the end of the link cancels the handler of a write that nobody waits for`() async throws {
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, .writeWithoutResponse,
+                onWrite: { [clock = world.clock] _, _ in await Self.linger(clock) }))
+        try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
+        await until { world.clock.sleeperCount == 1 }
+        await grip.dropLink()
+        withKnownIssue("it goes on without a link") { #expect(world.clock.sleeperCount == 0) }
+        world.clock.advance(by: .seconds(3600))
+    }
+
+    // MARK: Subscribing
+
+    @Test func `a subscription's handler runs until it is ended`() async throws {
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, .notify,
+                onSubscribe: { notifier in
+                    await notifier.notify([1])
+                    try await notifier.clock.sleep(for: .seconds(1))
+                    await notifier.notify([2])
+                    try await notifier.clock.sleep(for: .seconds(3600))
+                }))
+        func subscribe() async throws {
+            let stream = try await thing.notifications(Self.characteristic)
+            var values = stream.makeAsyncIterator()
+            #expect(try await values.next() == [1])
+            await world.clock.sleepers(1)
+            world.clock.advance(by: .seconds(1))
+            #expect(try await values.next() == [2])
+            await world.clock.sleepers(1)
+        }
+        try await subscribe()
+        await until { world.clock.sleeperCount == 0 }
+        try await subscribe()
+        await grip.dropLink()
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    @Test func `what a handler sends after its subscription has ended goes nowhere`() async throws {
+        let notifiers = Box<[Notifier]>([])
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.read, .notify], value: [0],
+                onSubscribe: { notifier in notifiers.change { $0.append(notifier) } }))
+        func subscribe() async throws {
+            _ = try await thing.notifications(Self.characteristic)
+            await until { notifiers.value.count == 1 }
+        }
+        try await subscribe()
+        await until { await grip.subscriberCount(of: Self.uuid) == 0 }
+        var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
+        await until { notifiers.value.count == 2 }
+        let (old, new) = (notifiers.value[0], notifiers.value[1])
+        await old.notify([1])
+        #expect(try await thing.read(Self.characteristic) == [0])
+        await new.notify([2])
+        #expect(try await values.next() == [2])
+        await grip.dropLink()
+        await new.notify([3])
+        #expect(try await thing.read(Self.characteristic) == [2])
+    }
+
+    @Test func `a handler that ends early ends nothing else`() async throws {
+        struct Whatever: Error {}
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(Self.uuid, .notify, onSubscribe: { _ in throw Whatever() }))
+        var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
+        await grip.notify([1], from: Self.uuid)
+        #expect(try await values.next() == [1])
+    }
+
+    // MARK: What no central would ask
+
+    @Test func `the peripheral itself refuses what it does not allow`() async throws {
+        let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, []))
+        await thing.central.shutDown()
+        let backend = SimulatedBackend.simulated(world.radio)
+        let handled = BackendContext(handle: { _ in }, logger: Logger(label: "test"), clock: world.clock)
+        try await backend.start(handled)
+        try await backend.startDiscovery(DiscoveryFilter())
+        await world.clock.sleepers(1)
+        try await backend.connect(grip.id)
+        let attribute = AttributeID(peripheral: grip.id, handle: 2)
+        let nowhere = AttributeID(peripheral: grip.id, handle: 99)
+        await expect(.notPermitted) { try await backend.read(attribute) }
+        await expect(.notPermitted) { try await backend.write([], to: attribute, type: .withResponse) }
+        await expect(.notPermitted) { try await backend.write([], to: attribute, type: .withoutResponse) }
+        await expect(.notSupported) { try await backend.startNotifications(of: attribute) { _ in } }
+        #expect(await expect(.attributeError) { try await backend.read(nowhere) }?.attError == .invalidHandle)
+        await expect(.attributeError) { try await backend.write([], to: nowhere, type: .withResponse) }
+        await expect(.attributeError) { try await backend.readDescriptor(nowhere) }
+        await expect(.attributeError) { try await backend.writeDescriptor([], to: nowhere) }
+        await expect(.attributeError) { try await backend.startNotifications(of: nowhere) { _ in } }
+        await grip.dropLink()
+        await expect(.disconnected) { try await backend.read(attribute) }
+        await expect(.disconnected) { try await backend.discoverServices(grip.id) }
+    }
+}

@@ -1,0 +1,124 @@
+import BLE
+import BLESimulation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SimulatedLinkTests {
+    private static let level = BluetoothUUID(0x2A19)
+
+    private let world: World
+    private let strap: Peripheral
+    private let grip: SimulatedPeripheral
+
+    init() async throws {
+        world = try await World()
+        (strap, grip) = try await world.add(.battery())
+    }
+
+    /// A task that connects to the strap and looks for it every 100 ms of virtual time.
+    private func connecting() async -> Task<Void, any Error> {
+        let caller = Task { [strap] in try await strap.connect(timeout: .seconds(60)) }
+        await world.clock.sleepers(2)  // its deadline, and the next look
+        return caller
+    }
+
+    @Test func `a link has two ends`() async throws {
+        #expect(await grip.isConnected == false)
+        try await strap.connect()
+        #expect(await grip.isConnected)
+        try await strap.disconnect()
+        #expect(await grip.isConnected == false)
+    }
+
+    @Test func `a peripheral that was never heard is not found`() async throws {
+        let silent = await world.radio.add(.battery())
+        let error = await expect(.peripheralNotFound) { try await world.central.peripheral(silent.id).connect() }
+        #expect(error?.remedy != nil)
+        #expect(error?.peripheral == silent.id)
+    }
+
+    @Test func `a peripheral that does not advertise is tried for 20 seconds`() async throws {
+        await grip.setAdvertising(false)
+        let caller = await connecting()
+        world.clock.advance(by: .milliseconds(19_900))
+        await world.clock.sleepers(2)
+        #expect(await strap.connectionState == .connecting)
+        world.clock.advance(by: .milliseconds(100))
+        let error = await expect(.connectionFailed) { try await caller.value }
+        #expect(error?.isRetryable == true)
+        #expect(world.clock.now.offset == .seconds(20))
+    }
+
+    @Test func `a peripheral that advertises again is connected to`() async throws {
+        await grip.setAdvertising(false)
+        let caller = await connecting()
+        world.clock.advance(by: .seconds(10))
+        await world.clock.sleepers(2)
+        await grip.setAdvertising(true)
+        world.clock.advance(by: .milliseconds(100))
+        try await caller.value
+        #expect(await grip.isConnected)
+    }
+
+    @Test func `a peripheral that is removed while it is connected to does not answer`() async throws {
+        await grip.setAdvertising(false)
+        let caller = await connecting()
+        await grip.remove()
+        world.clock.advance(by: .seconds(20))
+        await expect(.connectionFailed) { try await caller.value }
+    }
+
+    @Test func `a connect that is cancelled leaves no link behind`() async throws {
+        await grip.setAdvertising(false)
+        let caller = await connecting()
+        caller.cancel()
+        await expect(.cancelled) { try await caller.value }
+        await until { await strap.connectionState == .disconnected }
+        await grip.setAdvertising(true)
+        world.clock.advance(by: .seconds(1))
+        #expect(await grip.isConnected == false)
+        #expect(world.clock.sleeperCount == 0)
+    }
+
+    @Test(arguments: [0, 1, 2]) func `a link ends for the central too`(_ way: Int) async throws {
+        var levels = try await strap.notifications(Characteristic<[UInt8]>(Self.level)).makeAsyncIterator()
+        switch way {
+        case 0: await grip.disconnect()
+        case 1: await grip.dropLink()
+        default: await grip.remove()
+        }
+        let error = await expect(.disconnected) { try await levels.next() }
+        #expect(error?.peripheral == strap.id)
+        #expect(await strap.connectionState == .disconnected)
+        #expect(await grip.isConnected == false)
+        #expect(await grip.subscriberCount(of: Self.level) == 0)
+    }
+
+    @Test func `ending a link that is not there does nothing`() async throws {
+        await grip.dropLink()
+        await grip.disconnect()
+        try await strap.connect()
+        #expect(await strap.connectionState == .connected)
+    }
+
+    @Test func `a removed peripheral has no values and takes none`() async throws {
+        #expect(await grip.value(of: Self.level) == [90])
+        await grip.remove()
+        await grip.notify([1], from: Self.level)
+        await grip.setAdvertising(true)
+        await grip.setAdvertisement(Advertisement())
+        #expect(await grip.value(of: Self.level) == nil)
+    }
+
+    @Test func `subscribers are counted`() async throws {
+        #expect(await grip.subscriberCount(of: Self.level) == 0)
+        func subscribe() async throws {
+            let stream = try await strap.notifications(Characteristic<[UInt8]>(Self.level))
+            #expect(await grip.subscriberCount(of: Self.level) == 1)
+            #expect(await grip.subscriberCount(of: BluetoothUUID(0x2A37)) == 0)
+            withExtendedLifetime(stream) {}
+        }
+        try await subscribe()
+        await until { await grip.subscriberCount(of: Self.level) == 0 }
+        #expect(await grip.isConnected)
+    }
+}
