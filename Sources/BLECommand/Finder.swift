@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 
 /// Finds the peripheral that a command line means.
 struct Finder {
@@ -6,34 +7,72 @@ struct Finder {
     let output: Output
     let timeout: Duration
 
-    /// How long to listen on for a second peripheral with the same prefix.
-    private static let ambiguityWindow = Duration.seconds(1)
+    /// How long to listen on for a second peripheral with the same prefix, or for one that advertises the service.
+    private static let window = Duration.seconds(1)
+    /// How many peripherals are asked for a service that none advertises, the strongest first.
+    private static let askedAtMost = 8
 
-    /// The peripheral with that address or name prefix; without one, the first that offers `service`.
-    func find(_ id: String?, offering service: BluetoothUUID? = nil) async throws -> Peripheral {
+    /// The peripheral with that address or name prefix.
+    func find(_ id: String) async throws -> Peripheral {
         let known = await central.knownPeripherals()
-        guard let id else {
-            // (one that is connected does not advertise)
-            if let service,
-                let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) })
-            {
-                return central.peripheral(found.id)
-            }
-            return try await search("a peripheral with service \(service?.description ?? "any")", service) { _ in .this
-            }
-        }
         if id.isAddress {
             if let found = known.first(where: { $0.id.rawValue.uppercased() == id.uppercased() }) {
                 return central.peripheral(found.id)
             }
-            return try await search(id, nil) { $0.peripheral.id.rawValue.uppercased() == id.uppercased() ? .this : .no }
+            let found = try await search(id) { $0.peripheral.id.rawValue.uppercased() == id.uppercased() ? .this : .no }
+            return try found.first.orNotFound(id, timeout).peripheral
         }
+        // (one that is connected does not advertise)
         let connected = known.filter { $0.isConnected && $0.advertisement.localName?.hasPrefix(id) == true }
         if connected.count == 1 { return central.peripheral(connected[0].id) }
-        return try await search("\"\(id)\"", nil) { found in
+        let found = try await search("\"\(id)\"") { found in
             guard let name = found.advertisement.localName else { return .no }
             return name == id ? .this : name.hasPrefix(id) ? .candidate : .no
         }
+        guard found.count <= 1 else {
+            let list = found.map { "\($0.advertisement.localName ?? "?") (\($0.peripheral.id))" }.sorted()
+            throw BLEError(
+                .ambiguousPeripheral, "several peripherals fit: \(list.joined(separator: ", "))",
+                remedy: "Give more of the name, or the address.")
+        }
+        return try found.first.orNotFound("\"\(id)\"", timeout).peripheral
+    }
+
+    /// The peripheral with that address or name prefix; without one, the first that offers `service`.
+    ///
+    /// Services that are rarely advertised are asked for: of the peripherals in range, the strongest first.
+    func find(_ id: String?, offering service: BluetoothUUID) async throws -> Peripheral {
+        if let id { return try await find(id) }
+        let known = await central.knownPeripherals()
+        if let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) }) {
+            return central.peripheral(found.id)
+        }
+        let what = "a peripheral with service \(AssignedNumbers.serviceName(service) ?? service.description)"
+        let found = try await search(what) {
+            $0.advertisement.serviceUUIDs.contains(service) ? .this : .candidate
+        }
+        if let advertised = found.first(where: { $0.advertisement.serviceUUIDs.contains(service) }) {
+            return advertised.peripheral
+        }
+        let strongest = found.sorted { $0.advertisement.rssi ?? -127 > $1.advertisement.rssi ?? -127 }
+        for candidate in strongest.prefix(Self.askedAtMost).map(\.peripheral) {
+            let has = try await output.progress.during("Asking \(candidate) for its services") {
+                try await offers(candidate, service)
+            }
+            if has { return candidate }
+        }
+        return try Discovery?.none.orNotFound(what, timeout).peripheral
+    }
+
+    /// Whether a peripheral has a service; one that cannot be connected to has not. A link to one that has stays.
+    private func offers(_ peripheral: Peripheral, _ service: BluetoothUUID) async throws -> Bool {
+        do throws(BLEError) {
+            if try await peripheral.services()[service] != nil { return true }
+            try await peripheral.disconnect()
+        } catch {
+            if [.cancelled, .bluetoothLost, .poweredOff].contains(error.code) { throw error }
+        }
+        return false
     }
 
     private enum Match {
@@ -43,62 +82,59 @@ struct Finder {
         case this
     }
 
+    /// Scans until something is certainly meant, or until a moment after the first candidate; all that was found by then.
     private func search(
-        _ what: String, _ service: BluetoothUUID?, _ match: @escaping @Sendable (Discovery) -> Match
-    ) async throws -> Peripheral {
-        let criteria = service.map { DiscoveryCriteria.service($0) } ?? .any
+        _ what: String, _ match: @escaping @Sendable (Discovery) -> Match
+    ) async throws -> [Discovery] {
         let (central, timeout) = (central, timeout)
-        let found = try await output.progress.during("Looking for \(what)", limit: timeout) {
-            try await limited(to: timeout) { candidates in
-                for try await event in central.discoveryEvents(matching: criteria, staleAfter: nil) {
-                    switch event {
-                    case .found(let discovery), .updated(let discovery):
+        let candidates = Candidates()
+        return try await output.progress.during("Looking for \(what)", limit: timeout) {
+            try await withThrowingTaskGroup(of: [Discovery].self) { group in
+                group.addTask {
+                    for try await event in central.discoveryEvents(staleAfter: nil) {
+                        guard let discovery = event.discovery else { continue }
                         switch match(discovery) {
                         case .no: continue
-                        case .this: return discovery
+                        case .this: return [discovery]
                         case .candidate: candidates.add(discovery)
                         }
-                    case .lost: continue
                     }
+                    return []
                 }
-                return nil
+                group.addTask {
+                    try await Task.sleep(for: timeout)
+                    return candidates.all
+                }
+                group.addTask {
+                    try await candidates.first()
+                    try await Task.sleep(for: Self.window)
+                    return candidates.all
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? []
             }
         }
-        guard let found else {
+    }
+}
+
+extension DiscoveryEvent {
+    /// What was heard.
+    fileprivate var discovery: Discovery? {
+        switch self {
+        case .found(let discovery), .updated(let discovery): discovery
+        case .lost: nil
+        }
+    }
+}
+
+extension Discovery? {
+    fileprivate func orNotFound(_ what: String, _ timeout: Duration) throws -> Discovery {
+        guard let self else {
             throw BLEError(
                 .peripheralNotFound, "\(what) was not heard within \(timeout)",
                 remedy: "Is it on, in range, and not connected to something else? See ble scan.")
         }
-        return found
-    }
-
-    /// Runs the search; ends it at the limit, or a moment after the first candidate.
-    private func limited(
-        to timeout: Duration, _ search: @escaping @Sendable (Candidates) async throws -> Discovery?
-    ) async throws -> Peripheral? {
-        let candidates = Candidates()
-        return try await withThrowingTaskGroup(of: Discovery?.self) { group in
-            group.addTask { try await search(candidates) }
-            group.addTask {
-                try await Task.sleep(for: timeout)
-                return nil
-            }
-            group.addTask {
-                _ = try await candidates.first()
-                try await Task.sleep(for: Self.ambiguityWindow)
-                return nil
-            }
-            defer { group.cancelAll() }
-            if let exact = try await group.next() ?? nil { return exact.peripheral }
-            let all = candidates.all
-            guard all.count <= 1 else {
-                let list = all.map { "\($0.advertisement.localName ?? "?") (\($0.peripheral.id))" }.sorted()
-                throw BLEError(
-                    .ambiguousPeripheral, "several peripherals fit: \(list.joined(separator: ", "))",
-                    remedy: "Give more of the name, or the address.")
-            }
-            return all.first?.peripheral
-        }
+        return self
     }
 }
 
