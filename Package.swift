@@ -75,9 +75,12 @@ if withBlueZ {
             path: "Tests/BlueZTestSupport", swiftSettings: settings),
         .testTarget(
             name: "DBusTests", dependencies: ["DBus", "CDBus", "BlueZTestSupport"], swiftSettings: settings),
+        .executableTarget(
+            name: "ReadmeExample", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Tests/ReadmeExample",
+            swiftSettings: settings),
         .testTarget(
             name: "BLEBlueZTests",
-            dependencies: ["BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport"],
+            dependencies: ["ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests", dependencies: ["BLECommand", "BLESimulation", "BlueZTestSupport"],

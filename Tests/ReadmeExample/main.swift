@@ -1,0 +1,10 @@
+import BLE
+import BLEBlueZ
+import BLEProfiles
+
+let central = try await Central()
+for try await found in central.discoveries(matching: .service(.heartRate)) {
+    for try await beat in try await HeartRate(found.peripheral).measurements() {
+        print(beat.beatsPerMinute, beat.rrIntervals)
+    }
+}
