@@ -118,8 +118,28 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         var head = 0
         var dropped = 0
         var end: BLEError??
+        /// The reader that waits, and any others that do.
         var waiter: CheckedContinuation<Void, Never>?
+        var otherWaiters: [CheckedContinuation<Void, Never>] = []
         var onTermination: (@Sendable () -> Void)?
+
+        mutating func takeWaiters() -> Waiters {
+            guard let first = waiter.take() else { return Waiters() }
+            guard !otherWaiters.isEmpty else { return Waiters(first: first) }
+            defer { otherWaiters = [] }
+            return Waiters(first: first, others: otherWaiters)
+        }
+    }
+
+    /// The readers that are to look again.
+    private struct Waiters {
+        var first: CheckedContinuation<Void, Never>?
+        var others: [CheckedContinuation<Void, Never>] = []
+
+        func resume() {
+            first?.resume()
+            for other in others { other.resume() }
+        }
     }
 
     private let policy: OverflowPolicy
@@ -137,8 +157,9 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     var droppedCount: Int { state.withLock { $0.dropped } }
 
     func add(_ element: Element) {
-        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard state.end == nil else { return nil }
+        let (waiters, onTermination) = state.withLock { state in
+            guard state.end == nil else { return (Waiters(), nil as (@Sendable () -> Void)?) }
+            var onTermination: (@Sendable () -> Void)?
             if state.elements.count < capacity {
                 state.elements.append(element)
             } else {
@@ -152,19 +173,21 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                     state.end = BLEError(
                         .overflow, "the reader fell \(capacity) elements behind",
                         remedy: "Read faster, or choose a larger capacity or another overflow policy.")
+                    onTermination = state.onTermination.take()
                 }
             }
-            return state.waiter.take()
+            return (state.takeWaiters(), onTermination)
         }
-        waiter?.resume()
+        waiters.resume()
+        onTermination?()
     }
 
     func finish(_ error: BLEError?) {
-        let (waiter, onTermination) = state.withLock { state in
+        let (waiters, onTermination) = state.withLock { state in
             if state.end == nil { state.end = .some(error) }
-            return (state.waiter.take(), state.onTermination.take())
+            return (state.takeWaiters(), state.onTermination.take())
         }
-        waiter?.resume()
+        waiters.resume()
         onTermination?()
     }
 
@@ -198,16 +221,17 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     func wait(isolation: isolated (any Actor)?) async throws(BLEError) {
         await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in
-                // Ready at once: this reader. Replaced: a second reader that waited at the same time and looks again.
-                let released: CheckedContinuation<Void, Never>? = state.withLock { state in
-                    guard state.elements.isEmpty, state.end == nil, !Task.isCancelled else { return continuation }
-                    defer { state.waiter = continuation }
-                    return state.waiter
+                let isReady = state.withLock { state in
+                    guard state.elements.isEmpty, state.end == nil, !Task.isCancelled else { return true }
+                    if let first = state.waiter { state.otherWaiters.append(first) }
+                    state.waiter = continuation
+                    return false
                 }
-                released?.resume()
+                if isReady { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiter.take() }?.resume()
+            // (others that wait look again, and wait on)
+            state.withLock { $0.takeWaiters() }.resume()
         }
         if Task.isCancelled { throw .cancelled }
     }

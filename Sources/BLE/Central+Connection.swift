@@ -7,6 +7,8 @@ struct Connection {
     var attempt: Task<Void, Never>?
     /// Why the last attempt failed.
     var error: BLEError?
+    /// Why the link has ended while its services were being discovered.
+    var lostInAttempt: BLEError?
     /// The services; nil before they are discovered and after they have changed.
     var database: GATTDatabase?
     var observers: [Int: BoundedStream<ConnectionState>.Producer] = [:]
@@ -24,6 +26,10 @@ extension Central {
         let (stream, producer) = BoundedStream.make(of: ConnectionState.self, policy: .dropOldest(capacity: 16)) {
             [weak self] in
             Task { await self?.removeObserver(token, of: id) }
+        }
+        guard !isShutDown else {
+            producer.finish(throwing: .shutDown)
+            return stream
         }
         connections[id, default: Connection()].observers[token] = producer
         producer.yield(connectionState(id))
@@ -57,7 +63,8 @@ extension Central {
     }
 
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
-        try checkRunning()
+        // (a cancelled task does not wait, but its link goes down all the same)
+        if isShutDown { throw .shutDown }
         let outcome = Outcome<Void>()
         let waiter = token()
         let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
@@ -132,8 +139,11 @@ extension Central {
     private func attempt(_ number: Int, on id: Peripheral.ID) async {
         do throws(BLEError) {
             try await backend.connect(id)
-            connections[id]?.database = try await backend.discoverServices(id)
-            if Task.isCancelled { throw .cancelled }
+            connections[id]?.lostInAttempt = nil
+            let database = try await backend.discoverServices(id)
+            // The link may have ended between the backend's answer and this line.
+            if let lost = connections[id]?.lostInAttempt { throw lost }
+            connections[id]?.database = database
             step(id) { $0.attemptSucceeded(number) }
         } catch {
             logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
@@ -161,6 +171,8 @@ extension Central {
 
     /// The link has ended by itself.
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
+        seeAgain(id)
+        connections[id]?.lostInAttempt = error
         guard connectionState(id) == .connected else { return }
         connections[id]?.database = nil
         step(id) { $0.linkLost() }

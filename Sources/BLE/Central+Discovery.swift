@@ -124,8 +124,8 @@ extension Central {
             } catch {
                 logger.debug("scan", metadata: ["error": "\(error)"])
                 scanning.applied = nil
-                guard wanted != nil else { break }
-                endScanning(error)
+                // A stop that fails leaves nothing that could be told to anybody; a scan that has come meanwhile starts.
+                if wanted != nil { endScanning(error) }
             }
         }
         guard scanning.applied != nil else { return }
@@ -145,6 +145,12 @@ extension Central {
             let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
             scanning.scans[token]?.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
+    }
+
+    /// A peripheral's link has ended: it has been there until now.
+    func seeAgain(_ id: Peripheral.ID) {
+        let now = elapsed()
+        for token in scanning.scans.keys { scanning.scans[token]?.tracker.sign(of: id, now: now) }
     }
 
     func forgotten(_ id: Peripheral.ID) {

@@ -77,7 +77,12 @@ extension Central {
             using: .notifications(attribute)
         ) { [weak self] (backend) throws(BLEError) in
             guard await self?.shouldSwitchOn(attribute, fanout) == true else { return }
-            try await backend.startNotifications(of: attribute) { fanout.deliver($0) }
+            do throws(BLEError) {
+                try await backend.startNotifications(of: attribute) { fanout.deliver($0) }
+            } catch {
+                await self?.startFailed(attribute, fanout)
+                throw error
+            }
         }
     }
 
@@ -86,10 +91,17 @@ extension Central {
         guard let subscription = subscriptions[attribute], subscription.fanout === fanout, !subscription.isOn else {
             return false
         }
-        // Noted before the answer: an attempt that fails or is cancelled may have reached the peripheral all the same, and
-        // is undone like one that succeeded.
         subscriptions[attribute]?.isOn = true
         return true
+    }
+
+    /// A start that failed or was given up may have reached the peripheral all the same. It is undone before anybody else's
+    /// turn comes.
+    private func startFailed(_ attribute: AttributeID, _ fanout: NotificationFanout) async {
+        guard let subscription = subscriptions[attribute], subscription.fanout === fanout else { return }
+        subscriptions[attribute]?.isOn = false
+        // (in a task that is not cancelled)
+        await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
     private func removeReader(_ token: Int, of attribute: AttributeID) async {

@@ -48,7 +48,7 @@ public actor Central {
     /// The backend's executor: central and backend take turns on it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
-    private var isShutDown = false
+    private(set) var isShutDown = false
     private var lastToken = 0
     var operations = Operations()
     var scanning = Scanning()
@@ -85,11 +85,11 @@ public actor Central {
     public func shutDown() async {
         guard !isShutDown else { return }
         isShutDown = true
-        operations.failAll(.shutDown)
+        operations.fail(.shutDown) { _ in true }
         endScanning(.shutDown)
         endSubscriptions(.shutDown) { _ in true }
         endConnections(.shutDown)
-        for stream in adapterStateStreams.values { stream.finish() }
+        for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
         await backend.shutDown()
     }
 
@@ -125,6 +125,10 @@ public actor Central {
         let (stream, producer) = BoundedStream.make(of: AdapterState.self, policy: .dropOldest(capacity: 16)) {
             [weak self] in
             Task { await self?.removeAdapterStateStream(token) }
+        }
+        guard !isShutDown else {
+            producer.finish(throwing: .shutDown)
+            return stream
         }
         adapterStateStreams[token] = producer
         producer.yield(await backend.adapterState())
@@ -162,7 +166,7 @@ public actor Central {
             connections[id]?.database = nil
         case .lost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
-            operations.failAll(error)
+            operations.fail(error) { _ in true }
             endScanning(error)
             for id in Array(connections.keys) { linkEnded(id, error) }
         }

@@ -58,6 +58,11 @@ struct DiscoveryTracker {
         return comparable == advertisement ? nil : .updated
     }
 
+    /// A sign of life that is no advertisement: silence counts from `now`.
+    mutating func sign(of id: Peripheral.ID, now: Duration) {
+        seen[id]?.at = now
+    }
+
     /// The peripheral was forgotten by the system. True when this scanner had reported it.
     mutating func removed(_ id: Peripheral.ID) -> Bool {
         seen.removeValue(forKey: id) != nil

@@ -11,89 +11,101 @@ struct Operations {
 
     private struct Operation {
         let peripheral: Peripheral.ID?
+        let resource: Resource?
         let fail: (BLEError) -> Void
     }
 
     private var operations: [Int: Operation] = [:]
     private var turns = Turns<Resource>()
-    private var starts: [Int: () -> Void] = [:]
-
-    mutating func insert(_ token: Int, peripheral: Peripheral.ID?, fail: @escaping (BLEError) -> Void) {
-        operations[token] = Operation(peripheral: peripheral, fail: fail)
-    }
+    /// What has not had its turn yet.
+    private var waiting: [Int: () -> Task<Void, Never>] = [:]
+    /// What somebody waits for and is under way.
+    private var running: [Int: Task<Void, Never>] = [:]
 
     /// Starts now, or when it is the operation's turn. Without a resource there is nothing to wait for.
-    mutating func begin(_ token: Int, _ resource: Resource?, start: @escaping () -> Void) {
-        guard let resource, !turns.join(resource, token) else { return start() }
-        starts[token] = start
-    }
-
-    /// The operation has ended, whatever the reason; the next in turn starts.
-    mutating func end(_ token: Int, _ resource: Resource?) {
-        operations[token] = nil
-        starts[token] = nil
-        guard let resource, let next = turns.leave(resource, token) else { return }
-        starts.removeValue(forKey: next)?()
-    }
-
-    func fail(_ error: BLEError, where matches: (Peripheral.ID) -> Bool) {
-        for operation in operations.values {
-            if let peripheral = operation.peripheral, matches(peripheral) { operation.fail(error) }
+    mutating func begin(
+        _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
+        start: @escaping () -> Task<Void, Never>
+    ) {
+        operations[token] = Operation(peripheral: peripheral, resource: resource, fail: fail)
+        if let resource, !turns.join(resource, token) {
+            waiting[token] = start
+        } else {
+            running[token] = start()
         }
     }
 
-    func failAll(_ error: BLEError) {
-        for operation in operations.values { operation.fail(error) }
+    /// The caller has its outcome. An operation that has not had its turn leaves the queue; one that is under way is
+    /// cancelled, and keeps the resource until its work has ended.
+    mutating func leave(_ token: Int) {
+        guard let operation = operations.removeValue(forKey: token) else { return }
+        running.removeValue(forKey: token)?.cancel()
+        leaveQueue(token, operation)
+    }
+
+    private mutating func leaveQueue(_ token: Int, _ operation: Operation) {
+        guard let resource = operation.resource, waiting.removeValue(forKey: token) != nil else { return }
+        // (whoever waits is not the first, so nobody's turn has come by this)
+        _ = turns.leave(resource, token)
+    }
+
+    /// The operation's work has ended; the next in turn starts.
+    mutating func finish(_ token: Int, using resource: Resource?) {
+        guard let resource, let next = turns.leave(resource, token) else { return }
+        running[next] = waiting.removeValue(forKey: next)?()
+    }
+
+    /// Fails what matches; what has not had its turn never gets it.
+    mutating func fail(_ error: BLEError, where matches: (Peripheral.ID?) -> Bool) {
+        for (token, operation) in operations where matches(operation.peripheral) {
+            leaveQueue(token, operation)
+            operation.fail(error)
+        }
     }
 }
 
 extension Central {
     /// Runs `body` and waits for its result, its deadline, the caller's cancellation, or the end of the link to `peripheral`,
-    /// whichever comes first. The caller never waits for a body that is slow to notice its cancellation.
+    /// whichever comes first. The caller never waits for a body that is slow to notice its cancellation; who comes after it
+    /// on the same resource does.
     func perform<Value: Sendable>(
-        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
-        using resource: Operations.Resource? = nil,
+        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String, using resource: Operations.Resource? = nil,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let token = token()
         let outcome = Outcome<Value>()
         let deadline = deadline(timeout, name) { outcome.deliver(.failure($0)) }
-        operations.insert(token, peripheral: peripheral) { outcome.deliver(.failure($0)) }
-        let backend = backend
-        let work = Work {
-            do throws(BLEError) {
-                outcome.deliver(.success(try await body(backend)))
-            } catch {
-                outcome.deliver(.failure(error))
-            }
+        operations.begin(token, on: peripheral, using: resource) {
+            outcome.deliver(.failure($0))
+        } start: {
+            Task { await self.work(token, resource, outcome, body) }
         }
-        operations.begin(token, resource) { work.start() }
         defer {
-            work.cancel()
             deadline.cancel()
-            operations.end(token, resource)
+            operations.leave(token)
         }
         return try await outcome.wait()
     }
 
+    private func work<Value: Sendable>(
+        _ token: Int, _ resource: Operations.Resource?, _ outcome: Outcome<Value>,
+        _ body: @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) async {
+        do throws(BLEError) {
+            outcome.deliver(.success(try await body(backend)))
+        } catch {
+            outcome.deliver(.failure(error))
+        }
+        operations.finish(token, using: resource)
+    }
+
     /// Calls `expire` with `timedOut` after `timeout`, unless it is cancelled before.
-    func deadline(_ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void) -> Task<
-        Void, Never
-    > {
+    func deadline(
+        _ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void
+    ) -> Task<Void, Never> {
         Task { [clock = configuration.clock] in
             guard (try? await clock.sleep(for: timeout)) != nil else { return }
             expire(BLEError(.timedOut, "\(name) took longer than \(timeout)"))
         }
     }
-}
-
-/// Work that is started when its turn comes, and cancelled when nobody waits for it any more.
-private final class Work {
-    private let body: @Sendable () async -> Void
-    private var task: Task<Void, Never>?
-
-    init(_ body: @escaping @Sendable () async -> Void) { self.body = body }
-
-    func start() { task = Task { [body] in await body() } }
-    func cancel() { task?.cancel() }
 }

@@ -93,6 +93,6 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Cancels the definition's subscription handler.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        await radio.unsubscribe(characteristic)
+        await radio.unsubscribe(characteristic, port)
     }
 }

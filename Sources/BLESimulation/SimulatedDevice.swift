@@ -5,7 +5,6 @@ struct SimulatedDevice {
     var definition: PeripheralDefinition
     var attributes: SimulatedAttributes
     var isAdvertising = true
-    var isConnectable = true
     var advertiser: Task<Void, Never>?
     var link: SimulatedLink?
 
@@ -21,6 +20,8 @@ struct SimulatedLink {
     /// What fails when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// Handlers of writes that nobody waits for.
+    var commands: [Int: Task<Void, Never>] = [:]
 
     init(port: Int) { self.port = port }
 }

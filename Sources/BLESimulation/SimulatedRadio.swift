@@ -21,6 +21,7 @@ public actor SimulatedRadio {
 
     private var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
     private var ports: [Int: Port] = [:]
+    private var pending: [Int: PendingConnect] = [:]
     private var lastNumber = 0
     private var isPowered = true
     private var isRunning = true
@@ -31,6 +32,13 @@ public actor SimulatedRadio {
         var filter: DiscoveryFilter?
         /// The peripherals it has heard, which are those it can connect to.
         var known: Set<Peripheral.ID> = []
+    }
+
+    /// A central that waits for a peripheral to advertise.
+    private struct PendingConnect {
+        let id: Peripheral.ID
+        let port: Int
+        let outcome: Outcome<Void>
     }
 
     /// A radio without peripherals, switched on.
@@ -85,6 +93,8 @@ public actor SimulatedRadio {
         announce(.adapter(adapterState))
     }
 
+    private static let poweredOff = BLEError(
+        .poweredOff, "the adapter is switched off", remedy: "Switch it on: setPowered(true).")
     private static let lost = BLEError(
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
 
@@ -93,7 +103,11 @@ public actor SimulatedRadio {
             ports[token]?.filter = nil
             if !isRunning { ports[token]?.known = [] }
         }
-        for id in peripherals.keys { endLink(id, error) }
+        failPending(isRunning ? Self.poweredOff : Self.lost) { _ in true }
+        for id in peripherals.keys {
+            endLink(id, error)
+            updateAdvertising(id)
+        }
     }
 
     private func announce(_ event: BackendEvent) {
@@ -103,6 +117,7 @@ public actor SimulatedRadio {
     func setAdvertising(_ isAdvertising: Bool, _ id: Peripheral.ID) {
         peripherals[id]?.isAdvertising = isAdvertising
         updateAdvertising(id)
+        linkPending(id)
     }
 
     func setAdvertisement(_ advertisement: Advertisement, _ id: Peripheral.ID) {
@@ -143,8 +158,10 @@ public actor SimulatedRadio {
         peripherals[id]?.link = nil
         for operation in link.operations.values { operation(error) }
         for subscription in link.subscriptions.values { subscription.task?.cancel() }
+        for command in link.commands.values { command.cancel() }
         if isRunning { ports[link.port]?.handle(.disconnected(id, error)) }
         updateAdvertising(id)
+        linkPending(id)
     }
 
     // MARK: Advertising
@@ -214,9 +231,7 @@ public actor SimulatedRadio {
 
     private func checkReady() throws(BLEError) {
         guard isRunning else { throw Self.lost }
-        guard isPowered else {
-            throw BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch it on: setPowered(true).")
-        }
+        guard isPowered else { throw Self.poweredOff }
     }
 
     func known(_ port: Int) -> [KnownPeripheral] {
@@ -243,25 +258,52 @@ public actor SimulatedRadio {
         guard ports[port]?.known.contains(id) == true else {
             throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
         }
-        let deadline = Deadline(clock, Self.connectionTimeout)
-        while true {
-            if let device = peripherals[id] {
-                if device.link?.port == port { return }
-                if device.link == nil, device.isAdvertising, device.isConnectable {
-                    peripherals[id]?.link = SimulatedLink(port: port)
-                    updateAdvertising(id)
-                    return
-                }
-            }
-            guard !deadline.hasPassed else {
-                throw BLEError(.connectionFailed, "the link could not be made: the peripheral does not answer")
-            }
-            guard (try? await clock.sleep(for: .milliseconds(100))) != nil else { throw .cancelled }
-            try checkReady()
+        if peripherals[id]?.link?.port == port || link(id, port) { return }
+        let outcome = Outcome<Void>()
+        let token = number()
+        pending[token] = PendingConnect(id: id, port: port, outcome: outcome)
+        let timer = Task { [clock] in
+            guard (try? await clock.sleep(for: Self.connectionTimeout)) != nil else { return }
+            outcome.deliver(
+                .failure(
+                    BLEError(.connectionFailed, "the link could not be made: the peripheral does not answer")))
+        }
+        defer {
+            timer.cancel()
+            pending[token] = nil
+        }
+        try await outcome.wait()
+    }
+
+    /// Makes the link if the peripheral can be connected to now.
+    private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
+        guard let device = peripherals[id], device.link == nil, device.isAdvertising else { return false }
+        peripherals[id]?.link = SimulatedLink(port: port)
+        updateAdvertising(id)
+        return true
+    }
+
+    /// A peripheral may have become connectable.
+    private func linkPending(_ id: Peripheral.ID) {
+        guard isRunning, isPowered else { return }
+        for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
+            guard link(id, connect.port) else { return }
+            pending[token] = nil
+            connect.outcome.deliver(.success(()))
+        }
+    }
+
+    private func failPending(_ error: BLEError, where matches: (PendingConnect) -> Bool) {
+        for (token, connect) in pending where matches(connect) {
+            pending[token] = nil
+            connect.outcome.deliver(.failure(error))
         }
     }
 
     func disconnect(_ id: Peripheral.ID, _ port: Int) {
+        failPending(BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")) {
+            $0.id == id && $0.port == port
+        }
         guard peripherals[id]?.link?.port == port else { return }
         endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
     }
@@ -304,11 +346,18 @@ public actor SimulatedRadio {
             return notify(value, attribute.handle, attribute.peripheral)
         }
         guard type == .withResponse else {
-            // Nobody waits for what becomes of a command.
-            Task { try? await handler(value, type) }
-            return
+            return command(attribute.peripheral) { try? await handler(value, type) }
         }
         try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(value, type) }
+    }
+
+    /// Runs a handler for whose end nobody waits; the link's end cancels it.
+    private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
+        let token = number()
+        peripherals[id]?.link?.commands[token] = Task {
+            await handler()
+            self.peripherals[id]?.link?.commands[token] = nil
+        }
     }
 
     func readDescriptor(_ descriptor: AttributeID, _ port: Int) throws(BLEError) -> [UInt8] {
@@ -373,19 +422,8 @@ public actor SimulatedRadio {
         notify(value, attribute.handle, attribute.peripheral)
     }
 
-    func unsubscribe(_ attribute: AttributeID) {
+    func unsubscribe(_ attribute: AttributeID, _ port: Int) {
+        guard peripherals[attribute.peripheral]?.link?.port == port else { return }
         peripherals[attribute.peripheral]?.link?.subscriptions.removeValue(forKey: attribute.handle)?.task?.cancel()
     }
-}
-
-/// A moment that passes on any clock.
-private struct Deadline {
-    private let passed: () -> Bool
-
-    init(_ clock: some Clock<Duration>, _ duration: Duration) {
-        let end = clock.now.advanced(by: duration)
-        passed = { clock.now >= end }
-    }
-
-    var hasPassed: Bool { passed() }
 }

@@ -33,6 +33,10 @@ struct FakePeer: ContractPeer {
         try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
     }
 
+    var isConnected: Bool {
+        get async { await peripheral.isConnected }
+    }
+
     func disconnect() async { await peripheral.disconnect() }
     func loseLink() async { await peripheral.dropLink() }
     func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }

@@ -10,7 +10,8 @@ struct ReadmeTests {
 
     @Test func `the example is the program that is compiled`() throws {
         let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-        let program = try String(contentsOf: Self.root.appending(path: "Tests/ReadmeExample/main.swift"), encoding: .utf8)
+        let program = try String(
+            contentsOf: Self.root.appending(path: "Tests/ReadmeExample/main.swift"), encoding: .utf8)
         #expect(readme.contains("```swift\n\(program)```"))
     }
 
@@ -25,7 +26,9 @@ struct ReadmeTests {
         process.executableURL = URL(filePath: "/usr/bin/stdbuf")
         let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         process.arguments = ["-oL", bundle.appending(path: "ReadmeExample").path]
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address]) { $1 }
+        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address]) {
+            $1
+        }
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -149,7 +149,7 @@ import Testing
         producer.yield(1)
         producer.yield(2)
         withExtendedLifetime(stream) {
-            withKnownIssue("onTermination waits for the reader to drop the stream") { #expect(terminations.count == 1) }
+            #expect(terminations.count == 1)
         }
     }
 
@@ -193,7 +193,7 @@ import Testing
         let (stream, producer) = make()
         let first = waitingReader(stream)
         let second = waitingReader(stream)
-        withKnownIssue("each releases the other, for ever") { #expect(executor.run()) }
+        #expect(executor.run())
         producer.finish()
         executor.run()
         _ = try await (first.value, second.value)

@@ -141,7 +141,8 @@ import Testing
         #expect(try await states.next() == .poweredOn)
         #expect(try await states.next() == .unavailable)
         await bench.central.shutDown()
-        #expect(try await states.next() == nil)
+        let end = await #expect(throws: BLEError.self) { try await states.next() }
+        #expect(end?.code == .shutDown)
     }
 
     @Test func `listing adapters has a deadline`() async throws {

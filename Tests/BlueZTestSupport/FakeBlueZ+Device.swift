@@ -9,8 +9,6 @@ extension FakeBlueZ {
     func deviceCall(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch call.method {
         case "Connect": await connect(id)
-        case "GetAll":
-            .success(MethodReply([.options(devices[id]?.properties ?? [:])]))
         default: await disconnect(id)
         }
     }
@@ -36,7 +34,7 @@ extension FakeBlueZ {
         }
         guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
         devices[id]?.isConnected = true
-        await changed(path, BlueZ.device, ["Connected": .boolean(true)])
+        if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
     }
@@ -50,6 +48,7 @@ extension FakeBlueZ {
         if isNew {
             for attribute in device.attributes { await show(attribute, of: id) }
         }
+        if !resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true else { return }
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }

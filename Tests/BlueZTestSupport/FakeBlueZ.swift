@@ -3,6 +3,7 @@ import BLEBlueZ
 public import BLESimulation
 import DBus
 import Logging
+import Synchronization
 
 /// bluetoothd's bus interface over a simulated radio: definitions, served on a private bus.
 ///
@@ -20,13 +21,24 @@ public actor FakeBlueZ {
     var discoverers: Set<String> = []
     var isPowered = true
     /// The devices that have an object.
-    var devices: [Peripheral.ID: FakeDevice] = [:]
+    var devices: [Peripheral.ID: FakeDevice] = [:] {
+        didSet { published.withLock { $0 = devices.mapValues(\.properties) } }
+    }
+    /// The devices' properties, for the bus thread, which cannot wait for this actor.
+    private nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
     /// Values on their way to the bus.
     var notified: [(path: String, value: [UInt8])] = []
     /// How often each method was called.
     public private(set) var calls: [String: Int] = [:]
     /// The next call of a method, by its name, is answered with this error.
     private var injected: [String: (name: String, message: String)] = [:]
+
+    /// Methods that do not answer, and the calls that wait for that.
+    private var hanging: Set<String> = []
+    private var hung: [CheckedContinuation<Void, Never>] = []
+    private var hungObservers: [CheckedContinuation<Void, Never>] = []
+    /// Whether services get resolved after a connect.
+    public private(set) var resolvesServices = true
 
     /// The radio's, so that its events and the calls from the bus take turns.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
@@ -70,12 +82,55 @@ public actor FakeBlueZ {
         self.session = nil
         await session?.close()
         discoverers = []
+        for device in devices.values { device.connecting?.cancel() }
         devices = [:]
+        release()
         try? await backend.stopDiscovery()
         for peripheral in await backend.knownPeripherals() where peripheral.isConnected {
             try? await backend.disconnect(peripheral.id)
         }
     }
+
+    /// From now on `method` is not answered, until ``release()``.
+    public func hang(_ method: String) {
+        hanging.insert(method)
+    }
+
+    /// A connect is not signalled any more, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
+    public func omitConnectedSignal() { signalsConnected = false }
+    var signalsConnected = true
+
+    /// Services do not get resolved after a connect any more.
+    public func withholdServices() {
+        resolvesServices = false
+        hang("ServicesResolved")
+    }
+
+    /// Answers what hangs, and what follows.
+    public func release() {
+        hanging = []
+        resolvesServices = true
+        for continuation in hung { continuation.resume() }
+        hung = []
+    }
+
+    /// Returns once a call hangs.
+    public func untilHung() async {
+        guard hung.isEmpty else { return }
+        await withCheckedContinuation { hungObservers.append($0) }
+    }
+
+    func waitWhileHanging(_ method: String) async {
+        guard hanging.contains(method) else { return }
+        await withCheckedContinuation { continuation in
+            hung.append(continuation)
+            for observer in hungObservers { observer.resume() }
+            hungObservers = []
+        }
+    }
+
+    /// Whether any client has a discovery session.
+    public var isDiscovering: Bool { !discoverers.isEmpty }
 
     /// The next call of `method` is answered with an error.
     public func fail(_ method: String, _ name: String, _ message: String) {
@@ -94,11 +149,15 @@ public actor FakeBlueZ {
 
     func export(
         _ path: String, _ interface: InterfaceDescription,
-        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
+        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?,
+        property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) async {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
+            await self?.waitWhileHanging(call.method)
             if let error = await self?.note(call) { return .failure(error) }
             return await handle(call) ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
+        } property: { name in
+            property(name)
         }
         _ = try? await session?.export(object)
     }
@@ -191,7 +250,11 @@ public actor FakeBlueZ {
         }
         let device = FakeDevice(id: id, advertisement: advertisement)
         devices[id] = device
-        await export(device.path, Interfaces.device) { [weak self] call in await self?.deviceCall(id, call) }
+        await export(device.path, Interfaces.device) { [weak self] call in
+            await self?.deviceCall(id, call)
+        } property: { [weak self] name in
+            self?.published.withLock { $0[id]?[name] }
+        }
         await emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])

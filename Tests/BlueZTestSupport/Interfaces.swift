@@ -21,6 +21,16 @@ enum Interfaces {
             <interface name="org.bluez.Device1">
               <method name="Connect"/>
               <method name="Disconnect"/>
+              <property name="Address" type="s" access="read"/>
+              <property name="Adapter" type="o" access="read"/>
+              <property name="Name" type="s" access="read"/>
+              <property name="RSSI" type="n" access="read"/>
+              <property name="TxPower" type="n" access="read"/>
+              <property name="UUIDs" type="as" access="read"/>
+              <property name="ManufacturerData" type="a{qv}" access="read"/>
+              <property name="ServiceData" type="a{sv}" access="read"/>
+              <property name="Connected" type="b" access="read"/>
+              <property name="ServicesResolved" type="b" access="read"/>
             </interface>
             """)
     static let characteristic = InterfaceDescription(

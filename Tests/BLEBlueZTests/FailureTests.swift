@@ -1,0 +1,215 @@
+import BLE
+import BLEBlueZ
+import BLEProfiles
+import BLESimulation
+import BackendContract
+import BlueZTestSupport
+import Testing
+
+/// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
+@Suite(.timeLimit(.minutes(1)))
+struct FailureTests {
+    enum Operation: String, CaseIterable, Sendable {
+        case scan, connect, discover, read, write, readDescriptor, writeDescriptor, subscribe
+
+        /// The method that does not answer.
+        var method: String {
+            switch self {
+            case .scan: "StartDiscovery"
+            case .connect: "Connect"
+            case .discover: "ServicesResolved"
+            case .read, .readDescriptor: "ReadValue"
+            case .write, .writeDescriptor: "WriteValue"
+            case .subscribe: "StartNotify"
+            }
+        }
+
+        /// Whether it needs a link first.
+        var isOnLink: Bool { ![.scan, .connect, .discover].contains(self) }
+
+        func run(_ strap: Peripheral) async throws {
+            switch self {
+            case .scan: for try await _ in strap.central.discoveries() { return }
+            case .connect, .discover: try await strap.connect()
+            case .read: _ = try await strap.read(EchoStrap.output)
+            case .write: try await strap.write([1], to: EchoStrap.input)
+            case .readDescriptor:
+                _ = try await strap.readDescriptor(BluetoothUUID(0x2901), of: EchoStrap.output.key)
+            case .writeDescriptor:
+                try await strap.writeDescriptor([1], to: BluetoothUUID(0x2901), of: EchoStrap.output.key)
+            case .subscribe: _ = try await strap.notifications(EchoStrap.output)
+            }
+        }
+    }
+
+    /// What ends the wait, and the error that it ends with.
+    enum End: CaseIterable, Sendable {
+        case cancellation, deadline, linkLoss, deathOfBluetooth, deathOfBus
+
+        var code: BLEError.Code {
+            switch self {
+            case .cancellation: .cancelled
+            case .deadline: .timedOut
+            case .linkLoss: .disconnected
+            case .deathOfBluetooth, .deathOfBus: .bluetoothLost
+            }
+        }
+    }
+
+    @Test(arguments: Operation.allCases, End.allCases)
+    func `every wait ends with its own error`(_ operation: Operation, _ end: End) async throws {
+        // There is no link yet that a scan or a connect could lose.
+        if end == .linkLoss, operation == .scan || operation == .connect { return }
+        let peer = try await FakePeer()
+        let clock = ManualClock()
+        let central = try await peer.makeCentral(Central.Configuration(clock: clock))
+        let strap = try await Self.find(central)
+        if operation.isOnLink { try await strap.connect() }
+        switch operation {
+        // (the daemon tries to connect, and the peripheral does not answer)
+        case .connect: await peer.setAdvertising(false)
+        case .discover: await peer.daemon.withholdServices()
+        case .scan:
+            // (the scan that found the strap is over when the daemon says so)
+            while await peer.daemon.isDiscovering { await Task.yield() }
+            await peer.daemon.hang(operation.method)
+        default: await peer.daemon.hang(operation.method)
+        }
+
+        let task = Task {
+            do {
+                try await operation.run(strap)
+                return BLEError.Code?.none
+            } catch {
+                return (error as? BLEError)?.code
+            }
+        }
+        if operation == .connect {
+            while await peer.daemon.calls["Connect"] == nil { await Task.yield() }
+        } else {
+            await peer.daemon.untilHung()
+        }
+        switch end {
+        case .cancellation: task.cancel()
+        case .deadline:
+            await clock.sleepers()
+            clock.advance(by: .seconds(40))
+        case .linkLoss: await peer.loseLink()
+        case .deathOfBluetooth: await peer.daemon.kill()
+        case .deathOfBus: peer.bus.stop()
+        }
+        #expect(await task.value == end.code)
+        await peer.daemon.release()
+        await peer.setAdvertising(true)
+        // Afterwards everything is as it was.
+        if end == .cancellation || end == .deadline {
+            let again = try await Self.find(central)
+            #expect(try await again.read(.batteryLevel) == 87)
+            let values = try await again.notifications(EchoStrap.output)
+            await peer.notify([7])
+            for try await value in values {
+                #expect(value == [7])
+                break
+            }
+        }
+        await central.shutDown()
+        // (a link outlives the bus, not its bluetoothd)
+        if end != .deathOfBus { #expect(await peer.isConnected == false) }
+    }
+
+    private static func find(_ central: Central) async throws -> Peripheral {
+        for try await found in central.discoveries() { return found.peripheral }
+        throw BLEError(.peripheralNotFound, "the scan ended")
+    }
+
+    // MARK: Errors of bluetoothd
+
+    @Test(arguments: [
+        (
+            "org.bluez.Error.NotPermitted", "Read not permitted", BLEError.Code.notPermitted,
+            ATTError?.some(.readNotPermitted)
+        ),
+        ("org.bluez.Error.NotPermitted", "Not paired", .pairingRequired, nil),
+        ("org.bluez.Error.NotAuthorized", "Operation Not Authorized", .notPermitted, nil),
+        ("org.bluez.Error.NotSupported", "Operation is not supported", .notSupported, nil),
+        ("org.bluez.Error.InvalidArguments", "Invalid offset", .invalidOffset, .invalidOffset),
+        ("org.bluez.Error.InvalidArguments", "Invalid Length", .invalidLength, .invalidAttributeValueLength),
+        ("org.bluez.Error.InvalidValueLength", "Invalid Length", .invalidLength, .invalidAttributeValueLength),
+        ("org.bluez.Error.Failed", "Operation failed with ATT error: 0x80", .attributeError, ATTError(rawValue: 0x80)),
+        ("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e", .attributeError, .unlikelyError),
+        ("org.bluez.Error.Failed", "Not connected", .disconnected, nil),
+        ("org.bluez.Error.Failed", "", .failed, nil),
+        ("org.bluez.Error.NotConnected", "Not Connected", .disconnected, nil),
+        ("org.bluez.Error.Unheard", "of", .failed, nil),
+        ("org.freedesktop.DBus.Error.AccessDenied", "no", .unauthorized, nil),
+        ("org.freedesktop.DBus.Error.NoReply", "", .bluetoothLost, nil),
+    ])
+    func `an error of bluetoothd keeps what it says`(
+        _ name: String, _ text: String, _ code: BLEError.Code, _ attError: ATTError?
+    ) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await Self.find(central)
+        try await strap.connect()
+        await peer.daemon.fail("ReadValue", name, text)
+        let error = await #expect(throws: BLEError.self) { _ = try await strap.read(EchoStrap.output) }
+        #expect(error?.code == code)
+        #expect(error?.attError == attError)
+        #expect(error?.busErrorName == name)
+        #expect(error?.peripheral == strap.id)
+        #expect(error?.service == EchoStrap.service)
+        #expect(error?.characteristic == EchoStrap.output.key.characteristic)
+        await central.shutDown()
+    }
+
+    @Test(arguments: [
+        ("org.bluez.Error.Failed", "br-connection-canceled", BLEError.Code.connectionCancelled),
+        ("org.bluez.Error.Failed", "le-connection-unknown", .connectionFailed),
+        ("org.bluez.Error.NotReady", "Resource Not Ready", .poweredOff),
+        ("org.freedesktop.DBus.Error.UnknownObject", "gone", .peripheralNotFound),
+    ])
+    func `a refused connect says why`(_ name: String, _ text: String, _ code: BLEError.Code) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await Self.find(central)
+        await peer.daemon.fail("Connect", name, text)
+        #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
+        #expect(await strap.connectionState == .disconnected)
+        try await strap.connect()
+        await central.shutDown()
+    }
+
+    @Test(arguments: [
+        ("org.bluez.Error.Failed", "le-connection-abort-by-local"),
+        ("org.bluez.Error.Failed", "Operation already in progress"), ("org.bluez.Error.InProgress", "In Progress"),
+    ])
+    func `a connect that was cut short is tried again`(_ name: String, _ text: String) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await Self.find(central)
+        await peer.daemon.fail("Connect", name, text)
+        try await strap.connect()
+        #expect(await peer.daemon.calls["Connect"] == 2)
+        await central.shutDown()
+    }
+
+    @Test func `an operation that another client holds up is tried again`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await Self.find(central)
+        try await strap.connect()
+        await peer.daemon.fail("WriteValue", "org.bluez.Error.InProgress", "In Progress")
+        try await strap.write([1, 2], to: EchoStrap.input)
+        #expect(await peer.written() == [1, 2])
+        await central.shutDown()
+    }
+
+    @Test func `a connection that bluetoothd does not signal is noticed`() async throws {
+        let peer = try await FakePeer()
+        await peer.daemon.omitConnectedSignal()
+        let central = try await peer.makeCentral(Central.Configuration())
+        let strap = try await Self.find(central)
+        #expect(try await strap.read(.batteryLevel) == 87)
+        await central.shutDown()
+    }
+}
