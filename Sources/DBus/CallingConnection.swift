@@ -169,7 +169,8 @@ final class CallingConnection: @unchecked Sendable {
                 descriptors: CallingConnection.steal(g_dbus_message_get_unix_fd_list(message)))
             // GDBus lets any thread answer an invocation, once.
             nonisolated(unsafe) let invocation = invocation!
-            Task { CallingConnection.answer(invocation, await object.handle(call)) }
+            // Started at once, so that calls reach an actor in the order in which they came.
+            Task.immediate { CallingConnection.answer(invocation, await object.handle(call)) }
         }
         table.get_property = { _, _, _, _, name, error, box in
             let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object

@@ -50,6 +50,7 @@ extension FakeBlueZ {
         }
         if !resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true else { return }
+        devices[id]?.areServicesResolved = true
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
 

@@ -153,18 +153,22 @@ public actor FakeBlueZ {
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) async {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
-            await self?.waitWhileHanging(call.method)
-            if let error = await self?.note(call) { return .failure(error) }
-            return await handle(call) ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
+            await self?.process(call, handle)
+                ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
         } property: { name in
             property(name)
         }
         _ = try? await session?.export(object)
     }
 
-    private func note(_ call: IncomingCall) -> DBusError? {
+    /// One call; the beginning of what it does is not separated from its being noted.
+    private func process(
+        _ call: IncomingCall, _ handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
+    ) async -> Result<MethodReply, DBusError>? {
+        await waitWhileHanging(call.method)
         calls[call.method, default: 0] += 1
-        return injected.removeValue(forKey: call.method).map { .remote($0.name, $0.message) }
+        if let error = injected.removeValue(forKey: call.method) { return .failure(.remote(error.name, error.message)) }
+        return await handle(call)
     }
 
     func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
@@ -263,6 +267,7 @@ public actor FakeBlueZ {
     private func linkEnded(_ id: Peripheral.ID) async {
         guard devices[id]?.isConnected == true else { return }
         devices[id]?.isConnected = false
+        devices[id]?.areServicesResolved = false
         guard let path = devices[id]?.path else { return }
         await changed(
             path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])

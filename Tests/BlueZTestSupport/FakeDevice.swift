@@ -8,6 +8,7 @@ struct FakeDevice {
     let path: String
     var advertisement: Advertisement
     var isConnected = false
+    var areServicesResolved = false
     var database: GATTDatabase?
     var connecting: Task<BLEError?, Never>?
 
@@ -27,7 +28,7 @@ struct FakeDevice {
     var properties: [String: DBusValue] {
         Self.advertised(advertisement).merging([
             "Address": .string(id.rawValue), "Adapter": .objectPath(FakeBlueZ.adapterPath),
-            "Connected": .boolean(isConnected), "ServicesResolved": .boolean(isConnected && database != nil),
+            "Connected": .boolean(isConnected), "ServicesResolved": .boolean(areServicesResolved),
         ]) { $1 }
     }
 
