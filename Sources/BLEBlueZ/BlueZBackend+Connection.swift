@@ -5,8 +5,6 @@ internal import Logging
 extension BlueZBackend {
     /// The longest that BlueZ may try to connect; the central's own deadline is shorter.
     private static let connecting = Duration.seconds(120)
-    /// A device object whose Connect has succeeded says so within this time.
-    private static let grace = Duration.seconds(3)
 
     func device(_ peripheral: Peripheral.ID) throws(BLEError) -> String {
         if let path = tree.device(address: peripheral.rawValue, adapter: adapter) { return path }
@@ -26,7 +24,7 @@ extension BlueZBackend {
             do throws(BLEError) {
                 _ = try await call(
                     BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
-                try await linkUp(path)
+                try await checkLink(path)
             } catch {
                 try await refresh(path)
                 if tree.devices[path]?.isConnected == true { break }
@@ -43,17 +41,11 @@ extension BlueZBackend {
         return error.code == .connectionFailed && error.message.contains("abort-by-local")
     }
 
-    /// Connect's reply may overtake the signal that the link is up, and that signal may never come.
-    private func linkUp(_ path: String) async throws(BLEError) {
+    /// Connect's reply may overtake the signal that the link is up, and that signal may never come: asks.
+    private func checkLink(_ path: String) async throws(BLEError) {
         try await refresh(path)
-        do throws(BLEError) {
-            try await wait(forDevice: path, within: Self.grace) { () throws(BLEError) in
-                guard let device = self.tree.devices[path] else { throw self.gone }
-                return device.isConnected ? () : nil
-            }
-        } catch {
-            throw error.code == .timedOut ? BLEError(.connectionFailed, "the link fell at once", cause: error) : error
-        }
+        guard let device = tree.devices[path] else { throw gone }
+        guard device.isConnected else { throw BLEError(.disconnected, "the link ended as soon as it was made") }
     }
 
     /// What has become of a device whose object has vanished.

@@ -313,20 +313,12 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Waiting
 
-    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes; throws
-    /// `timedOut` when that does not happen within `limit`.
+    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes.
     func wait<Value: Sendable>(
-        forDevice path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
+        forDevice path: String, until look: @escaping () throws(BLEError) -> Value?
     ) async throws(BLEError) -> Value {
         if let value = try look() { return value }
         let outcome = Outcome<Value>()
-        let timer = limit.map { limit in
-            Task { [clock] in
-                guard (try? await clock.sleep(for: limit)) != nil else { return }
-                outcome.deliver(.failure(BLEError(.timedOut, "nothing happened within \(limit)")))
-            }
-        }
-        defer { timer?.cancel() }
         lastToken += 1
         let token = lastToken
         watchers[token] = (
