@@ -35,7 +35,7 @@ let package = Package(
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
-            name: "BackendContract", dependencies: ["BLE", "BLEProfiles"], path: "Tests/BackendContract",
+            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", log], path: "Tests/BackendContract",
             swiftSettings: settings),
         .testTarget(
             name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation"], swiftSettings: settings),
@@ -80,7 +80,12 @@ if withBlueZ {
             swiftSettings: settings),
         .testTarget(
             name: "BLEBlueZTests",
-            dependencies: ["ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport"],
+            dependencies: [
+                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport",
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "DBus", log], path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests", dependencies: ["BLECommand", "BLESimulation", "BlueZTestSupport"],

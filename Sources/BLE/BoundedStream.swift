@@ -73,6 +73,13 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
             try await next(isolation: #isolation)
         }
 
+        /// The next element of those already taken over, if there is one.
+        mutating func nextOfBatch() -> Element? {
+            guard position < batch.count else { return nil }
+            defer { position += 1 }
+            return batch[position]
+        }
+
         /// The next element, nil after the end, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Element? {
             while position == batch.count {
@@ -118,9 +125,10 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         var head = 0
         var dropped = 0
         var end: BLEError??
-        /// The reader that waits, and any others that do.
-        var waiter: CheckedContinuation<Void, Never>?
-        var otherWaiters: [CheckedContinuation<Void, Never>] = []
+        /// The reader that waits, and any others that do. Each is resumed once, by whoever takes it out of here; unchecked,
+        /// because the check costs more than the rest of a wait.
+        var waiter: UnsafeContinuation<Void, Never>?
+        var otherWaiters: [UnsafeContinuation<Void, Never>] = []
         var onTermination: (@Sendable () -> Void)?
 
         mutating func takeWaiters() -> Waiters {
@@ -133,8 +141,8 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
 
     /// The readers that are to look again.
     private struct Waiters {
-        var first: CheckedContinuation<Void, Never>?
-        var others: [CheckedContinuation<Void, Never>] = []
+        var first: UnsafeContinuation<Void, Never>?
+        var others: [UnsafeContinuation<Void, Never>] = []
 
         func resume() {
             first?.resume()
@@ -220,7 +228,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     /// Returns when there is something to take.
     func wait(isolation: isolated (any Actor)?) async throws(BLEError) {
         await withTaskCancellationHandler {
-            await withCheckedContinuation(isolation: isolation) { continuation in
+            await withUnsafeContinuation(isolation: isolation) { continuation in
                 let isReady = state.withLock { state in
                     guard state.elements.isEmpty, state.end == nil, !Task.isCancelled else { return true }
                     if let first = state.waiter { state.otherWaiters.append(first) }

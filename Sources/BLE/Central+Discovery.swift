@@ -122,7 +122,7 @@ extension Central {
                 }
                 scanning.applied = wanted
             } catch {
-                logger.debug("scan", metadata: ["error": "\(error)"])
+                logger.debug("scan failed", metadata: ["error": "\(error)"])
                 scanning.applied = nil
                 // A stop that fails leaves nothing that could be told to anybody; a scan that has come meanwhile starts.
                 if wanted != nil { endScanning(error) }

@@ -69,7 +69,8 @@ extension Central {
     /// whichever comes first. The caller never waits for a body that is slow to notice its cancellation; who comes after it
     /// on the same resource does.
     func perform<Value: Sendable>(
-        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String, using resource: Operations.Resource? = nil,
+        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
+        using resource: Operations.Resource? = nil,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let token = token()

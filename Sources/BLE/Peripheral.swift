@@ -123,16 +123,24 @@ extension Peripheral {
         timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
         let values = try await central.subscribe(to: characteristic.key, of: id, overflow: overflow, timeout: timeout)
-        return NotificationStream(values: values, characteristic: characteristic, peripheral: id)
+        return NotificationStream(values: values, decode: characteristic.decoder(for: id))
     }
 }
 
 extension Characteristic {
     func decode(_ bytes: [UInt8], from peripheral: Peripheral.ID) throws(BLEError) -> Value {
-        do throws(BLEError) {
-            return try coding.decode(bytes)
-        } catch {
-            throw error.at(peripheral, service: key.service, characteristic: key.characteristic)
+        try decoder(for: peripheral)(bytes)
+    }
+
+    /// Decodes values of that peripheral; what it throws says where they came from.
+    func decoder(for peripheral: Peripheral.ID) -> @Sendable ([UInt8]) throws(BLEError) -> Value {
+        let (decode, key) = (coding.decode, key)
+        return { (bytes) throws(BLEError) in
+            do throws(BLEError) {
+                return try decode(bytes)
+            } catch {
+                throw error.at(peripheral, service: key.service, characteristic: key.characteristic)
+            }
         }
     }
 }
@@ -147,13 +155,11 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = BLEError
 
     private let values: BoundedStream<[UInt8]>
-    private let characteristic: Characteristic<Value>
-    private let peripheral: Peripheral.ID
+    private let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
 
-    init(values: BoundedStream<[UInt8]>, characteristic: Characteristic<Value>, peripheral: Peripheral.ID) {
+    init(values: BoundedStream<[UInt8]>, decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value) {
         self.values = values
-        self.characteristic = characteristic
-        self.peripheral = peripheral
+        self.decode = decode
     }
 
     /// How many values the overflow policy has dropped so far.
@@ -161,14 +167,13 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
 
     /// An iterator.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: values.makeAsyncIterator(), characteristic: characteristic, peripheral: peripheral)
+        Iterator(base: values.makeAsyncIterator(), decode: decode)
     }
 
     /// Reads a stream of notifications.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: BoundedStream<[UInt8]>.Iterator
-        fileprivate let characteristic: Characteristic<Value>
-        fileprivate let peripheral: Peripheral.ID
+        fileprivate let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
 
         /// The next value, nil after the end.
         public mutating func next() async throws(BLEError) -> Value? {
@@ -177,8 +182,9 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
 
         /// The next value, nil after the end, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Value? {
+            if let bytes = base.nextOfBatch() { return try decode(bytes) }
             guard let bytes = try await base.next(isolation: actor) else { return nil }
-            return try characteristic.decode(bytes, from: peripheral)
+            return try decode(bytes)
         }
     }
 }

@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Logging
 
 extension BlueZBackend {
     /// One discovery session for this client, whatever the number of scans above.
@@ -7,17 +8,39 @@ extension BlueZBackend {
         try requirePower()
         try await setFilter(filter)
         guard !isDiscovering else { return }
-        do throws(BLEError) {
-            _ = try await call(
-                BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
-        } catch {
-            // The only discovery that can be in progress for this client is its own.
-            guard error.code == .busy else { throw error }
-        }
+        try await startSession(filter)
         isDiscovering = true
         // What another client's scan has made known is in range too, and will not be announced as new.
         for (path, device) in tree.devices where device.advertisement.rssi != nil {
             if let id = id(ofDevice: path) { report(.advertisement(id, device.advertisement)) }
+        }
+    }
+
+    /// How long to try again: the kernel's scan takes 10.24 s.
+    private static let busyLimit = Duration.seconds(15)
+
+    /// `StartDiscovery`, again and again while it answers `InProgress`.
+    ///
+    /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a session
+    /// from a call whose answer it did not wait for, which is ended first.
+    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+        var waited = Duration.zero
+        let pause = Duration.milliseconds(500)
+        while true {
+            do throws(BLEError) {
+                _ = try await call(
+                    BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
+                return
+            } catch {
+                guard error.code == .busy, waited < Self.busyLimit else { throw error }
+                logger.debug("scanning again", metadata: ["error": "\(error)"])
+                _ = try? await call(
+                    BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
+                try await sleep(pause)
+                waited += pause
+                // (ending the session has cleared the filter, if it had one)
+                try await setFilter(filter)
+            }
         }
     }
 

@@ -10,6 +10,8 @@ internal import Logging
 public actor BlueZBackend: CentralBackend {
     /// The thread of both bus connections.
     package nonisolated let loop: EventLoop
+    /// The same thread, for tasks.
+    nonisolated let tasks: LoopTaskExecutor
     /// The loop's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -32,7 +34,13 @@ public actor BlueZBackend: CentralBackend {
     /// Where each attribute is, filled when services are discovered.
     var paths: [AttributeID: String] = [:]
     /// Who takes the notifications of the characteristic at a path.
-    var deliveries: [String: @Sendable ([UInt8]) -> Void] = [:]
+    var deliveries: [String: @Sendable ([UInt8]) -> Void] = [:] {
+        didSet { lastDelivery = nil }
+    }
+    /// The delivery of the last value: the next one is often for the same, which is found without making a string.
+    private var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
+    /// The values of this turn of the loop, see ``valueChanged(_:_:)``.
+    private var arrived: [(value: [UInt8], deliver: @Sendable ([UInt8]) -> Void)] = []
     /// The devices whose links this client asked for.
     var ownLinks: Set<Peripheral.ID> = []
 
@@ -46,6 +54,7 @@ public actor BlueZBackend: CentralBackend {
         wantedAdapter = adapter
         self.address = address
         loop = EventLoop(name: "bluez")
+        tasks = LoopTaskExecutor(loop)
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
@@ -185,6 +194,13 @@ public actor BlueZBackend: CentralBackend {
 
     private func receive(_ message: IncomingMessage) {
         do throws(DBusError) {
+            if message.member == "PropertiesChanged" {
+                var body = message.body
+                let interface = try body.text()
+                if interface == "org.bluez.GattCharacteristic1" { return try valueChanged(message.path, &body) }
+            }
+            // What has arrived before this was before this.
+            deliverArrived()
             switch message.member {
             case "PropertiesChanged": try propertiesChanged(message)
             case "InterfacesAdded": try interfacesAdded(message)
@@ -200,21 +216,35 @@ public actor BlueZBackend: CentralBackend {
 
     private func propertiesChanged(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
-        let interface = try body.text()
-        if interface == "org.bluez.GattCharacteristic1" {
-            try valueChanged(message.path, &body)
-        } else if var properties = try InterfaceProperties(interface: interface, &body) {
-            try properties.readInvalidated(&body)
-            carryOut(tree.update(message.path.string, properties))
-        }
+        guard var properties = try InterfaceProperties(interface: try body.text(), &body) else { return }
+        try properties.readInvalidated(&body)
+        carryOut(tree.update(message.path.string, properties))
     }
 
     /// The hot path: one notification.
+    ///
+    /// The values that the loop takes off the bus in one turn are delivered together at its end, so that a reader on another
+    /// thread, which is woken by the first, finds them all: waking it costs more than everything else.
     private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
-        guard !deliveries.isEmpty, let deliver = deliveries[path.string] else { return }
+        guard let deliver = delivery(path) else { return }
         try body.forEachProperty { (name, value) throws(DBusError) in
-            if name == "Value" { deliver(try value.bytes()) }
+            guard name == "Value" else { return }
+            arrived.append((try value.bytes(), deliver))
+            if arrived.count == 1 { loop.perform { [weak self] in self?.assumeIsolated { $0.deliverArrived() } } }
         }
+    }
+
+    private func deliverArrived() {
+        for (value, deliver) in arrived { deliver(value) }
+        arrived.removeAll(keepingCapacity: true)
+    }
+
+    private func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? {
+        if let lastDelivery, path == lastDelivery.path { return lastDelivery.deliver }
+        guard !deliveries.isEmpty else { return nil }
+        let path = path.string
+        lastDelivery = deliveries[path].map { (path, $0) }
+        return lastDelivery?.deliver
     }
 
     private func interfacesAdded(_ message: IncomingMessage) throws(DBusError) {
@@ -289,6 +319,7 @@ public actor BlueZBackend: CentralBackend {
     /// bluetoothd or the bus is gone, and with it every object.
     private func lose(_ message: String) {
         guard isRunning else { return }
+        deliverArrived()
         isRunning = false
         tree = ObjectTree()
         isDiscovering = false

@@ -31,5 +31,5 @@ extension BlueZBackend {
     /// ```
     ///
     /// Whatever runs there must not block.
-    public nonisolated var taskExecutor: any TaskExecutor { loop }
+    public nonisolated var taskExecutor: any TaskExecutor { tasks }
 }

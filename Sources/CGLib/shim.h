@@ -48,6 +48,8 @@ static inline GSource *ble_source_attach(
     static GSourceFuncs functions = {.prepare = ble_source_prepare, .check = ble_source_check, .dispatch = ble_source_dispatch};
     GSource *source = g_source_new(&functions, sizeof(BLESource));
     ((BLESource *)source)->actions = actions;
+    // Otherwise GLib takes the descriptor out of the context while the source runs, and wakes the context for it twice.
+    g_source_set_can_recurse(source, TRUE);
     if (descriptor >= 0) ((BLESource *)source)->tag = g_source_add_unix_fd(source, descriptor, condition);
     g_source_attach(source, context);
     return source;

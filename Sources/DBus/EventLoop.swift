@@ -10,10 +10,10 @@ internal import Synchronization
 /// One thread with a GLib main context, on which both D-Bus libraries deliver and on which actors can run.
 ///
 /// An actor that returns this loop as its `unownedExecutor` is entered by a callback of either library without a hop:
-/// the callback is already on the actor. As a task executor it saves a consumer of streams the hop between threads too.
+/// the callback is already on the actor.
 ///
 /// The thread lives as long as the loop object, so that a job enqueued late still runs.
-package final class EventLoop: SerialExecutor, TaskExecutor {
+package final class EventLoop: SerialExecutor {
     private let core: Core
 
     package init(name: String = "dbus") {
@@ -26,7 +26,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        core.enqueue(.job(UnownedJob(job), self.asUnownedSerialExecutor(), self.asUnownedTaskExecutor()))
+        core.enqueue(.isolated(UnownedJob(job), asUnownedSerialExecutor()))
+    }
+
+    fileprivate func enqueue(_ job: UnownedJob, of executor: LoopTaskExecutor) {
+        core.enqueue(.task(job, executor.asUnownedTaskExecutor()))
     }
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
@@ -49,6 +53,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         core.enqueue(.closure(work))
     }
 
+    /// Runs what waits for the thread, ahead of the loop's next turn. Only for sources, on the loop's own thread.
+    func runPending() {
+        core.runQueue()
+    }
+
     /// The main context that sources are attached to.
     var context: OpaquePointer { core.context }
 
@@ -58,9 +67,26 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 }
 
-/// A job for the loop's thread.
+/// An event loop's thread for tasks that prefer it: a consumer of streams is spared the hop between threads.
+///
+/// Apart from the loop, because a job must be run as what it was enqueued for. A task's job that was run as if it were isolated
+/// to the loop's actors would be enqueued again at each step that is not.
+package final class LoopTaskExecutor: TaskExecutor {
+    private let loop: EventLoop
+
+    package init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        loop.enqueue(UnownedJob(job), of: self)
+    }
+}
+
+/// What the loop's thread is to run.
 private enum Work: Sendable {
-    case job(UnownedJob, UnownedSerialExecutor, UnownedTaskExecutor)
+    case isolated(UnownedJob, UnownedSerialExecutor)
+    case task(UnownedJob, UnownedTaskExecutor)
     case closure(@Sendable () -> Void)
 }
 
@@ -133,12 +159,13 @@ private final class Core: @unchecked Sendable {
         if !isCurrentThread { g_main_context_wakeup(context) }
     }
 
-    private func runQueue() {
+    func runQueue() {
         hasWork.store(false, ordering: .sequentiallyConsistent)
         queue.withLock { swap(&$0.work, &batch) }
         for work in batch {
             switch work {
-            case .job(let job, let serial, let task): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+            case .isolated(let job, let executor): job.runSynchronously(on: executor)
+            case .task(let job, let executor): job.runSynchronously(on: executor)
             case .closure(let closure): closure()
             }
         }

@@ -12,6 +12,8 @@ final class ListeningConnection: @unchecked Sendable {
     private var source: UnsafeMutablePointer<GSource>?
     private var watches: [OpaquePointer] = []
     private var waiters: [UInt32: Waiter] = [:]
+    /// Messages have been read that are not dispatched yet.
+    private var hasMessages = false
 
     /// Reads the answer to a question, on the loop's thread, in order with the signals around it.
     private struct Waiter {
@@ -74,12 +76,18 @@ final class ListeningConnection: @unchecked Sendable {
                 Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue().receive(message!)
             },
             me, nil)
+        dbus_connection_set_dispatch_status_function(
+            connection,
+            { _, status, me in
+                let me = Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue()
+                me.hasMessages = status == DBUS_DISPATCH_DATA_REMAINS
+            },
+            me, nil)
+        hasMessages = dbus_connection_get_dispatch_status(connection) == DBUS_DISPATCH_DATA_REMAINS
         var actions = BLESourceActions()
         actions.context = me
         actions.ready = { me in
-            let me = Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue()
-            guard let connection = me.connection else { return 0 }
-            return dbus_connection_get_dispatch_status(connection) == DBUS_DISPATCH_DATA_REMAINS ? 1 : 0
+            Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue().hasMessages ? 1 : 0
         }
         actions.run = { me, condition in
             Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
@@ -100,6 +108,7 @@ final class ListeningConnection: @unchecked Sendable {
             g_source_unref(source)
             self.source = nil
         }
+        dbus_connection_set_dispatch_status_function(connection, nil, nil, nil)
         dbus_connection_close(connection)
         dbus_connection_unref(connection)
         failWaiters()
@@ -157,6 +166,8 @@ final class ListeningConnection: @unchecked Sendable {
                 break
             }
         }
+        // What the messages have set off follows at once, without another turn of the loop.
+        loop.runPending()
     }
 
     // MARK: Receiving

@@ -27,6 +27,11 @@ package struct MessageString {
         }
     }
 
+    package static func == (text: MessageString, other: String) -> Bool {
+        guard let start = text.start else { return false }
+        return other.withCString { strcmp(start, $0) == 0 }
+    }
+
     package static func ~= (literal: StaticString, text: MessageString) -> Bool {
         text == literal
     }

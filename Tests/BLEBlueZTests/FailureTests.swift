@@ -193,6 +193,15 @@ struct FailureTests {
         await central.shutDown()
     }
 
+    @Test func `a scan that a dead bluetoothd's scan stands in the way of is tried again`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(Central.Configuration())
+        await peer.daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+        #expect(try await Self.find(central).id == EchoStrap.id)
+        #expect(await peer.daemon.calls["StartDiscovery"] == 2)
+        await central.shutDown()
+    }
+
     @Test func `an operation that another client holds up is tried again`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())

@@ -1,5 +1,7 @@
 import BLE
 import BLEProfiles
+import Foundation
+import Logging
 import Testing
 
 /// The checks' common ground: a central for one check, and ways to the peripheral.
@@ -10,7 +12,12 @@ struct Contract {
     func withCentral(
         connectTimeout: Duration = .seconds(30), _ check: (Central) async throws -> Void
     ) async throws {
-        let central = try await peer.makeCentral(Central.Configuration(connectTimeout: connectTimeout))
+        var logger = Logger(label: "contract")
+        if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {
+            logger.logLevel = .init(rawValue: level) ?? .info
+        }
+        let central = try await peer.makeCentral(
+            Central.Configuration(connectTimeout: connectTimeout, logger: logger))
         do {
             try await check(central)
             await central.shutDown()

@@ -45,7 +45,7 @@ struct EventLoopTests {
 
     @Test func `a task that prefers the loop stays on it`() async {
         let loop = EventLoop()
-        await Task(executorPreference: loop) {
+        await Task(executorPreference: LoopTaskExecutor(loop)) {
             #expect(loop.isCurrent)
             await Task.yield()
             #expect(loop.isCurrent)

@@ -1,0 +1,80 @@
+internal import BLE
+internal import BLEBlueZ
+internal import DBus
+internal import Glibc
+internal import Logging
+internal import Synchronization
+
+/// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways.
+@main
+enum Benchmarks {
+    static func main() async throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "stream": try await receiveElsewhere()
+        case "loop": try await receiveOnLoop()
+        case "session": try await receiveFromSession()
+        default:
+            print("usage: Benchmarks stream|loop|session")
+            exit(64)
+        }
+    }
+
+    private static let heartRate = Characteristic<[UInt8]>(BluetoothUUID(0x2A37))
+    private static let peripheral = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
+
+    /// The whole path, as a user writes it: the loop is read on the global executor.
+    @concurrent
+    private static func receiveElsewhere() async throws {
+        try await receive(Central(backend: .bluez()))
+    }
+
+    /// The whole path, read on the thread that delivers.
+    @concurrent
+    private static func receiveOnLoop() async throws {
+        let backend = BlueZBackend.bluez()
+        let central = try await Central(backend: backend)
+        try await Task(executorPreference: backend.taskExecutor) { try await receive(central) }.value
+    }
+
+    private nonisolated static func receive(_ central: Central) async throws {
+        let values = try await central.peripheral(peripheral).notifications(
+            heartRate, overflow: .fail(capacity: 1 << 20))
+        var measurement = Measurement()
+        for try await value in values where measurement.take(value) { break }
+        await central.shutDown()
+    }
+
+    /// The bus session alone: the signals are decoded in its callback, and there is no backend, central or stream.
+    @concurrent
+    private static func receiveFromSession() async throws {
+        let path = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5/service0010/char0011"
+        let measurement = Mutex(Measurement())
+        let (done, finish) = AsyncStream.makeStream(of: Void.self)
+        let session = BusSession(
+            loop: EventLoop(), logger: Logger(label: "benchmark"),
+            onSignal: { message in
+                guard let value = value(in: message) else { return }
+                if measurement.withLock({ $0.take(value) }) { finish.finish() }
+            }, onLoss: {})
+        try await session.open(.system, timeout: .seconds(10))
+        try await session.listen(
+            "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.Properties',"
+                + "member='PropertiesChanged',path_namespace='/org/bluez'", timeout: .seconds(10))
+        _ = try await session.call(
+            MethodCall("org.bluez", path, "org.bluez.GattCharacteristic1", "StartNotify"), timeout: .seconds(10))
+        for await _ in done {}
+        await session.close()
+    }
+
+    private static func value(in message: IncomingMessage) -> [UInt8]? {
+        var body = message.body
+        guard message.member == "PropertiesChanged", let interface = try? body.text(),
+            interface == "org.bluez.GattCharacteristic1"
+        else { return nil }
+        var found: [UInt8]?
+        try? body.forEachProperty { (name, value) throws(DBusError) in
+            if name == "Value" { found = try value.bytes() }
+        }
+        return found
+    }
+}
