@@ -19,15 +19,15 @@ public actor SimulatedRadio {
     /// How long a peripheral that does not answer is tried to be connected to: the kernel's 20 s.
     static let connectionTimeout = Duration.seconds(20)
 
-    private var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
-    private var ports: [Int: Port] = [:]
-    private var pending: [Int: PendingConnect] = [:]
+    var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
+    var ports: [Int: Port] = [:]
+    var pending: [Int: PendingConnect] = [:]
     private var lastNumber = 0
-    private var isPowered = true
-    private var isRunning = true
+    var isPowered = true
+    var isRunning = true
 
     /// A central's access to the radio.
-    private struct Port {
+    struct Port {
         let handle: @Sendable (BackendEvent) -> Void
         var filter: DiscoveryFilter?
         /// The peripherals it has heard, which are those it can connect to.
@@ -35,7 +35,7 @@ public actor SimulatedRadio {
     }
 
     /// A central that waits for a peripheral to advertise.
-    private struct PendingConnect {
+    struct PendingConnect {
         let id: Peripheral.ID
         let port: Int
         let outcome: Outcome<Void>
@@ -46,7 +46,7 @@ public actor SimulatedRadio {
         self.clock = clock
     }
 
-    private func number() -> Int {
+    func number() -> Int {
         lastNumber += 1
         return lastNumber
     }
@@ -93,9 +93,9 @@ public actor SimulatedRadio {
         announce(.adapter(adapterState))
     }
 
-    private static let poweredOff = BLEError(
+    static let poweredOff = BLEError(
         .poweredOff, "the adapter is switched off", remedy: "Switch it on: setPowered(true).")
-    private static let lost = BLEError(
+    static let lost = BLEError(
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
 
     private func endEverything(_ error: BLEError) {
@@ -147,7 +147,7 @@ public actor SimulatedRadio {
         for handle in peripherals[id]?.attributes.handles(of: uuid) ?? [] { notify(value, handle, id) }
     }
 
-    private func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
+    func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
         peripherals[id]?.attributes.set(value, of: handle)
         peripherals[id]?.link?.subscriptions[handle]?.deliver(value)
     }
@@ -167,7 +167,7 @@ public actor SimulatedRadio {
     // MARK: Advertising
 
     /// Advertises when somebody scans, the peripheral wants to and has no link.
-    private func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
+    func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
         let should =
             device.isAdvertising && device.link == nil && isRunning && isPowered
@@ -229,7 +229,7 @@ public actor SimulatedRadio {
             isDiscovering: ports.values.contains { $0.filter != nil })
     }
 
-    private func checkReady() throws(BLEError) {
+    func checkReady() throws(BLEError) {
         guard isRunning else { throw Self.lost }
         guard isPowered else { throw Self.poweredOff }
     }
@@ -249,181 +249,5 @@ public actor SimulatedRadio {
         ports[port]?.filter = filter
         // Whoever begins to listen hears everybody at once, and then with their intervals.
         for id in peripherals.keys { updateAdvertising(id, anew: isNew && filter != nil) }
-    }
-
-    // MARK: Links
-
-    func connect(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
-        try checkReady()
-        guard ports[port]?.known.contains(id) == true else {
-            throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
-        }
-        if peripherals[id]?.link?.port == port || link(id, port) { return }
-        let outcome = Outcome<Void>()
-        let token = number()
-        pending[token] = PendingConnect(id: id, port: port, outcome: outcome)
-        let timer = Task { [clock] in
-            guard (try? await clock.sleep(for: Self.connectionTimeout)) != nil else { return }
-            outcome.deliver(
-                .failure(
-                    BLEError(.connectionFailed, "the link could not be made: the peripheral does not answer")))
-        }
-        defer {
-            timer.cancel()
-            pending[token] = nil
-        }
-        try await outcome.wait()
-    }
-
-    /// Makes the link if the peripheral can be connected to now.
-    private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
-        guard let device = peripherals[id], device.link == nil, device.isAdvertising else { return false }
-        peripherals[id]?.link = SimulatedLink(port: port)
-        updateAdvertising(id)
-        return true
-    }
-
-    /// A peripheral may have become connectable.
-    private func linkPending(_ id: Peripheral.ID) {
-        guard isRunning, isPowered else { return }
-        for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
-            guard link(id, connect.port) else { return }
-            pending[token] = nil
-            connect.outcome.deliver(.success(()))
-        }
-    }
-
-    private func failPending(_ error: BLEError, where matches: (PendingConnect) -> Bool) {
-        for (token, connect) in pending where matches(connect) {
-            pending[token] = nil
-            connect.outcome.deliver(.failure(error))
-        }
-    }
-
-    func disconnect(_ id: Peripheral.ID, _ port: Int) {
-        failPending(BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")) {
-            $0.id == id && $0.port == port
-        }
-        guard peripherals[id]?.link?.port == port else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
-    }
-
-    /// The peripheral, which must have a link to that central.
-    private func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice {
-        guard isRunning else { throw Self.lost }
-        guard let device = peripherals[id], device.link?.port == port else {
-            throw BLEError(.disconnected, "there is no link")
-        }
-        return device
-    }
-
-    // MARK: Attributes
-
-    func database(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> GATTDatabase {
-        try device(id, port).attributes.database
-    }
-
-    func read(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
-        }
-        guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
-        guard let handler = characteristic.definition.onRead else { return characteristic.value }
-        return try await operate(attribute.peripheral) { () throws(ATTError) in try await handler() }
-    }
-
-    func write(_ value: [UInt8], to attribute: AttributeID, type: WriteType, _ port: Int) async throws(BLEError) {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
-        }
-        let properties = characteristic.definition.properties
-        guard properties.contains(type == .withResponse ? .write : .writeWithoutResponse) else {
-            throw BLEError(.writeNotPermitted)
-        }
-        guard let handler = characteristic.definition.onWrite else {
-            return notify(value, attribute.handle, attribute.peripheral)
-        }
-        guard type == .withResponse else {
-            return command(attribute.peripheral) { try? await handler(value, type) }
-        }
-        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(value, type) }
-    }
-
-    /// Runs a handler for whose end nobody waits; the link's end cancels it.
-    private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
-        let token = number()
-        peripherals[id]?.link?.commands[token] = Task {
-            await handler()
-            self.peripherals[id]?.link?.commands[token] = nil
-        }
-    }
-
-    func readDescriptor(_ descriptor: AttributeID, _ port: Int) throws(BLEError) -> [UInt8] {
-        guard let value = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
-            throw BLEError(.invalidHandle)
-        }
-        return value
-    }
-
-    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) throws(BLEError) {
-        guard try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] != nil else {
-            throw BLEError(.invalidHandle)
-        }
-        peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
-    }
-
-    /// Runs a handler of the definition until it answers, the link ends or the caller gives up.
-    private func operate<Value: Sendable>(
-        _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
-    ) async throws(BLEError) -> Value {
-        let outcome = Outcome<Value>()
-        let token = number()
-        let task = Task {
-            do throws(ATTError) {
-                outcome.deliver(.success(try await handler()))
-            } catch {
-                outcome.deliver(.failure(BLEError(error)))
-            }
-        }
-        peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
-        defer {
-            task.cancel()
-            peripherals[id]?.link?.operations[token] = nil
-        }
-        return try await outcome.wait()
-    }
-
-    func subscribe(
-        _ attribute: AttributeID, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Void
-    ) throws(BLEError) {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
-        }
-        guard !characteristic.definition.properties.isDisjoint(with: [.notify, .indicate]) else {
-            throw BLEError(.requestNotSupported)
-        }
-        var subscription = SimulatedSubscription(number: number(), deliver: deliver)
-        if let handler = characteristic.definition.onSubscribe {
-            let number = subscription.number
-            let notifier = Notifier(clock: clock) { [weak self] value in
-                await self?.notify(value, attribute, number)
-            }
-            subscription.task = Task { try? await handler(notifier) }
-        }
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = subscription
-    }
-
-    /// A value from a subscription's handler; it goes nowhere once the subscription has ended.
-    private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int) {
-        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
-        notify(value, attribute.handle, attribute.peripheral)
-    }
-
-    func unsubscribe(_ attribute: AttributeID, _ port: Int) {
-        guard peripherals[attribute.peripheral]?.link?.port == port else { return }
-        peripherals[attribute.peripheral]?.link?.subscriptions.removeValue(forKey: attribute.handle)?.task?.cancel()
     }
 }

@@ -1,0 +1,113 @@
+internal import BLE
+
+extension SimulatedRadio {
+    // MARK: Attributes
+
+    func database(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> GATTDatabase {
+        try device(id, port).attributes.database
+    }
+
+    func read(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
+        let device = try device(attribute.peripheral, port)
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
+        guard let handler = characteristic.definition.onRead else { return characteristic.value }
+        return try await operate(attribute.peripheral) { () throws(ATTError) in try await handler() }
+    }
+
+    func write(_ value: [UInt8], to attribute: AttributeID, type: WriteType, _ port: Int) async throws(BLEError) {
+        let device = try device(attribute.peripheral, port)
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        let properties = characteristic.definition.properties
+        guard properties.contains(type == .withResponse ? .write : .writeWithoutResponse) else {
+            throw BLEError(.writeNotPermitted)
+        }
+        guard let handler = characteristic.definition.onWrite else {
+            return notify(value, attribute.handle, attribute.peripheral)
+        }
+        guard type == .withResponse else {
+            return command(attribute.peripheral) { try? await handler(value, type) }
+        }
+        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(value, type) }
+    }
+
+    /// Runs a handler for whose end nobody waits; the link's end cancels it.
+    private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
+        let token = number()
+        peripherals[id]?.link?.commands[token] = Task {
+            await handler()
+            self.peripherals[id]?.link?.commands[token] = nil
+        }
+    }
+
+    func readDescriptor(_ descriptor: AttributeID, _ port: Int) throws(BLEError) -> [UInt8] {
+        guard let value = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        return value
+    }
+
+    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) throws(BLEError) {
+        guard try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] != nil else {
+            throw BLEError(.invalidHandle)
+        }
+        peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
+    }
+
+    /// Runs a handler of the definition until it answers, the link ends or the caller gives up.
+    private func operate<Value: Sendable>(
+        _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
+    ) async throws(BLEError) -> Value {
+        let outcome = Outcome<Value>()
+        let token = number()
+        let task = Task {
+            do throws(ATTError) {
+                outcome.deliver(.success(try await handler()))
+            } catch {
+                outcome.deliver(.failure(BLEError(error)))
+            }
+        }
+        peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
+        defer {
+            task.cancel()
+            peripherals[id]?.link?.operations[token] = nil
+        }
+        return try await outcome.wait()
+    }
+
+    func subscribe(
+        _ attribute: AttributeID, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) throws(BLEError) {
+        let device = try device(attribute.peripheral, port)
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        guard !characteristic.definition.properties.isDisjoint(with: [.notify, .indicate]) else {
+            throw BLEError(.requestNotSupported)
+        }
+        var subscription = SimulatedSubscription(number: number(), deliver: deliver)
+        if let handler = characteristic.definition.onSubscribe {
+            let number = subscription.number
+            let notifier = Notifier(clock: clock) { [weak self] value in
+                await self?.notify(value, attribute, number)
+            }
+            subscription.task = Task { try? await handler(notifier) }
+        }
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = subscription
+    }
+
+    /// A value from a subscription's handler; it goes nowhere once the subscription has ended.
+    private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int) {
+        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
+        notify(value, attribute.handle, attribute.peripheral)
+    }
+
+    func unsubscribe(_ attribute: AttributeID, _ port: Int) {
+        guard peripherals[attribute.peripheral]?.link?.port == port else { return }
+        peripherals[attribute.peripheral]?.link?.subscriptions.removeValue(forKey: attribute.handle)?.task?.cancel()
+    }
+}

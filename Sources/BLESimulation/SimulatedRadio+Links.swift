@@ -1,0 +1,69 @@
+internal import BLE
+
+extension SimulatedRadio {
+    // MARK: Links
+
+    func connect(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
+        try checkReady()
+        guard ports[port]?.known.contains(id) == true else {
+            throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
+        }
+        if peripherals[id]?.link?.port == port || link(id, port) { return }
+        let outcome = Outcome<Void>()
+        let token = number()
+        pending[token] = PendingConnect(id: id, port: port, outcome: outcome)
+        let timer = Task { [clock] in
+            guard (try? await clock.sleep(for: Self.connectionTimeout)) != nil else { return }
+            outcome.deliver(
+                .failure(
+                    BLEError(.connectionFailed, "the link could not be made: the peripheral does not answer")))
+        }
+        defer {
+            timer.cancel()
+            pending[token] = nil
+        }
+        try await outcome.wait()
+    }
+
+    /// Makes the link if the peripheral can be connected to now.
+    private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
+        guard let device = peripherals[id], device.link == nil, device.isAdvertising else { return false }
+        peripherals[id]?.link = SimulatedLink(port: port)
+        updateAdvertising(id)
+        return true
+    }
+
+    /// A peripheral may have become connectable.
+    func linkPending(_ id: Peripheral.ID) {
+        guard isRunning, isPowered else { return }
+        for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
+            guard link(id, connect.port) else { return }
+            pending[token] = nil
+            connect.outcome.deliver(.success(()))
+        }
+    }
+
+    func failPending(_ error: BLEError, where matches: (PendingConnect) -> Bool) {
+        for (token, connect) in pending where matches(connect) {
+            pending[token] = nil
+            connect.outcome.deliver(.failure(error))
+        }
+    }
+
+    func disconnect(_ id: Peripheral.ID, _ port: Int) {
+        failPending(BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")) {
+            $0.id == id && $0.port == port
+        }
+        guard peripherals[id]?.link?.port == port else { return }
+        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
+    }
+
+    /// The peripheral, which must have a link to that central.
+    func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice {
+        guard isRunning else { throw Self.lost }
+        guard let device = peripherals[id], device.link?.port == port else {
+            throw BLEError(.disconnected, "there is no link")
+        }
+        return device
+    }
+}
