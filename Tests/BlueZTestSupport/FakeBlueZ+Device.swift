@@ -34,6 +34,7 @@ extension FakeBlueZ {
         }
         guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
         devices[id]?.isConnected = true
+        devices[id]?.links += 1
         if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
@@ -41,15 +42,18 @@ extension FakeBlueZ {
 
     /// Shows the attributes, and then says that the services are resolved.
     private func resolveServices(_ id: Peripheral.ID) async {
-        guard let database = try? await backend.discoverServices(id), devices[id]?.isConnected == true else { return }
-        let isNew = devices[id]?.database == nil
-        devices[id]?.database = database
-        guard let device = devices[id] else { return }
-        if isNew {
+        let link = devices[id]?.links
+        guard let database = try? await backend.discoverServices(id), var device = devices[id], device.links == link
+        else {
+            return
+        }
+        if device.database == nil {
+            device.database = database
             for attribute in device.attributes { await show(attribute, of: id) }
+            devices[id]?.database = database
         }
         if !resolvesServices { await waitWhileHanging("ServicesResolved") }
-        guard devices[id]?.isConnected == true else { return }
+        guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
@@ -71,6 +75,8 @@ extension FakeBlueZ {
         if let connecting = devices[id]?.connecting {
             connecting.cancel()
             _ = await connecting.value
+            // (it may have come too late)
+            try? await backend.disconnect(id)
             return .success(MethodReply())
         }
         guard devices[id]?.isConnected == true else {

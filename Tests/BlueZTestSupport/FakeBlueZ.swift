@@ -241,7 +241,7 @@ public actor FakeBlueZ {
     private func handle(_ event: BackendEvent) {
         switch event {
         case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
-        case .disconnected(let id, _): Task { await self.linkEnded(id) }
+        case .disconnected(let id, _): linkEnded(id)
         case .adapter, .removed, .servicesChanged, .lost: break
         }
     }
@@ -264,12 +264,14 @@ public actor FakeBlueZ {
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
     }
 
-    private func linkEnded(_ id: Peripheral.ID) async {
-        guard devices[id]?.isConnected == true else { return }
+    private func linkEnded(_ id: Peripheral.ID) {
+        guard let device = devices[id], device.isConnected else { return }
         devices[id]?.isConnected = false
         devices[id]?.areServicesResolved = false
-        guard let path = devices[id]?.path else { return }
-        await changed(
-            path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+        // (begun at once, so that no later signal overtakes it)
+        Task.immediate {
+            await changed(
+                device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+        }
     }
 }

@@ -8,6 +8,8 @@ struct FakeDevice {
     let path: String
     var advertisement: Advertisement
     var isConnected = false
+    /// How many links there have been.
+    var links = 0
     var areServicesResolved = false
     var database: GATTDatabase?
     var connecting: Task<BLEError?, Never>?
