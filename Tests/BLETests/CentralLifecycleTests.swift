@@ -16,17 +16,24 @@ import Testing
         await backend.script(.write, .ignore)
         await backend.script(.adapters, .ignore)
         let stream = try await strap.notifications(Bench.level)
+        let (heard, hear) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let scan = Task { [bench] in for try await _ in bench.central.discoveries() { hear.yield() } }
+        await backend.asked(.startDiscovery)
+        await backend.emit(.advertisement(strap.id, Advertisement()))
+        // The scan is on, and its start waits for nothing any more.
+        for await _ in heard { break }
         var tasks = [
+            scan,
             Task { [strap] in _ = try await strap.read(Bench.level) },
             Task { [strap] in try await strap.write([0], to: Bench.command) },
             Task { for try await _ in stream {} },
-            Task { [bench] in for try await _ in bench.central.discoveries() {} },
             Task { [bench] in _ = try await bench.central.adapters() },
         ]
         await backend.asked(.read)
         await backend.asked(.write)
-        await backend.asked(.startDiscovery)
         await backend.asked(.adapters)
+        // Their deadlines, and then that of the write that has to queue.
+        await bench.clock.sleepers(3)
         tasks.append(Task { [strap] in try await strap.write([1], to: Bench.command) })
         await bench.clock.sleepers(4)
         return tasks
