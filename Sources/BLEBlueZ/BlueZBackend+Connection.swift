@@ -72,7 +72,8 @@ extension BlueZBackend {
             }
         }
         try? await refresh(path)
-        try await wait(forDevice: path) { () throws(BLEError) in self.tree.devices[path]?.isConnected == true ? nil : ()
+        try await wait(forDevice: path, within: Self.promptly) { () throws(BLEError) in
+            self.tree.devices[path]?.isConnected == true ? nil : ()
         }
     }
 

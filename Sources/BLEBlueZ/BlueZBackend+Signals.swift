@@ -8,13 +8,6 @@ extension BlueZBackend {
 
     func receive(_ message: IncomingMessage) {
         do throws(DBusError) {
-            if message.member == "PropertiesChanged" {
-                var body = message.body
-                let interface = try body.text()
-                if interface == "org.bluez.GattCharacteristic1" { return try valueChanged(message.path, &body) }
-            }
-            // What has arrived before this was before this.
-            deliverArrived()
             switch message.member {
             case "PropertiesChanged": try propertiesChanged(message)
             case "InterfacesAdded": try interfacesAdded(message)
@@ -30,27 +23,21 @@ extension BlueZBackend {
 
     private func propertiesChanged(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
-        guard var properties = try InterfaceProperties(interface: try body.text(), &body) else { return }
-        try properties.readInvalidated(&body)
-        carryOut(tree.update(message.path.string, properties))
-    }
-
-    /// The hot path: one notification.
-    ///
-    /// The values that the loop takes off the bus in one turn are delivered together at its end, so that a reader on another
-    /// thread, which is woken by the first, finds them all: waking it costs more than everything else.
-    private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
-        guard let deliver = delivery(path) else { return }
-        try body.forEachProperty { (name, value) throws(DBusError) in
-            guard name == "Value" else { return }
-            arrived.append((try value.bytes(), deliver))
-            if arrived.count == 1 { loop.perform { [weak self] in self?.assumeIsolated { $0.deliverArrived() } } }
+        let interface = try body.text()
+        if interface == "org.bluez.GattCharacteristic1" {
+            try valueChanged(message.path, &body)
+        } else if var properties = try InterfaceProperties(interface: interface, &body) {
+            try properties.readInvalidated(&body)
+            carryOut(tree.update(message.path.string, properties))
         }
     }
 
-    private func deliverArrived() {
-        for (value, deliver) in arrived { deliver(value) }
-        arrived.removeAll(keepingCapacity: true)
+    /// The hot path: one notification.
+    private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        guard let deliver = delivery(path) else { return }
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            if name == "Value" { deliver(try value.bytes()) }
+        }
     }
 
     private func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? {
@@ -133,7 +120,6 @@ extension BlueZBackend {
     /// bluetoothd or the bus is gone, and with it every object.
     func lose(_ message: String) {
         guard isRunning else { return }
-        deliverArrived()
         isRunning = false
         tree = ObjectTree()
         isDiscovering = false

@@ -39,8 +39,6 @@ public actor BlueZBackend: CentralBackend {
     }
     /// The delivery of the last value: the next one is often for the same, which is found without making a string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
-    /// The values of this turn of the loop, see ``valueChanged(_:_:)``.
-    var arrived: [(value: [UInt8], deliver: @Sendable ([UInt8]) -> Void)] = []
     /// The devices whose links this client asked for.
     var ownLinks: Set<Peripheral.ID> = []
 
@@ -192,12 +190,20 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Waiting
 
-    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes.
+    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes; throws
+    /// `timedOut` when that does not happen within `limit`.
     func wait<Value: Sendable>(
-        forDevice path: String, until look: @escaping () throws(BLEError) -> Value?
+        forDevice path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
     ) async throws(BLEError) -> Value {
         if let value = try look() { return value }
         let outcome = Outcome<Value>()
+        let timer = limit.map { limit in
+            Task { [clock] in
+                guard (try? await clock.sleep(for: limit)) != nil else { return }
+                outcome.deliver(.failure(BLEError(.timedOut, "bluetoothd did not say so within \(limit)")))
+            }
+        }
+        defer { timer?.cancel() }
         lastToken += 1
         let token = lastToken
         watchers[token] = (

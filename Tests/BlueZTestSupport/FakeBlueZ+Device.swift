@@ -32,6 +32,10 @@ extension FakeBlueZ {
                     "org.bluez.Error.Failed",
                     error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
+        // (a disconnect may have come between)
+        guard await backend.knownPeripherals().contains(where: { $0.id == id && $0.isConnected }) else {
+            return .failure(.remote("org.bluez.Error.Failed", "br-connection-canceled"))
+        }
         guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
