@@ -60,8 +60,8 @@ if withBlueZ {
         .systemLibrary(
             name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .systemLibrary(
-            name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
-        .target(name: "DBus", dependencies: ["CGLib", "CDBus", log], swiftSettings: settings),
+            name: "CDBus", path: "Tests/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .target(name: "DBus", dependencies: ["CGLib", log], swiftSettings: settings),
         .target(name: "BLEBlueZ", dependencies: ["BLE", "DBus", log], swiftSettings: settings),
         .executableTarget(
             name: "BLECommand",

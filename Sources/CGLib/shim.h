@@ -67,6 +67,10 @@ static inline gulong ble_signal_connect(gpointer instance, const char *name, GCa
 static inline GVariant *ble_variant_new_bytes(const void *bytes, gsize count) {
     return g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, count == 0 ? NULL : bytes, count, 1);
 }
+/// The descriptor under a stream that `g_dbus_address_get_stream` has opened.
+static inline int ble_stream_descriptor(GIOStream *stream) {
+    return g_socket_get_fd(g_socket_connection_get_socket((GSocketConnection *)stream));
+}
 static inline GVariantType *ble_variant_type(const char *signature) { return g_variant_type_new(signature); }
 
 #endif

@@ -1,6 +1,6 @@
 package import Logging
 
-/// One session on a message bus: calls and served objects through GDBus, signals and snapshots through libdbus.
+/// One session on a message bus: calls and served objects through GDBus, signals and snapshots through a reader of its own.
 ///
 /// Both connections live on the thread of ``loop``, which is also this actor's executor. No state is ever inferred from the
 /// order of a call's reply and a signal, which travel on different connections; what must be in order is asked with
@@ -120,7 +120,7 @@ package actor BusSession {
         try await get(listening).addMatch(rule, timeout: timeout)
     }
 
-    /// Makes a call whose answer comes in order with the signals. Its arguments may be strings only.
+    /// Makes a call whose answer comes in order with the signals.
     ///
     /// `read` runs on the loop's thread, after the signals that were sent before the answer and before those sent later.
     package func ask<Value: Sendable>(

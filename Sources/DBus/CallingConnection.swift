@@ -217,17 +217,6 @@ final class CallingConnection: @unchecked Sendable {
     }
 }
 
-/// A GCancellable.
-///
-/// Safe to share: GLib documents cancelling as safe from any thread.
-private final class Cancellable: @unchecked Sendable {
-    let pointer: UnsafeMutablePointer<GCancellable> = g_cancellable_new()
-
-    func cancel() { g_cancellable_cancel(pointer) }
-
-    deinit { g_object_unref(UnsafeMutableRawPointer(pointer)) }
-}
-
 /// A connection on its way from GDBus to its owner; closed when nobody is waiting for it any more.
 private final class Pending: Sendable {
     private let connection: Mutex<UInt>
@@ -247,32 +236,5 @@ private final class Pending: Sendable {
         guard let connection = take() else { return }
         g_dbus_connection_close(connection, nil, nil, nil)
         g_object_unref(UnsafeMutableRawPointer(connection))
-    }
-}
-
-extension DBusError {
-    /// Takes over and frees a GError.
-    fileprivate init(taking error: UnsafeMutablePointer<GError>?) {
-        guard let error else {
-            self.init(.disconnected, message: "unknown error")
-            return
-        }
-        defer { g_error_free(error) }
-        let remoteName = g_dbus_error_get_remote_error(error)
-        defer { g_free(remoteName) }
-        if let remoteName {
-            g_dbus_error_strip_remote_error(error)
-            self.init(.remote, name: String(cString: remoteName), message: String(cString: error.pointee.message))
-            return
-        }
-        let message = String(cString: error.pointee.message)
-        let kind: Kind =
-            switch error.pointee.domain == ble_io_error_quark() ? UInt32(error.pointee.code) : .max {
-            case G_IO_ERROR_TIMED_OUT.rawValue: .timedOut
-            case G_IO_ERROR_CANCELLED.rawValue: .cancelled
-            case G_IO_ERROR_INVALID_ARGUMENT.rawValue: .malformed
-            default: .disconnected
-            }
-        self.init(kind, message: message)
     }
 }

@@ -1,163 +1,272 @@
-internal import CDBus
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
-
-/// A string inside a received message, compared without making a Swift string of it.
-///
-/// Valid as long as the message is, that is during the callback that delivers it.
-package struct MessageString {
-    private let start: UnsafePointer<CChar>?
-
-    init(_ start: UnsafePointer<CChar>?) {
-        self.start = start
-    }
-
-    package var string: String {
-        start.map { String(cString: $0) } ?? ""
-    }
-
-    package static func == (text: MessageString, literal: StaticString) -> Bool {
-        guard let start = text.start else { return false }
-        return literal.withUTF8Buffer { literal in
-            strncmp(start, literal.baseAddress!, literal.count) == 0 && start[literal.count] == 0
-        }
-    }
-
-    package static func == (text: MessageString, other: String) -> Bool {
-        guard let start = text.start else { return false }
-        return other.withCString { strcmp(start, $0) == 0 }
-    }
-
-    package static func ~= (literal: StaticString, text: MessageString) -> Bool {
-        text == literal
-    }
-
-    package func hasPrefix(_ literal: StaticString) -> Bool {
-        guard let start else { return false }
-        return literal.withUTF8Buffer { strncmp(start, $0.baseAddress!, $0.count) == 0 }
-    }
-}
-
-/// A received message. Valid during the callback that delivers it, and not to be kept.
-///
-/// Sendable so that the callback can enter the actor on whose thread it runs already.
-package struct IncomingMessage: @unchecked Sendable {
-    private let message: OpaquePointer
-
-    init(_ message: OpaquePointer) {
-        self.message = message
-    }
-
-    package var sender: MessageString { MessageString(dbus_message_get_sender(message)) }
-    package var path: MessageString { MessageString(dbus_message_get_path(message)) }
-    package var interface: MessageString { MessageString(dbus_message_get_interface(message)) }
-    package var member: MessageString { MessageString(dbus_message_get_member(message)) }
-
-    /// A reader at the start of the body.
-    package var body: MessageReader { MessageReader(message) }
-}
-
 /// Walks over the values of a message body in order.
 ///
-/// Each read takes the value at the reader's position and moves on. A value of another type throws
-/// ``DBusError/Kind/malformed``; ``skip()`` passes over a value whatever its type. Nothing is copied that is not asked
-/// for. Valid as long as the message is.
+/// Each read takes the value at the reader's position and moves on. A value of another type, and one that reaches beyond the
+/// message, throws ``DBusError/Kind/malformed``; ``skip()`` passes over a value whatever its type. Nothing is copied that is
+/// not asked for. Valid as long as the message is.
+///
+/// The format is the D-Bus specification's, chapter "Message Protocol".
 package struct MessageReader {
-    private var iterator = DBusMessageIter()
+    /// Where the message begins, which alignment counts from.
+    private let message: UnsafeRawPointer
+    /// Where the next value begins, or the padding before it.
+    private(set) var offset: Int
+    private let end: Int
+    /// The types of what is left to read; in an array, of one element.
+    private var types: UnsafeRawBufferPointer
+    /// In an array, the types stand still while the values go by.
+    private let isArray: Bool
+    /// The message's numbers are in the other byte order.
+    private let isSwapped: Bool
+    /// How many containers this reader is inside of.
+    private let depth: Int
 
-    init(_ message: OpaquePointer) {
-        dbus_message_iter_init(message, &iterator)
+    /// The specification allows 32 arrays and 32 structures in each other; more is an attack on the stack.
+    private static let maximumDepth = 64
+    /// The longest array, in bytes, by the specification.
+    private static let maximumArray = 1 << 26
+
+    init(message: UnsafeRawPointer, body: Range<Int>, types: UnsafeRawBufferPointer, isSwapped: Bool) {
+        self.message = message
+        offset = body.lowerBound
+        end = body.upperBound
+        self.types = types
+        isArray = false
+        self.isSwapped = isSwapped
+        depth = 0
     }
 
-    private init(iterator: DBusMessageIter) {
-        self.iterator = iterator
+    private init(inside outer: borrowing MessageReader, end: Int, types: UnsafeRawBufferPointer, isArray: Bool) {
+        message = outer.message
+        offset = outer.offset
+        self.end = end
+        self.types = types
+        self.isArray = isArray
+        isSwapped = outer.isSwapped
+        depth = outer.depth + 1
     }
 
-    private mutating func type() -> UInt8 {
-        UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&iterator))
+    /// The type of the value here, 0 after the last.
+    private var type: UInt8 {
+        guard let type = types.first, !isArray || offset < end else { return 0 }
+        return type
     }
 
     /// True after the last value.
-    package var isAtEnd: Bool {
-        var copy = iterator
-        return dbus_message_iter_get_arg_type(&copy) == 0
+    package var isAtEnd: Bool { type == 0 }
+
+    // MARK: Bytes
+
+    private static func malformed(_ what: String) -> DBusError { DBusError(.malformed, message: what) }
+
+    private static let truncated = malformed("the message ends within a value")
+
+    private func expect(_ expected: UInt8) throws(DBusError) {
+        guard type != expected else { return }
+        let found = type == 0 ? "nothing" : String(UnicodeScalar(type))
+        throw Self.malformed("expected a value of type \(UnicodeScalar(expected)), found \(found)")
     }
 
-    private mutating func expect(_ expected: Unicode.Scalar) throws(DBusError) {
-        let found = type()
-        guard found == UInt8(ascii: expected) else {
-            let name = found == 0 ? "nothing" : String(UnicodeScalar(found))
-            throw DBusError(.malformed, message: "expected a value of type \(expected), found \(name)")
+    private mutating func align(to alignment: Int) {
+        offset = (offset + alignment - 1) & ~(alignment - 1)
+    }
+
+    /// Where `count` bytes are that the reader has moved over.
+    private mutating func pass(_ count: Int) throws(DBusError) -> UnsafeRawPointer {
+        guard count <= end - offset else { throw Self.truncated }
+        defer { offset += count }
+        return message + offset
+    }
+
+    private mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
+        _: Number.Type
+    ) throws(DBusError) -> Number {
+        align(to: MemoryLayout<Number>.size)
+        let value = try pass(MemoryLayout<Number>.size).loadUnaligned(as: Number.self)
+        return isSwapped ? value.byteSwapped : value
+    }
+
+    /// Text of `count` bytes and the zero behind it.
+    private mutating func characters(_ count: Int) throws(DBusError) -> UnsafeRawBufferPointer {
+        let start = try pass(count + 1)
+        guard start.load(fromByteOffset: count, as: UInt8.self) == 0 else {
+            throw Self.malformed("a text that does not end")
+        }
+        return UnsafeRawBufferPointer(start: start, count: count)
+    }
+
+    // MARK: Types
+
+    /// Moves on to the types behind those of the value that was read.
+    private mutating func moveOn(over count: Int = 1) {
+        if !isArray { types = UnsafeRawBufferPointer(rebasing: types.dropFirst(count)) }
+    }
+
+    /// How many characters the first complete type has.
+    private static func length(ofTypeIn types: UnsafeRawBufferPointer) throws(DBusError) -> Int {
+        var depth = 0
+        for (index, type) in types.enumerated() {
+            switch type {
+            case UInt8(ascii: "a"): continue
+            case UInt8(ascii: "("), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: ")"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+            if depth == 0 { return index + 1 }
+            if depth < 0 { break }
+        }
+        throw malformed("a signature that is none")
+    }
+
+    private static func alignment(of type: UInt8) -> Int {
+        switch type {
+        case UInt8(ascii: "n"), UInt8(ascii: "q"): 2
+        case UInt8(ascii: "b"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "h"), UInt8(ascii: "s"),
+            UInt8(ascii: "o"), UInt8(ascii: "a"):
+            4
+        case UInt8(ascii: "x"), UInt8(ascii: "t"), UInt8(ascii: "d"), UInt8(ascii: "("), UInt8(ascii: "{"): 8
+        default: 1
         }
     }
 
+    // MARK: Skipping
+
+    /// Passes over the value here. What cannot be read is the last: the reader is at its end then.
     package mutating func skip() {
-        dbus_message_iter_next(&iterator)
+        do throws(DBusError) {
+            try pass()
+        } catch {
+            offset = end
+            types = UnsafeRawBufferPointer(rebasing: types.prefix(0))
+        }
+    }
+
+    private mutating func pass() throws(DBusError) {
+        switch type {
+        case UInt8(ascii: "y"): _ = try pass(1)
+        case UInt8(ascii: "n"), UInt8(ascii: "q"): _ = try number(UInt16.self)
+        case UInt8(ascii: "b"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "h"): _ = try number(UInt32.self)
+        case UInt8(ascii: "x"), UInt8(ascii: "t"), UInt8(ascii: "d"): _ = try number(UInt64.self)
+        case UInt8(ascii: "s"), UInt8(ascii: "o"): _ = try characters(Int(try number(UInt32.self)))
+        case UInt8(ascii: "g"): _ = try characters(Int(try number(UInt8.self)))
+        case UInt8(ascii: "v"):
+            _ = try variant()
+            return
+        case UInt8(ascii: "a"):
+            _ = try array()
+            return
+        case UInt8(ascii: "("), UInt8(ascii: "{"):
+            _ = try members()
+            return
+        case 0: return
+        case let other: throw Self.malformed("a value of type \(UnicodeScalar(other)) is unknown")
+        }
+        moveOn()
     }
 
     // MARK: Basic values
 
-    private mutating func basic<T: BitwiseCopyable>(_ expected: Unicode.Scalar, _ zero: T) throws(DBusError) -> T {
-        try expect(expected)
-        var value = zero
-        dbus_message_iter_get_basic(&iterator, &value)
-        skip()
+    private mutating func integer<Number: FixedWidthInteger & BitwiseCopyable>(
+        _ type: UInt8, _ number: Number.Type
+    ) throws(DBusError) -> Number {
+        try expect(type)
+        let value = try self.number(number)
+        moveOn()
         return value
     }
 
-    package mutating func boolean() throws(DBusError) -> Bool { try basic("b", UInt32(0)) != 0 }
-    package mutating func byte() throws(DBusError) -> UInt8 { try basic("y", 0) }
-    package mutating func int16() throws(DBusError) -> Int16 { try basic("n", 0) }
-    package mutating func uint16() throws(DBusError) -> UInt16 { try basic("q", 0) }
-    package mutating func uint32() throws(DBusError) -> UInt32 { try basic("u", 0) }
-    package mutating func int32() throws(DBusError) -> Int32 { try basic("i", 0) }
+    package mutating func boolean() throws(DBusError) -> Bool { try integer(UInt8(ascii: "b"), UInt32.self) != 0 }
+    package mutating func byte() throws(DBusError) -> UInt8 { try integer(UInt8(ascii: "y"), UInt8.self) }
+    package mutating func int16() throws(DBusError) -> Int16 { try integer(UInt8(ascii: "n"), Int16.self) }
+    package mutating func uint16() throws(DBusError) -> UInt16 { try integer(UInt8(ascii: "q"), UInt16.self) }
+    package mutating func uint32() throws(DBusError) -> UInt32 { try integer(UInt8(ascii: "u"), UInt32.self) }
+    package mutating func int32() throws(DBusError) -> Int32 { try integer(UInt8(ascii: "i"), Int32.self) }
 
-    package mutating func text() throws(DBusError) -> MessageString {
-        MessageString(try basic("s", UnsafePointer<CChar>?.none))
+    private mutating func text(_ type: UInt8) throws(DBusError) -> MessageString {
+        try expect(type)
+        let count = type == UInt8(ascii: "g") ? Int(try number(UInt8.self)) : Int(try number(UInt32.self))
+        let text = MessageString(try characters(count))
+        moveOn()
+        return text
     }
+
+    package mutating func text() throws(DBusError) -> MessageString { try text(UInt8(ascii: "s")) }
 
     package mutating func string() throws(DBusError) -> String { try text().string }
 
-    package mutating func objectPath() throws(DBusError) -> String {
-        MessageString(try basic("o", UnsafePointer<CChar>?.none)).string
-    }
+    /// The text of an object path.
+    package mutating func path() throws(DBusError) -> MessageString { try text(UInt8(ascii: "o")) }
+
+    package mutating func objectPath() throws(DBusError) -> String { try path().string }
 
     // MARK: Containers
 
-    private mutating func entered(_ expected: Unicode.Scalar) throws(DBusError) -> MessageReader {
-        try expect(expected)
-        var inner = DBusMessageIter()
-        dbus_message_iter_recurse(&iterator, &inner)
-        skip()
-        return MessageReader(iterator: inner)
+    /// A reader at the one value inside a variant.
+    package mutating func variant() throws(DBusError) -> MessageReader {
+        try expect(UInt8(ascii: "v"))
+        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        let types = try characters(Int(try number(UInt8.self)))
+        guard types.count > 0, try Self.length(ofTypeIn: types) == types.count else {
+            throw Self.malformed("a variant of other than one value")
+        }
+        let inner = MessageReader(inside: self, end: end, types: types, isArray: false)
+        var behind = inner
+        try behind.pass()
+        offset = behind.offset
+        moveOn()
+        return inner
     }
 
-    /// A reader at the one value inside a variant.
-    package mutating func variant() throws(DBusError) -> MessageReader { try entered("v") }
-
     /// A reader at the first element of an array or dictionary.
-    package mutating func array() throws(DBusError) -> MessageReader { try entered("a") }
+    package mutating func array() throws(DBusError) -> MessageReader {
+        try expect(UInt8(ascii: "a"))
+        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        let count = Int(try number(UInt32.self))
+        let elements = UnsafeRawBufferPointer(rebasing: types.dropFirst())
+        let length = try Self.length(ofTypeIn: elements)
+        align(to: Self.alignment(of: elements[0]))
+        guard count <= Self.maximumArray, count <= end - offset else { throw Self.truncated }
+        let inner = MessageReader(
+            inside: self, end: offset + count, types: UnsafeRawBufferPointer(rebasing: elements.prefix(length)),
+            isArray: true)
+        offset += count
+        moveOn(over: 1 + length)
+        return inner
+    }
+
+    /// A reader at the first member of a structure.
+    package mutating func structure() throws(DBusError) -> MessageReader {
+        try expect(UInt8(ascii: "("))
+        return try members()
+    }
 
     /// A reader at the key of a dictionary entry, the value behind it.
-    package mutating func entry() throws(DBusError) -> MessageReader { try entered("e") }
+    package mutating func entry() throws(DBusError) -> MessageReader {
+        try expect(UInt8(ascii: "{"))
+        return try members()
+    }
+
+    private mutating func members() throws(DBusError) -> MessageReader {
+        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        let length = try Self.length(ofTypeIn: types)
+        align(to: 8)
+        let inner = MessageReader(
+            inside: self, end: end, types: UnsafeRawBufferPointer(rebasing: types.prefix(length - 1).dropFirst()),
+            isArray: false)
+        var behind = inner
+        while behind.type != 0 { try behind.pass() }
+        // Of nothing there could be any number in an array.
+        guard behind.offset > offset else { throw Self.malformed("a structure without members") }
+        offset = behind.offset
+        moveOn(over: length)
+        return inner
+    }
 
     /// `ay`, copied.
     package mutating func bytes() throws(DBusError) -> [UInt8] {
-        try expect("a")
-        guard dbus_message_iter_get_element_type(&iterator) == Int32(UInt8(ascii: "y")) else {
-            throw DBusError(.malformed, message: "expected an array of bytes")
-        }
-        var inner = DBusMessageIter()
-        dbus_message_iter_recurse(&iterator, &inner)
-        var start: UnsafePointer<UInt8>?
-        var count: Int32 = 0
-        dbus_message_iter_get_fixed_array(&inner, &start, &count)
-        skip()
-        return [UInt8](UnsafeBufferPointer(start: start, count: Int(count)))
+        var inner = try array()
+        guard inner.types.first == UInt8(ascii: "y") else { throw Self.malformed("expected an array of bytes") }
+        let count = inner.end - inner.offset
+        return [UInt8](UnsafeRawBufferPointer(start: try inner.pass(count), count: count))
     }
 
     /// `as`, copied.
@@ -181,72 +290,59 @@ package struct MessageReader {
         }
     }
 
-    /// Whatever stands here, as a value. Descriptors are not taken over and read as their type alone.
+    // MARK: Whatever stands here
+
+    /// Whatever stands here, as a value. Descriptors are not taken over and read as their index alone.
     package mutating func value() throws(DBusError) -> DBusValue {
-        switch Unicode.Scalar(type()) {
-        case "y": return .byte(try byte())
-        case "b": return .boolean(try boolean())
-        case "n": return .int16(try int16())
-        case "q": return .uint16(try uint16())
-        case "i": return .int32(try int32())
-        case "u": return .uint32(try uint32())
-        case "x": return .int64(try basic("x", 0))
-        case "t": return .uint64(try basic("t", 0))
-        case "d": return .double(try basic("d", 0))
-        case "s": return .string(try string())
-        case "o": return .objectPath(try objectPath())
-        case "g": return .signature(MessageString(try basic("g", UnsafePointer<CChar>?.none)).string)
-        case "v":
+        switch type {
+        case UInt8(ascii: "y"): return .byte(try byte())
+        case UInt8(ascii: "b"): return .boolean(try boolean())
+        case UInt8(ascii: "n"): return .int16(try int16())
+        case UInt8(ascii: "q"): return .uint16(try uint16())
+        case UInt8(ascii: "i"): return .int32(try int32())
+        case UInt8(ascii: "u"): return .uint32(try uint32())
+        case UInt8(ascii: "x"): return .int64(try integer(type, Int64.self))
+        case UInt8(ascii: "t"): return .uint64(try integer(type, UInt64.self))
+        case UInt8(ascii: "d"): return .double(Double(bitPattern: try integer(type, UInt64.self)))
+        case UInt8(ascii: "h"): return .unixFD(Int32(truncatingIfNeeded: try integer(type, UInt32.self)))
+        case UInt8(ascii: "s"): return .string(try string())
+        case UInt8(ascii: "o"): return .objectPath(try objectPath())
+        case UInt8(ascii: "g"): return .signature(try text(type).string)
+        case UInt8(ascii: "v"):
             var inner = try variant()
             return .variant(try inner.value())
-        case "(":
-            return .structure(try members())
-        case "r":
-            return .structure(try members())
-        case "a": return try arrayValue()
-        case let other:
-            skip()
-            throw DBusError(.malformed, message: "a value of type \(other) cannot be read here")
+        case UInt8(ascii: "("):
+            var inner = try members()
+            var values: [DBusValue] = []
+            while !inner.isAtEnd { values.append(try inner.value()) }
+            return .structure(values)
+        case UInt8(ascii: "a"): return try arrayValue()
+        case 0: throw Self.malformed("expected a value, found nothing")
+        case let other: throw Self.malformed("a value of type \(UnicodeScalar(other)) cannot be read here")
         }
     }
 
-    private mutating func members() throws(DBusError) -> [DBusValue] {
-        var inner = try entered("r")
-        var values: [DBusValue] = []
-        while !inner.isAtEnd { values.append(try inner.value()) }
-        return values
-    }
-
     private mutating func arrayValue() throws(DBusError) -> DBusValue {
-        switch Unicode.Scalar(UInt8(truncatingIfNeeded: dbus_message_iter_get_element_type(&iterator))) {
-        case "y":
-            return .bytes(try bytes())
-        case "e":
-            var inner = try array()
-            let signature = inner.signature
+        var copy = self
+        var inner = try array()
+        switch inner.types[0] {
+        case UInt8(ascii: "y"):
+            return .bytes(try copy.bytes())
+        case UInt8(ascii: "{"):
             var entries: [DBusValue: DBusValue] = [:]
+            // "{kv…}": the key is one character.
+            let types = String(decoding: inner.types.dropFirst().dropLast(), as: UTF8.self)
             while !inner.isAtEnd {
                 var entry = try inner.entry()
                 let key = try entry.value()
                 entries[key] = try entry.value()
             }
-            // "{kv…}": the key is one character.
-            let types = signature.dropFirst().dropLast()
             return .dictionary(key: String(types.prefix(1)), value: String(types.dropFirst()), entries)
         default:
-            var inner = try array()
-            let signature = inner.signature
             var values: [DBusValue] = []
+            let element = String(decoding: inner.types, as: UTF8.self)
             while !inner.isAtEnd { values.append(try inner.value()) }
-            return .array(element: signature, values)
+            return .array(element: element, values)
         }
-    }
-
-    /// The type of the value here; in an empty array, of the elements it would have.
-    private var signature: String {
-        var copy = iterator
-        let text = dbus_message_iter_get_signature(&copy)
-        defer { dbus_free(text) }
-        return text.map { String(cString: $0) } ?? ""
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 private let limit = Duration.seconds(10)
 
-/// Objects served through GDBus, called and heard through libdbus and through another session.
+/// Objects served through GDBus, called through libdbus and heard through another session.
 @Suite(.timeLimit(.minutes(1)))
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
@@ -85,7 +85,7 @@ struct ExportedObjectTests {
         await server.close()
     }
 
-    @Test func `signals of GDBus arrive whole and in order through libdbus`() async throws {
+    @Test func `signals of GDBus arrive whole and in order`() async throws {
         let bus = try PrivateBus()
         let (server, _) = try await serve(bus)
         let (values, sink) = AsyncStream.makeStream(of: DBusValue.self, bufferingPolicy: .bufferingOldest(2000))

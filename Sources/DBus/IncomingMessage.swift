@@ -1,0 +1,186 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// A string inside a received message, compared without making a Swift string of it.
+///
+/// Valid as long as the message is, that is during the callback that delivers it.
+package struct MessageString {
+    let characters: UnsafeRawBufferPointer
+
+    init(_ characters: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) {
+        self.characters = characters
+    }
+
+    package var string: String { String(decoding: characters, as: UTF8.self) }
+
+    private func begins(with other: UnsafeRawPointer?, _ count: Int) -> Bool {
+        guard count <= characters.count else { return false }
+        guard count > 0, let other, let start = characters.baseAddress else { return true }
+        return memcmp(start, other, count) == 0
+    }
+
+    package static func == (text: MessageString, literal: StaticString) -> Bool {
+        text.characters.count == literal.utf8CodeUnitCount && text.hasPrefix(literal)
+    }
+
+    package static func == (text: MessageString, other: String) -> Bool {
+        var other = other
+        return other.withUTF8 { $0.count == text.characters.count && text.begins(with: $0.baseAddress, $0.count) }
+    }
+
+    package static func ~= (literal: StaticString, text: MessageString) -> Bool {
+        text == literal
+    }
+
+    package func hasPrefix(_ literal: StaticString) -> Bool {
+        literal.withUTF8Buffer { begins(with: $0.baseAddress, $0.count) }
+    }
+}
+
+/// A received message. Valid during the callback that delivers it, and not to be kept.
+///
+/// Sendable so that the callback can enter the actor on whose thread it runs already.
+package struct IncomingMessage: @unchecked Sendable {
+    /// The specification's message types.
+    enum Kind: UInt8 {
+        case call = 1
+        case answer = 2
+        case error = 3
+        case signal = 4
+    }
+
+    /// Nil for a type that the specification may add one day, which is to be passed over.
+    let kind: Kind?
+    let serial: UInt32
+    let wantsNoReply: Bool
+    private(set) var replySerial: UInt32 = 0
+    private(set) var errorName = MessageString()
+    package private(set) var sender = MessageString()
+    package private(set) var path = MessageString()
+    package private(set) var interface = MessageString()
+    package private(set) var member = MessageString()
+
+    /// A reader at the start of the body.
+    package let body: MessageReader
+
+    /// How long the fixed part of a header is, the length of the array of fields included.
+    static let fixedHeader = 16
+    /// The longest message, by the specification.
+    private static let maximum = 1 << 27
+
+    /// How many bytes the message has that begins with this fixed part of a header.
+    static func length(_ header: UnsafeRawBufferPointer) throws(DBusError) -> Int {
+        let length = bodyStart(header) + Int(number(header, at: 4))
+        guard isOrder(header[0]), header[3] == 1, length <= maximum else {
+            throw DBusError(.malformed, message: "what came from the bus is no message")
+        }
+        return length
+    }
+
+    /// Reads the header of a complete message.
+    init(_ bytes: UnsafeRawBufferPointer) throws(DBusError) {
+        kind = Kind(rawValue: bytes[1])
+        wantsNoReply = bytes[2] & 1 != 0
+        serial = Self.number(bytes, at: 8)
+        let isSwapped = bytes[0] != Self.nativeOrder
+        var fields = HeaderFields(bytes, isSwapped: isSwapped)
+        var types = MessageString()
+        while let (code, field) = try fields.next() {
+            // The specification's header fields.
+            switch (code, field) {
+            case (1, .text(let text)): path = text
+            case (2, .text(let text)): interface = text
+            case (3, .text(let text)): member = text
+            case (4, .text(let text)): errorName = text
+            case (5, .number(let number)): replySerial = number
+            case (7, .text(let text)): sender = text
+            case (8, .text(let text)): types = text
+            default: break
+            }
+        }
+        body = MessageReader(
+            message: bytes.baseAddress!, body: Self.bodyStart(bytes)..<bytes.count, types: types.characters,
+            isSwapped: isSwapped)
+    }
+
+    private static func bodyStart(_ header: UnsafeRawBufferPointer) -> Int {
+        (fixedHeader + Int(number(header, at: 12)) + 7) & ~7
+    }
+
+    fileprivate static func number(_ header: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
+        let number = header.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return header[0] == nativeOrder ? number : number.byteSwapped
+    }
+
+    private static func isOrder(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "l") || byte == UInt8(ascii: "B") }
+
+    private static let nativeOrder = UInt8(ascii: 1.littleEndian == 1 ? "l" : "B")
+}
+
+/// Walks over the fields of a message's header, an `a(yv)` whose values are nearly all texts.
+private struct HeaderFields {
+    enum Value {
+        case text(MessageString)
+        case number(UInt32)
+        /// A type that no field of today's specification has.
+        case other
+    }
+
+    private let message: UnsafeRawBufferPointer
+    private let isSwapped: Bool
+    private var offset = IncomingMessage.fixedHeader
+    private let end: Int
+
+    init(_ message: UnsafeRawBufferPointer, isSwapped: Bool) {
+        self.message = message
+        self.isSwapped = isSwapped
+        end = offset + Int(IncomingMessage.number(message, at: 12))
+    }
+
+    mutating func next() throws(DBusError) -> (code: UInt8, Value)? {
+        offset = (offset + 7) & ~7
+        guard offset < end else { return nil }
+        // Code, length and text of the signature, and the shortest value.
+        guard offset + 6 <= end else { throw Self.malformed }
+        let code = message[offset]
+        guard message[offset + 1] == 1, message[offset + 3] == 0 else { return (code, try other()) }
+        switch message[offset + 2] {
+        case UInt8(ascii: "s"), UInt8(ascii: "o"):
+            return (code, .text(try text(at: offset + 8, Int(try number()))))
+        case UInt8(ascii: "g"):
+            return (code, .text(try text(at: offset + 5, Int(message[offset + 4]))))
+        case UInt8(ascii: "u"):
+            defer { offset += 8 }
+            return (code, .number(try number()))
+        default:
+            return (code, try other())
+        }
+    }
+
+    private static let malformed = DBusError(.malformed, message: "a message header that is none")
+
+    /// The number behind the field's signature.
+    private func number() throws(DBusError) -> UInt32 {
+        guard offset + 8 <= end else { throw Self.malformed }
+        return IncomingMessage.number(message, at: offset + 4)
+    }
+
+    private mutating func text(at start: Int, _ count: Int) throws(DBusError) -> MessageString {
+        guard count < end - start, message[start + count] == 0 else { throw Self.malformed }
+        offset = start + count + 1
+        return MessageString(UnsafeRawBufferPointer(rebasing: message[start..<start + count]))
+    }
+
+    private mutating func other() throws(DBusError) -> Value {
+        let types: StaticString = "v"
+        var reader = MessageReader(
+            message: message.baseAddress!, body: offset + 1..<end,
+            types: UnsafeRawBufferPointer(start: types.utf8Start, count: 1), isSwapped: isSwapped)
+        _ = try reader.variant()
+        offset = reader.offset
+        return .other
+    }
+}
