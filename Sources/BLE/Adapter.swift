@@ -27,6 +27,8 @@ public enum AdapterState: Hashable, Sendable {
     case poweredOn
     /// There, but switched off.
     case poweredOff
-    /// Not there: unplugged, or Bluetooth has stopped.
+    /// Not there: unplugged, or there has never been one.
     case unavailable
+    /// Bluetooth has stopped, or the way to it is interrupted; it is watched for and comes back by itself.
+    case resetting
 }

@@ -81,6 +81,8 @@ public struct BLEError: Error, Sendable {
     public var characteristic: BluetoothUUID?
     /// What was looked for and not discovered.
     public var undiscovered: [BluetoothUUID]
+    /// Why the link ended, where it did.
+    public var disconnectReason: DisconnectReason?
     /// True when the same call, made again a little later, may well succeed.
     public var isRetryable: Bool
     /// What a person can do about it, one sentence.
@@ -92,7 +94,8 @@ public struct BLEError: Error, Sendable {
     public init(
         _ code: Code, _ message: String, attError: ATTError? = nil, busErrorName: String? = nil,
         peripheral: Peripheral.ID? = nil, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil,
-        undiscovered: [BluetoothUUID] = [], isRetryable: Bool? = nil, remedy: String? = nil, cause: (any Error)? = nil
+        undiscovered: [BluetoothUUID] = [], disconnectReason: DisconnectReason? = nil, isRetryable: Bool? = nil,
+        remedy: String? = nil, cause: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
@@ -102,6 +105,7 @@ public struct BLEError: Error, Sendable {
         self.service = service
         self.characteristic = characteristic
         self.undiscovered = undiscovered
+        self.disconnectReason = disconnectReason
         self.isRetryable = isRetryable ?? Self.usuallyRetryable.contains(code)
         self.remedy = remedy
         self.cause = cause

@@ -3,17 +3,38 @@ internal import Logging
 /// One peripheral's connection in the central: the machine, who waits for it, and what its attempt found.
 struct Connection {
     var machine = ConnectionMachine()
+    /// What the peripheral's user has said; nil: nothing, the configuration counts.
+    var policy: ConnectionPolicy?
     var waiters: [Int: Outcome<Void>] = [:]
     var attempt: Task<Void, Never>?
+    /// The pause before the next attempt.
+    var retry: Task<Void, Never>?
+    /// The wait for the link to have been unused for long enough.
+    var idle: Task<Void, Never>?
+    /// How many `withConnection` are under way.
+    var scopes = 0
     /// Why the last attempt failed.
     var error: BLEError?
     /// Why the link has ended while its services were being discovered.
     var lostInAttempt: BLEError?
+    /// This central has had a link to it. What the system has forgotten since is searched for.
+    var isAcquainted = false
     /// The services; nil before they are discovered and after they have changed.
     var database: GATTDatabase?
+    /// How often the services have changed.
+    var serviceChanges = 0
+    /// The discovery of changed services, which all who want them share.
+    var rediscovery: Task<Result<GATTDatabase, BLEError>, Never>?
+    var handler: (@Sendable (Peripheral) async throws -> Void)?
+    var handling: Task<Void, Never>?
     var observers: [Int: BoundedStream<ConnectionState>.Producer] = [:]
+    var eventObservers: [Int: BoundedStream<ConnectionEvent>.Producer] = [:]
 
-    var isDisposable: Bool { machine.isIdle && waiters.isEmpty && observers.isEmpty }
+    /// Nothing would be lost with it.
+    var isDisposable: Bool {
+        machine.isIdle && waiters.isEmpty && observers.isEmpty && eventObservers.isEmpty && policy == nil
+            && handler == nil && scopes == 0 && !isAcquainted
+    }
 }
 
 extension Central {
@@ -36,13 +57,32 @@ extension Central {
         return stream
     }
 
+    func connectionEvents(_ id: Peripheral.ID) -> BoundedStream<ConnectionEvent> {
+        let token = token()
+        let (stream, producer) = BoundedStream.make(of: ConnectionEvent.self, policy: .dropOldest(capacity: 64)) {
+            [weak self] in
+            Task { await self?.removeObserver(token, of: id) }
+        }
+        guard !isShutDown else {
+            producer.finish(throwing: .shutDown)
+            return stream
+        }
+        connections[id, default: Connection()].eventObservers[token] = producer
+        return stream
+    }
+
     private func removeObserver(_ token: Int, of id: Peripheral.ID) {
         connections[id]?.observers[token] = nil
+        connections[id]?.eventObservers[token] = nil
         tidy(id)
     }
 
+    func report(_ event: ConnectionEvent, of id: Peripheral.ID) {
+        for observer in (connections[id]?.eventObservers ?? [:]).values { observer.yield(event) }
+    }
+
     /// Forgets a connection that nobody has anything to do with.
-    private func tidy(_ id: Peripheral.ID) {
+    func tidy(_ id: Peripheral.ID) {
         if connections[id]?.isDisposable == true { connections[id] = nil }
     }
 
@@ -55,6 +95,7 @@ extension Central {
         let waiter = token()
         let deadline = deadline(timeout ?? configuration.connectTimeout, "connecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
+        applyPolicy(id)
         try await wait(on: id, waiter, outcome) {
             $0.connect(waiter)
         } abandon: {
@@ -69,7 +110,8 @@ extension Central {
         let waiter = token()
         let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
-        // The link goes down whether or not anybody waits for it.
+        // The link goes down whether or not anybody waits for it, and is not made anew by itself.
+        if isMaintained(id) { connections[id]?.policy = .manual }
         try await wait(on: id, waiter, outcome) {
             $0.disconnect(waiter)
         } abandon: { _ in
@@ -97,7 +139,7 @@ extension Central {
     }
 
     /// Feeds the machine an event and carries out what it answers.
-    private func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
+    func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
         guard var connection = connections[id] else { return }
         let actions = event(&connection.machine)
         connections[id] = connection
@@ -109,6 +151,11 @@ extension Central {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
             for observer in (connections[id]?.observers ?? [:]).values { observer.yield(state) }
+            switch state {
+            case .connecting: report(.connecting, of: id)
+            case .connected: report(.connected, of: id)
+            case .disconnecting, .disconnected: stopHandler(id)
+            }
         case .succeed(let waiters):
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.success(())) }
         case .fail(let waiters, let failure):
@@ -129,31 +176,83 @@ extension Central {
                 await self.takeDown(id)
             }
         case .startDisconnect:
-            operations.fail(
-                BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id)
-            ) { $0 == id }
+            operations.fail(endedHere(id)) { $0 == id }
             Task { await self.takeDown(id) }
+        case .scheduleRetry(let pause):
+            connections[id]?.retry = Task { [weak self, clock = configuration.clock] in
+                guard (try? await clock.sleep(for: pause)) != nil else { return }
+                await self?.step(id) { $0.retryIsDue() }
+            }
+        case .cancelRetry:
+            connections[id]?.retry?.cancel()
+            connections[id]?.retry = nil
         }
     }
 
+    private func endedHere(_ id: Peripheral.ID) -> BLEError {
+        BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id, disconnectReason: .local)
+    }
+
+    // MARK: An attempt
+
     private func attempt(_ number: Int, on id: Peripheral.ID) async {
         do throws(BLEError) {
-            try await backend.connect(id)
+            try await untilAdapterHasSettled()
+            try await link(id)
             connections[id]?.lostInAttempt = nil
-            let database = try await backend.discoverServices(id)
-            // The link may have ended between the backend's answer and this line.
-            if let lost = connections[id]?.lostInAttempt { throw lost }
+            let database = try await discover(id)
             connections[id]?.database = database
+            connections[id]?.isAcquainted = true
+            // Whoever reads since before a gap gets the first value that is sent now.
+            try await restoreSubscriptions(of: id, database)
+            if let lost = connections[id]?.lostInAttempt { throw lost }
             step(id) { $0.attemptSucceeded(number) }
+            runHandler(id)
+            considerIdle(id)
         } catch {
             logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
             // A link whose services cannot be had is of no use to anybody. (A cancelled attempt is taken down by whoever
             // cancelled it.)
             if !Task.isCancelled { try? await backend.disconnect(id) }
             connections[id]?.error = error
-            step(id) { $0.attemptFailed(number) }
+            connections[id]?.database = nil
+            let isHopeless = adapterState != .poweredOn && adapterState != .resetting
+            step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
+            if connectionState(id) == .disconnected { reportFailure(error, of: id) }
         }
         tidy(id)
+    }
+
+    private func reportFailure(_ error: BLEError, of id: Peripheral.ID) {
+        let machine = connections[id]?.machine
+        report(.connectFailed(error.at(id), retryAfter: machine?.nextPause), of: id)
+    }
+
+    /// Makes the link. A peripheral that the system has forgotten, although there has been or should be a link to it, is
+    /// searched for.
+    private func link(_ id: Peripheral.ID) async throws(BLEError) {
+        while true {
+            do throws(BLEError) {
+                return try await backend.connect(id)
+            } catch {
+                guard error.code == .peripheralNotFound, let connection = connections[id],
+                    connection.isAcquainted || connection.machine.upkeep != nil
+                else { throw error }
+                logger.debug("searching", metadata: ["peripheral": "\(id)"])
+                try await search(for: id)
+            }
+        }
+    }
+
+    /// The services, as they are when nothing changes any more.
+    func discover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        while true {
+            let changes = connections[id]?.serviceChanges
+            let database = try await backend.discoverServices(id)
+            // The link may have ended between the backend's answer and this line.
+            if let lost = connections[id]?.lostInAttempt { throw lost }
+            if connections[id]?.serviceChanges == changes { return database }
+        }
     }
 
     private func takeDown(_ id: Peripheral.ID) async {
@@ -162,9 +261,10 @@ extension Central {
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         }
-        let error = BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id)
+        let error = endedHere(id)
         endSubscriptions(error) { $0.peripheral == id }
         connections[id]?.database = nil
+        report(.disconnected(error), of: id)
         step(id) { $0.disconnectFinished() }
         tidy(id)
     }
@@ -175,6 +275,7 @@ extension Central {
         connections[id]?.lostInAttempt = error
         guard connectionState(id) == .connected else { return }
         connections[id]?.database = nil
+        report(.disconnected(error), of: id)
         step(id) { $0.linkLost() }
         tidy(id)
     }
@@ -182,8 +283,12 @@ extension Central {
     func endConnections(_ error: BLEError) {
         for connection in connections.values {
             connection.attempt?.cancel()
+            connection.retry?.cancel()
+            connection.idle?.cancel()
+            connection.handling?.cancel()
             for waiter in connection.waiters.values { waiter.deliver(.failure(error)) }
             for observer in connection.observers.values { observer.finish(throwing: error) }
+            for observer in connection.eventObservers.values { observer.finish(throwing: error) }
         }
         connections = [:]
     }

@@ -29,12 +29,17 @@ struct Scanning {
     }
 
     var scans: [Int: Scan] = [:]
+    /// Peripherals that are to be connected to and are not known to the system; delivered when they are heard.
+    var searches: [Int: (peripheral: Peripheral.ID, found: Outcome<Void>)] = [:]
     /// The filter that the backend runs with; nil when it does not scan.
     var applied: DiscoveryFilter?
+    /// How often the backend has stopped scanning by itself.
+    var interruptions = 0
     var reconciler: Task<Void, Never>?
 
     /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
     var wanted: DiscoveryFilter? {
+        guard searches.isEmpty else { return DiscoveryFilter() }
         guard !scans.isEmpty else { return nil }
         let criteria = scans.values.map(\.tracker.criteria)
         let services: Set<BluetoothUUID> =
@@ -48,7 +53,10 @@ extension Central {
     /// The peripherals in range that meet the criteria, each once, as they are found.
     ///
     /// Iterating starts the scan, leaving the loop stops it. Any number of scans share one on the radio. The newest 1024
-    /// that are not read yet are kept. Throws `poweredOff` and `adapterNotFound`, also when that happens during the scan.
+    /// that are not read yet are kept.
+    ///
+    /// While the adapter is off or gone, and while Bluetooth is being restarted, nothing is heard; the scan goes on by itself
+    /// when it can. See ``adapterStates()`` to tell a person.
     public nonisolated func discoveries(matching criteria: DiscoveryCriteria = .any) -> Discoveries {
         Discoveries(events: DiscoveryEvents(central: self, criteria: criteria, duplicates: false, staleAfter: nil))
     }
@@ -80,6 +88,7 @@ extension Central {
         let started = Outcome<Void>()
         scanning.scans[token] = Scanning.Scan(
             tracker: tracker, producer: producer, staleness: watchStaleness(of: token, tracker), started: started)
+        guard adapterState == .poweredOn else { return stream }
         let deadline = deadline(configuration.operationTimeout, "starting the scan") { started.deliver(.failure($0)) }
         defer { deadline.cancel() }
         reconcile()
@@ -93,10 +102,22 @@ extension Central {
         reconcile()
     }
 
+    /// The backend no longer scans, and does not until the adapter is on again.
+    func interruptScanning() {
+        scanning.applied = nil
+        scanning.interruptions += 1
+        for token in scanning.scans.keys {
+            scanning.scans[token]?.started?.deliver(.success(()))
+            scanning.scans[token]?.started = nil
+        }
+    }
+
     func endScanning(_ error: BLEError) {
         let scans = scanning.scans.values
         scanning.scans = [:]
         scanning.applied = nil
+        for search in scanning.searches.values { search.found.deliver(.failure(error)) }
+        scanning.searches = [:]
         for scan in scans {
             scan.staleness?.cancel()
             scan.started?.deliver(.failure(error))
@@ -105,27 +126,32 @@ extension Central {
     }
 
     /// Brings the backend to what the scans want. One task does so at a time, until there is nothing left to do.
-    private func reconcile() {
-        guard scanning.reconciler == nil else { return }
+    func reconcile() {
+        guard scanning.reconciler == nil, adapterState == .poweredOn else { return }
         scanning.reconciler = Task { await self.reconcileUntilDone() }
     }
 
     private func reconcileUntilDone() async {
         defer { scanning.reconciler = nil }
-        while scanning.applied != scanning.wanted {
-            let wanted = scanning.wanted
+        while scanning.applied != scanning.wanted, adapterState == .poweredOn {
+            let (wanted, interruptions) = (scanning.wanted, scanning.interruptions)
             do throws(BLEError) {
                 if let wanted {
                     try await backend.startDiscovery(wanted)
                 } else {
                     try await backend.stopDiscovery()
                 }
-                scanning.applied = wanted
+                scanning.applied = interruptions == scanning.interruptions ? wanted : nil
             } catch {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
                 scanning.applied = nil
-                // A stop that fails leaves nothing that could be told to anybody; a scan that has come meanwhile starts.
-                if wanted != nil { endScanning(error) }
+                if [.poweredOff, .adapterNotFound, .bluetoothLost].contains(error.code) {
+                    // Whether or not the adapter's state has been heard of yet, it comes back as a state.
+                    guard (try? await configuration.clock.sleep(for: Self.scanPause)) != nil else { return }
+                } else if wanted != nil {
+                    endScanning(error)
+                }
+                // (a stop that fails leaves nothing that could be told to anybody)
             }
         }
         guard scanning.applied != nil else { return }
@@ -135,9 +161,26 @@ extension Central {
         }
     }
 
+    /// How long to wait before a scan is tried again that the adapter's state has refused, although it seems to be on.
+    private static let scanPause = Duration.milliseconds(500)
+
+    /// Scans until the peripheral is heard.
+    func search(for id: Peripheral.ID) async throws(BLEError) {
+        let token = token()
+        let found = Outcome<Void>()
+        scanning.searches[token] = (id, found)
+        reconcile()
+        defer {
+            scanning.searches[token] = nil
+            reconcile()
+        }
+        try await found.wait()
+    }
+
     // MARK: What is heard
 
     func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
+        for search in scanning.searches.values where search.peripheral == id { search.found.deliver(.success(())) }
         guard !scanning.scans.isEmpty else { return }
         let now = elapsed()
         for token in scanning.scans.keys {

@@ -4,17 +4,43 @@ extension Central {
         try await connect(id, timeout: nil)
         if let database = connections[id]?.database { return database }
         // They changed while connected, or the link has just ended.
-        let database = try await perform(
+        return try await perform(
             on: id, timeout: configuration.operationTimeout, name: "discovering services"
-        ) { (backend) throws(BLEError) in
-            do throws(BLEError) {
-                return try await backend.discoverServices(id)
-            } catch {
-                throw error.at(id)
-            }
+        ) { [weak self] (_) throws(BLEError) in
+            guard let self else { throw .shutDown }
+            return try await rediscover(id)
         }
-        connections[id]?.database = database
-        return database
+    }
+
+    /// Discovers changed services, once for all who want them.
+    private func rediscover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        if let database = connections[id]?.database { return database }
+        let running = connections[id]?.rediscovery
+        let task =
+            running
+            ?? Task {
+                do throws(BLEError) {
+                    connections[id]?.lostInAttempt = nil
+                    let database = try await discover(id)
+                    connections[id]?.database = database
+                    connections[id]?.rediscovery = nil
+                    return .success(database)
+                } catch {
+                    connections[id]?.rediscovery = nil
+                    return .failure(error.at(id))
+                }
+            }
+        if running == nil { connections[id]?.rediscovery = task }
+        return try await task.value.get()
+    }
+
+    /// The services are others than before: what was discovered is void, and what was subscribed to is looked for anew.
+    func servicesChanged(_ id: Peripheral.ID) {
+        guard connections[id] != nil else { return }
+        connections[id]?.serviceChanges += 1
+        connections[id]?.database = nil
+        guard connectionState(id) == .connected else { return }
+        report(.servicesChanged, of: id)
     }
 
     /// A characteristic on a connected peripheral.

@@ -1,42 +1,12 @@
 internal import Logging
-internal import Synchronization
 
 /// The readers of one characteristic's notifications.
 struct Subscription {
+    /// What the first reader asked for; looked for again in the services of a new link.
+    let key: AttributeKey
     let fanout = NotificationFanout()
-    /// The peripheral has been asked to send; false again once it has been asked to stop.
+    /// The peripheral has been asked to send; false again once it has been asked to stop, and when it has stopped by itself.
     var isOn = false
-}
-
-/// Hands each value that a peripheral sends to everybody who reads it.
-///
-/// The backend calls it directly, once a value; it is the only thing between the backend and the readers' buffers.
-final class NotificationFanout: Sendable {
-    private let readers = Mutex<[(token: Int, producer: BoundedStream<[UInt8]>.Producer)]>([])
-
-    var isEmpty: Bool { readers.withLock { $0.isEmpty } }
-
-    func add(_ token: Int, _ producer: BoundedStream<[UInt8]>.Producer) {
-        readers.withLock { $0.append((token, producer)) }
-    }
-
-    func remove(_ token: Int) {
-        readers.withLock { $0.removeAll { $0.token == token } }
-    }
-
-    func deliver(_ value: [UInt8]) {
-        readers.withLock { readers in
-            for reader in readers { reader.producer.yield(value) }
-        }
-    }
-
-    func finish(_ error: BLEError) {
-        let ended = readers.withLock { readers in
-            defer { readers = [] }
-            return readers
-        }
-        for reader in ended { reader.producer.finish(throwing: error) }
-    }
 }
 
 extension Central {
@@ -44,7 +14,7 @@ extension Central {
     /// first value finds it.
     func subscribe(
         to key: AttributeKey, of id: Peripheral.ID, overflow: OverflowPolicy, timeout: Duration?
-    ) async throws(BLEError) -> BoundedStream<[UInt8]> {
+    ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
         let target = try await resolve(key, on: id)
         guard !target.characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
             throw BLEError(.notSupported, "the characteristic neither notifies nor indicates", isRetryable: false)
@@ -52,12 +22,12 @@ extension Central {
         }
         let attribute = target.attribute
         let token = token()
-        let (stream, producer) = BoundedStream.make(of: [UInt8].self, policy: overflow) { [weak self] in
-            Task { await self?.removeReader(token, of: attribute) }
-        }
-        let subscription = subscriptions[attribute] ?? Subscription()
+        let subscription = subscriptions[attribute] ?? Subscription(key: key)
         subscriptions[attribute] = subscription
         let fanout = subscription.fanout
+        let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
+            Task { await self?.removeReader(token, of: fanout) }
+        }
         fanout.add(token, producer)
         do throws(BLEError) {
             try await switchOn(attribute, fanout, timeout: timeout)
@@ -104,16 +74,22 @@ extension Central {
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
-    private func removeReader(_ token: Int, of attribute: AttributeID) async {
-        guard let subscription = subscriptions[attribute] else { return }
-        subscription.fanout.remove(token)
-        guard subscription.fanout.isEmpty else { return }
+    private func removeReader(_ token: Int, of fanout: NotificationFanout) async {
+        fanout.remove(token)
+        guard fanout.isEmpty, let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key else {
+            return
+        }
+        await switchOff(attribute) { [weak self] in await self?.shouldSwitchOff(attribute, fanout) == true }
+    }
+
+    /// Asks the peripheral to stop when it is this call's turn and `condition` holds then.
+    private func switchOff(_ attribute: AttributeID, if condition: @escaping @Sendable () async -> Bool) async {
         do throws(BLEError) {
             try await perform(
                 on: attribute.peripheral, timeout: configuration.operationTimeout, name: "unsubscribing",
                 using: .notifications(attribute)
-            ) { [weak self] (backend) throws(BLEError) in
-                guard await self?.shouldSwitchOff(attribute, subscription.fanout) == true else { return }
+            ) { (backend) throws(BLEError) in
+                guard await condition() else { return }
                 try await backend.stopNotifications(of: attribute)
             }
         } catch {
@@ -130,11 +106,69 @@ extension Central {
         return subscription.isOn
     }
 
+    // MARK: Ends and gaps
+
     /// Ends all streams of the attributes that match.
     func endSubscriptions(_ error: BLEError, where matches: (AttributeID) -> Bool) {
         for (attribute, subscription) in subscriptions where matches(attribute) {
             subscriptions[attribute] = nil
             subscription.fanout.finish(error)
+            guard subscription.isOn, !isShutDown else { continue }
+            // The system would have it switched on again with the next link.
+            Task {
+                await switchOff(attribute) { [weak self] in await self?.subscriptions[attribute]?.isOn != true }
+            }
+        }
+    }
+
+    /// The link has ended, and another will be made: the streams wait for it.
+    func interruptSubscriptions(of id: Peripheral.ID, _ error: BLEError) {
+        for (attribute, subscription) in subscriptions where attribute.peripheral == id && subscription.isOn {
+            subscriptions[attribute]?.isOn = false
+            subscription.fanout.interrupt(error)
+        }
+    }
+
+    /// Switches on what has outlasted a gap. What the peripheral no longer has, or refuses, ends.
+    func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
+        for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
+            let key = subscription.key
+            do throws(BLEError) {
+                let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
+                if attribute != old {
+                    // (somebody who came in between has the place already)
+                    guard subscriptions[attribute] == nil else { throw moved }
+                    subscriptions[old] = nil
+                    subscriptions[attribute] = subscription
+                }
+                try await switchOn(attribute, subscription.fanout, timeout: nil)
+            } catch {
+                let error = error.at(id, service: key.service, characteristic: key.characteristic)
+                if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
+                endSubscriptions(error) { subscriptions[$0]?.fanout === subscription.fanout }
+            }
+        }
+    }
+
+    private var moved: BLEError {
+        BLEError(.disconnected, "the characteristic has moved; subscribe again", isRetryable: true)
+    }
+
+    /// The delivery has ended while the link is up.
+    func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
+        guard let subscription = subscriptions[attribute], subscription.isOn else { return }
+        subscriptions[attribute]?.isOn = false
+        subscription.fanout.interrupt(error)
+        let id = attribute.peripheral
+        guard connectionState(id) == .connected else { return }
+        Task {
+            do throws(BLEError) {
+                try await restoreSubscriptions(of: id, try await services(id))
+            } catch {
+                logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
+                // (a link that has ended meanwhile has settled it)
+                if connectionState(id) == .connected { endSubscriptions(error) { $0 == attribute } }
+            }
         }
     }
 }

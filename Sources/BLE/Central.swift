@@ -16,6 +16,8 @@ public import Logging
 public actor Central {
     /// What a central can be told when it is made.
     public struct Configuration: Sendable {
+        /// How long links stay, of peripherals for which nothing else is said. Until they are ended by default.
+        public var connectionPolicy: ConnectionPolicy
         /// The longest that connecting and discovering services may take together. 20 s by default.
         public var connectTimeout: Duration
         /// The longest that one operation on a connected peripheral may take. 30 s by default, which is the Attribute
@@ -28,9 +30,11 @@ public actor Central {
 
         /// A configuration.
         public init(
-            connectTimeout: Duration = .seconds(20), operationTimeout: Duration = .seconds(30),
-            clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")
+            connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
+            operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
+            logger: Logger = Logger(label: "ble")
         ) {
+            self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout
             self.operationTimeout = operationTimeout
             self.clock = clock
@@ -54,7 +58,11 @@ public actor Central {
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
     var subscriptions: [AttributeID: Subscription] = [:]
+    /// The state of the adapter in use.
+    public private(set) var adapterState = AdapterState.resetting
     private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]
+    /// Who waits for Bluetooth to have been restarted.
+    private var adapterWaiters: [Int: Outcome<Void>] = [:]
 
     var logger: Logger { configuration.logger }
 
@@ -69,6 +77,11 @@ public actor Central {
             handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
             logger: configuration.logger, clock: configuration.clock)
         try await backend.start(context)
+        lookAtAdapter()
+    }
+
+    private func lookAtAdapter() {
+        adapterState = backend.assumeIsolated { $0.adapterState() }
     }
 
     deinit {
@@ -90,6 +103,7 @@ public actor Central {
         endSubscriptions(.shutDown) { _ in true }
         endConnections(.shutDown)
         for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
+        for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
         await backend.shutDown()
     }
 
@@ -114,13 +128,8 @@ public actor Central {
         }
     }
 
-    /// The state of the adapter in use.
-    public var adapterState: AdapterState {
-        get async { await backend.adapterState() }
-    }
-
     /// The adapter's state now and every change from here on. Keeps the newest 16 that are not read yet.
-    public func adapterStates() async -> BoundedStream<AdapterState> {
+    public func adapterStates() -> BoundedStream<AdapterState> {
         let token = token()
         let (stream, producer) = BoundedStream.make(of: AdapterState.self, policy: .dropOldest(capacity: 16)) {
             [weak self] in
@@ -131,8 +140,19 @@ public actor Central {
             return stream
         }
         adapterStateStreams[token] = producer
-        producer.yield(await backend.adapterState())
+        producer.yield(adapterState)
         return stream
+    }
+
+    /// Waits while Bluetooth is being restarted; at once over when there is nothing to wait for.
+    func untilAdapterHasSettled() async throws(BLEError) {
+        while adapterState == .resetting {
+            try checkRunning()
+            let (token, outcome) = (token(), Outcome<Void>())
+            adapterWaiters[token] = outcome
+            defer { adapterWaiters[token] = nil }
+            try await outcome.wait()
+        }
     }
 
     private func removeAdapterStateStream(_ token: Int) {
@@ -156,33 +176,47 @@ public actor Central {
         case .advertisement(let id, let advertisement):
             heard(id, advertisement)
         case .adapter(let state):
-            for stream in adapterStateStreams.values { stream.yield(state) }
-            if state != .poweredOn { adapterGone(state) }
+            adapterChanged(state)
         case .removed(let id):
             forgotten(id)
         case .disconnected(let id, let error):
             linkEnded(id, error)
         case .servicesChanged(let id):
-            connections[id]?.database = nil
+            servicesChanged(id)
+        case .notificationsEnded(let attribute, let error):
+            notificationsEnded(of: attribute, error)
         case .lost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             operations.fail(error) { _ in true }
-            endScanning(error)
+            interruptScanning()
             for id in Array(connections.keys) { linkEnded(id, error) }
         }
     }
 
-    private func adapterGone(_ state: AdapterState) {
-        endScanning(
-            state == .poweredOff
-                ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
-                : BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug the adapter in."))
+    /// What was going on comes back by itself with the adapter.
+    private func adapterChanged(_ state: AdapterState) {
+        guard state != adapterState else { return }
+        adapterState = state
+        for stream in adapterStateStreams.values { stream.yield(state) }
+        if state != .resetting {
+            for waiter in adapterWaiters.values { waiter.deliver(.success(())) }
+        }
+        if state == .poweredOn {
+            reconcile()
+            retryConnections()
+        } else {
+            interruptScanning()
+        }
     }
 
     private func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
         let error = error.at(id)
         operations.fail(error) { $0 == id }
-        endSubscriptions(error) { $0.peripheral == id }
+        if isMaintained(id) {
+            interruptSubscriptions(of: id, error)
+        } else {
+            endSubscriptions(error) { $0.peripheral == id }
+        }
         connectionLost(id, error)
     }
 }

@@ -61,11 +61,14 @@ public enum BackendEvent: Sendable {
     case advertisement(Peripheral.ID, Advertisement)
     /// The system has forgotten the peripheral; its id means nothing until it is discovered again.
     case removed(Peripheral.ID)
-    /// A link ended, whoever ended it.
+    /// A link ended, whoever ended it. The error's `disconnectReason` says why, where that is known.
     case disconnected(Peripheral.ID, BLEError)
     /// The services are others than before; what was discovered is void.
     case servicesChanged(Peripheral.ID)
-    /// Bluetooth has stopped: all links, scans and subscriptions are gone.
+    /// Nothing more is delivered of that characteristic, although its link is up: it is gone, or somebody else has ended the
+    /// delivery. It may be started again.
+    case notificationsEnded(AttributeID, BLEError)
+    /// Bluetooth has stopped: all links, scans and subscriptions are gone. The adapter's state says when it is back.
     case lost(BLEError)
 }
 

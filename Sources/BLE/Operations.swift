@@ -22,6 +22,9 @@ struct Operations {
     /// What somebody waits for and is under way.
     private var running: [Int: Task<Void, Never>] = [:]
 
+    /// Whether anything is under way on a peripheral, or waits for its turn.
+    func isAny(on peripheral: Peripheral.ID) -> Bool { operations.values.contains { $0.peripheral == peripheral } }
+
     /// Starts now, or when it is the operation's turn. Without a resource there is nothing to wait for.
     mutating func begin(
         _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
@@ -84,6 +87,7 @@ extension Central {
         defer {
             deadline.cancel()
             operations.leave(token)
+            if let peripheral { considerIdle(peripheral) }
         }
         return try await outcome.wait()
     }

@@ -3,8 +3,8 @@
 /// Small and copied freely; two handles are equal when they have the same id. A handle does not keep a link up, and stays
 /// valid across disconnections.
 ///
-/// Operations connect when there is no link, within the central's connect timeout. The link then stays until
-/// ``disconnect()`` or ``Central/shutDown()``.
+/// Operations connect when there is no link, within the central's connect timeout. How long the link then stays is said by
+/// the ``ConnectionPolicy``; by default until ``disconnect()`` or ``Central/shutDown()``.
 public struct Peripheral: Sendable, Identifiable {
     /// What identifies a peripheral to its central. With BlueZ the device address, such as `F0:F1:F2:F3:F4:F5`.
     public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -113,7 +113,8 @@ extension Peripheral {
     /// The values that the peripheral notifies or indicates from now on, in order.
     ///
     /// Returns once the peripheral sends them. Any number of streams share one registration, which ends with the last of them.
-    /// When the link ends, a stream throws `disconnected`.
+    /// When the link ends, a stream throws `disconnected`, unless the link is maintained: then the stream goes on with the next
+    /// link; see ``NotificationStream``.
     ///
     /// - Parameters:
     ///   - overflow: what happens when the reader is slower than the peripheral: by default the newest 256 values are kept.
@@ -122,8 +123,8 @@ extension Peripheral {
         _ characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256),
         timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
-        let values = try await central.subscribe(to: characteristic.key, of: id, overflow: overflow, timeout: timeout)
-        return NotificationStream(values: values, decode: characteristic.decoder(for: id))
+        let packets = try await central.subscribe(to: characteristic.key, of: id, overflow: overflow, timeout: timeout)
+        return NotificationStream(packets: packets, decode: characteristic.decoder(for: id))
     }
 }
 
@@ -141,50 +142,6 @@ extension Characteristic {
             } catch {
                 throw error.at(peripheral, service: key.service, characteristic: key.characteristic)
             }
-        }
-    }
-}
-
-/// The values of a characteristic as they arrive.
-///
-/// A value that its type cannot be made of throws `invalidValue`; calling `next()` again goes on with the value after it.
-public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
-    /// What arrives.
-    public typealias Element = Value
-    /// Why iterating can fail.
-    public typealias Failure = BLEError
-
-    private let values: BoundedStream<[UInt8]>
-    private let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
-
-    init(values: BoundedStream<[UInt8]>, decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value) {
-        self.values = values
-        self.decode = decode
-    }
-
-    /// How many values the overflow policy has dropped so far.
-    public var droppedCount: Int { values.droppedCount }
-
-    /// An iterator.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(base: values.makeAsyncIterator(), decode: decode)
-    }
-
-    /// Reads a stream of notifications.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var base: BoundedStream<[UInt8]>.Iterator
-        fileprivate let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
-
-        /// The next value, nil after the end.
-        public mutating func next() async throws(BLEError) -> Value? {
-            try await next(isolation: #isolation)
-        }
-
-        /// The next value, nil after the end, without leaving the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Value? {
-            if let bytes = base.nextOfBatch() { return try decode(bytes) }
-            guard let bytes = try await base.next(isolation: actor) else { return nil }
-            return try decode(bytes)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import BLE
 internal import DBus
 
 /// The names of bluetoothd's bus interface (BlueZ's `doc/org.bluez.*.rst`).
@@ -12,8 +13,9 @@ package enum BlueZ {
     package static let objectManager = "org.freedesktop.DBus.ObjectManager"
     package static let peer = "org.freedesktop.DBus.Peer"
 
-    /// What a client listens to: three broad rules, of the 512 that a bus allows.
+    /// What a client listens to: four broad rules, of the 512 that a bus allows.
     static let matchRules = [
+        "type='signal',sender='org.bluez',interface='org.bluez.Device1',member='Disconnected'",
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
             + "arg0='org.bluez'",
         "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.ObjectManager'",
@@ -23,6 +25,18 @@ package enum BlueZ {
 
     static func call(_ path: String, _ interface: String, _ method: String, _ arguments: DBusValue...) -> MethodCall {
         MethodCall(service, path, interface, method, arguments)
+    }
+
+    /// The reason that `Device1.Disconnected` gives, by its name (BlueZ's `doc/org.bluez.Device.rst`).
+    static func disconnectReason(_ name: String) -> DisconnectReason {
+        switch name {
+        case "org.bluez.Reason.Timeout": .timeout
+        case "org.bluez.Reason.Local": .local
+        case "org.bluez.Reason.Remote": .remote
+        case "org.bluez.Reason.Authentication": .authentication
+        case "org.bluez.Reason.Suspend": .adapterGone
+        default: .unknown
+        }
     }
 
     /// The handle at the end of an attribute's path: `…/service000a/char000b` is 0x000b.

@@ -8,7 +8,7 @@ extension BlueZBackend {
 
     func device(_ peripheral: Peripheral.ID) throws(BLEError) -> String {
         if let path = tree.device(address: peripheral.rawValue, adapter: adapter) { return path }
-        guard adapterState() != .unavailable else { throw unavailable }
+        guard tree.adapters[adapter] != nil else { throw unavailable }
         throw BLEError(
             .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
     }
@@ -50,7 +50,7 @@ extension BlueZBackend {
 
     /// What has become of a device whose object has vanished.
     private var gone: BLEError {
-        adapterState() == .unavailable
+        tree.adapters[adapter] == nil
             ? unavailable
             : BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
     }
@@ -82,17 +82,16 @@ extension BlueZBackend {
         // Removal takes the object out of the tree before this is called; the path still tells the address.
         let id = id(ofDevice: path) ?? Peripheral.ID(rawValue: Self.address(inPath: path))
         ownLinks.remove(id)
-        for (attribute, attributePath) in paths where attribute.peripheral == id {
-            paths[attribute] = nil
-            guard deliveries.removeValue(forKey: attributePath) != nil else { continue }
-            // BlueZ would notify again on the next link, to nobody. Sent now, this is ahead of a new StartNotify.
-            Task {
-                _ = try? await self.call(
-                    BlueZ.call(attributePath, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute,
-                    timeout: Self.promptly)
-            }
-        }
-        report(.disconnected(id, BLEError(.disconnected, "the link ended")))
+        // (the central says which deliveries are to end, and which wait for the next link)
+        for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+        let reason = disconnectReasons.removeValue(forKey: path)
+        report(
+            .disconnected(
+                id,
+                BLEError(
+                    .disconnected, reason.map { "the link ended: \($0.message)" } ?? "the link ended",
+                    disconnectReason: reason.map { BlueZ.disconnectReason($0.name) }
+                        ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))))
     }
 
     private static func address(inPath path: String) -> String {
@@ -138,5 +137,17 @@ extension BlueZBackend {
             let id = id(ofDevice: path)
         else { return }
         report(.servicesChanged(id))
+        for (attribute, attributePath) in deliveryPaths
+        where attribute.peripheral == id && tree.attributes[attributePath] == nil {
+            endDelivery(of: attribute)
+            report(
+                .notificationsEnded(
+                    attribute, BLEError(.disconnected, "the peripheral's services have changed", isRetryable: true)))
+        }
+    }
+
+    func endDelivery(of attribute: AttributeID) {
+        guard let path = deliveryPaths.removeValue(forKey: attribute) else { return }
+        deliveries[path] = nil
     }
 }

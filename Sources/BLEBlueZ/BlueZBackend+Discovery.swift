@@ -89,7 +89,7 @@ extension BlueZBackend {
         switch adapterState() {
         case .poweredOn: return
         case .poweredOff: throw BLEError(.remote("org.bluez.Error.NotReady", "Resource Not Ready"), during: .discovery)
-        case .unavailable: throw unavailable
+        case .unavailable, .resetting: throw unavailable
         }
     }
 }

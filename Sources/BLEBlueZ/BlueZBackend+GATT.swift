@@ -80,18 +80,19 @@ extension BlueZBackend {
     ) async throws(BLEError) {
         let path = try path(characteristic)
         deliveries[path] = deliver
+        deliveryPaths[characteristic] = path
         do throws(BLEError) {
             _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
         } catch {
-            deliveries[path] = nil
+            endDelivery(of: characteristic)
             throw error
         }
     }
 
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        guard let path = paths[characteristic] else { return }
-        deliveries[path] = nil
+        guard let path = deliveryPaths[characteristic] ?? paths[characteristic] else { return }
+        endDelivery(of: characteristic)
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)

@@ -13,6 +13,7 @@ extension BlueZBackend {
             case "InterfacesAdded": try interfacesAdded(message)
             case "InterfacesRemoved": try interfacesRemoved(message)
             case "NameOwnerChanged": try nameOwnerChanged(message)
+            case "Disconnected": try disconnected(message)
             default: break
             }
         } catch {
@@ -66,6 +67,12 @@ extension BlueZBackend {
         carryOut(tree.remove(path, interfaces: try body.strings()))
     }
 
+    /// Comes shortly before `Connected` is false, from bluetoothd 5.82 on.
+    private func disconnected(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        disconnectReasons[message.path.string] = (try body.string(), try body.string())
+    }
+
     private func nameOwnerChanged(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
         body.skip()
@@ -91,7 +98,10 @@ extension BlueZBackend {
     func carryOut(_ changes: [ObjectTree.Change]) {
         for change in changes {
             switch change {
-            case .adapter: reportAdapterState()
+            case .adapter:
+                // One that is plugged in takes the place of one that is gone.
+                if tree.adapters[adapter] == nil, let path = preferredAdapter() { adapter = path }
+                reportAdapterState()
             case .heard(let path):
                 if isDiscovering, let id = id(ofDevice: path), let device = tree.devices[path] {
                     report(.advertisement(id, device.advertisement))
@@ -109,36 +119,11 @@ extension BlueZBackend {
         }
     }
 
-    private func reportAdapterState() {
+    func reportAdapterState() {
         let state = adapterState()
         guard state != reportedAdapterState else { return }
         reportedAdapterState = state
         if state != .poweredOn { isDiscovering = false }
         report(.adapter(state))
-    }
-
-    /// bluetoothd or the bus is gone, and with it every object.
-    func lose(_ message: String) {
-        guard isRunning else { return }
-        isRunning = false
-        tree = ObjectTree()
-        isDiscovering = false
-        ownLinks = []
-        paths = [:]
-        deliveries = [:]
-        reportedAdapterState = .unavailable
-        report(.lost(.lost(message)))
-        report(.adapter(.unavailable))
-        for watcher in watchers.values { watcher.look() }
-    }
-
-    /// bluetoothd is back.
-    private func returned() async {
-        do throws(DBusError) {
-            try await snapshot()
-            reportAdapterState()
-        } catch {
-            logger.info("bluetoothd is back but does not answer", metadata: ["error": "\(error)"])
-        }
     }
 }

@@ -15,15 +15,18 @@ public actor BlueZBackend: CentralBackend {
     /// The loop's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let wantedAdapter: String?
+    let wantedAdapter: String?
     private let address: BusAddress
     var context: BackendContext?
     private var session: BusSession?
+    /// Opens the bus again after it was lost.
+    var recovery: Task<Void, Never>?
+    var isShutDown = false
 
     var tree = ObjectTree()
     /// The object path of the adapter in use, such as `/org/bluez/hci0`.
     var adapter = ""
-    var reportedAdapterState = AdapterState.unavailable
+    var reportedAdapterState = AdapterState.resetting
     /// Who waits for something about a device, by the device's path.
     var watchers: [Int: (device: String, look: () -> Void)] = [:]
     private var lastToken = 0
@@ -33,6 +36,10 @@ public actor BlueZBackend: CentralBackend {
     var isDiscovering = false
     /// Where each attribute is, filled when services are discovered.
     var paths: [AttributeID: String] = [:]
+    /// Where the characteristics are whose notifications somebody takes; unlike `paths` it outlasts the link.
+    var deliveryPaths: [AttributeID: String] = [:]
+    /// Why a device's link is about to be reported as ended, by the device's path.
+    var disconnectReasons: [String: (name: String, message: String)] = [:]
     /// Who takes the notifications of the characteristic at a path.
     var deliveries: [String: @Sendable ([UInt8]) -> Void] = [:] {
         didSet { lastDelivery = nil }
@@ -63,36 +70,53 @@ public actor BlueZBackend: CentralBackend {
     /// Connects to the bus, learns bluetoothd's objects and chooses the adapter.
     public func start(_ context: BackendContext) async throws(BLEError) {
         self.context = context
-        let session = BusSession(
-            loop: loop, logger: context.logger,
-            onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
-            onLoss: { [weak self] in self?.assumeIsolated { $0.lose("the connection to the message bus was lost") } })
         do throws(DBusError) {
-            try await session.open(address, timeout: Self.promptly)
-            self.session = session
-            // Listen first, then look: a change in between is heard.
-            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
+            try await openBus()
             try await snapshot()
         } catch {
-            await session.close()
+            await closeBus()
             throw BLEError(error, during: .start)
         }
         do throws(BLEError) {
             try chooseAdapter()
         } catch {
-            await session.close()
+            await closeBus()
             throw error
         }
         reportedAdapterState = adapterState()
     }
 
+    /// Connects to the bus and listens.
+    func openBus() async throws(DBusError) {
+        let session = BusSession(
+            loop: loop, logger: logger,
+            onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
+            onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
+        do throws(DBusError) {
+            try await session.open(address, timeout: Self.promptly)
+            // Listen first, then look: a change in between is heard.
+            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
+        } catch {
+            await session.close()
+            throw error
+        }
+        self.session = session
+    }
+
+    private func closeBus() async {
+        let session = session
+        self.session = nil
+        await session?.close()
+    }
+
     /// Leaves the bus, having ended the links that were asked for here.
     public func shutDown() async {
-        guard let session else { return }
+        isShutDown = true
+        recovery?.cancel()
+        guard session != nil else { return }
         if isDiscovering { try? await stopDiscovery() }
         for id in ownLinks { try? await disconnect(id) }
-        self.session = nil
-        await session.close()
+        await closeBus()
     }
 
     /// Asks for all objects, in order with the signals, and starts over from the answer.
@@ -124,25 +148,30 @@ public actor BlueZBackend: CentralBackend {
         return session
     }
 
-    private func chooseAdapter() throws(BLEError) {
+    private var adapterPaths: [String] {
         // (hci10 comes after hci9)
-        let paths = tree.adapters.keys.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
-        if let wantedAdapter {
-            guard let path = paths.first(where: { $0 == "/org/bluez/\(wantedAdapter)" }) else {
-                throw BLEError(
-                    .adapterNotFound, "there is no adapter \(wantedAdapter)",
-                    remedy: paths.isEmpty
-                        ? "Plug one in." : "Choose one of \(paths.map(Self.adapterID).joined(separator: ", ")).")
-            }
+        tree.adapters.keys.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+    }
+
+    /// The adapter that was asked for, or else the first that is switched on, or else the first.
+    func preferredAdapter() -> String? {
+        let paths = adapterPaths
+        if let wantedAdapter { return paths.first { $0 == "/org/bluez/\(wantedAdapter)" } }
+        return paths.first { tree.adapters[$0]?.isPowered == true } ?? paths.first
+    }
+
+    private func chooseAdapter() throws(BLEError) {
+        if let path = preferredAdapter() {
             adapter = path
+        } else if let wantedAdapter {
+            let others = adapterPaths.map(Self.adapterID).joined(separator: ", ")
+            throw BLEError(
+                .adapterNotFound, "there is no adapter \(wantedAdapter)",
+                remedy: others.isEmpty ? "Plug one in." : "Choose one of \(others).")
         } else {
-            guard let path = paths.first(where: { tree.adapters[$0]?.isPowered == true }) ?? paths.first else {
-                throw BLEError(
-                    .adapterNotFound, "this machine has no Bluetooth adapter that bluetoothd can use",
-                    remedy:
-                        "Plug one in; if there is one: rfkill unblock bluetooth, and look at journalctl -u bluetooth.")
-            }
-            adapter = path
+            throw BLEError(
+                .adapterNotFound, "this machine has no Bluetooth adapter that bluetoothd can use",
+                remedy: "Plug one in; if there is one: rfkill unblock bluetooth, and look at journalctl -u bluetooth.")
         }
     }
 
@@ -230,8 +259,9 @@ public actor BlueZBackend: CentralBackend {
         String(path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8) ?? path
     }
 
-    /// Powered or not; unavailable when it is unplugged or bluetoothd is gone.
+    /// Powered or not; unavailable when it is unplugged; resetting while bluetoothd or the bus is gone.
     public func adapterState() -> AdapterState {
+        guard isRunning else { return .resetting }
         guard let adapter = tree.adapters[adapter] else { return .unavailable }
         return adapter.isPowered ? .poweredOn : .poweredOff
     }

@@ -16,6 +16,6 @@ struct BLECommand: AsyncParsableCommand {
             """,
         subcommands: [
             AdaptersCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self, WriteCommand.self,
-            NotifyCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
+            NotifyCommand.self, ConnectCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
         ])
 }

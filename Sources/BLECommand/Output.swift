@@ -60,6 +60,12 @@ struct Output: Sendable {
         case green = 32
     }
 
+    /// A line for people about what is going on, on standard error.
+    func note(_ text: String) {
+        progress.clear()
+        Progress.write("ble: \(text)\n")
+    }
+
     /// An error, on standard error: what, where, and what to do.
     func complain(_ error: BLEError) {
         progress.clear()

@@ -13,16 +13,27 @@ import Synchronization
 ///
 /// Ctrl-C and SIGTERM cancel the work; links and scans are ended in any case. A second Ctrl-C ends at once.
 enum Session {
-    static func run(_ options: CommonOptions, _ work: @escaping @Sendable (Central, Output) async throws -> Void)
-        async throws
-    {
+    /// What is done when the adapter is off or Bluetooth has stopped, now or during the work.
+    enum Outage {
+        /// The command ends with the status that says so.
+        case ends
+        /// The command waits: whatever it does comes back by itself.
+        case isWaitedFor
+        /// It has nothing to do with the work.
+        case isNothing
+    }
+
+    static func run(
+        _ options: CommonOptions, outage: Outage = .ends,
+        _ work: @escaping @Sendable (Central, Output) async throws -> Void
+    ) async throws {
         signal(SIGPIPE, SIG_IGN)
         let output = Output(json: options.json)
         let task = Task {
             let central = try await output.progress.during("Starting Bluetooth") { try await options.makeCentral() }
             let result: Result<Void, any Error>
             do {
-                result = .success(try await work(central, output))
+                result = .success(try await watch(central, outage, output) { try await work(central, output) })
             } catch {
                 result = .failure(error)
             }
@@ -41,6 +52,43 @@ enum Session {
         case .failure(is OutputClosed):
             throw ExitCode(ExitStatus.outputClosed)
         case .failure(let error): throw error
+        }
+    }
+}
+
+extension Session {
+    /// Runs the work, and ends it when the adapter cannot be used and that is not waited for.
+    private static func watch(
+        _ central: Central, _ outage: Outage, _ output: Output, _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard outage != .isNothing else { return try await work() }
+        let states = await central.adapterStates()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                for try await state in states {
+                    guard let error = error(of: state) else { continue }
+                    guard outage == .isWaitedFor else { throw error }
+                    output.note("\(error.message); waiting")
+                }
+                // (the stream ends with the central)
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private static func error(of state: AdapterState) -> BLEError? {
+        switch state {
+        case .poweredOn: nil
+        case .poweredOff:
+            BLEError(
+                .poweredOff, "the adapter is switched off",
+                remedy: "Switch it on: bluetoothctl power on. If that is refused: rfkill unblock bluetooth.")
+        case .unavailable: BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
+        case .resetting:
+            BLEError(.bluetoothLost, "bluetoothd, or the bus, went away", remedy: "Try again once it is running.")
         }
     }
 }

@@ -13,12 +13,12 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Ends the link as a peripheral does that has had enough.
     public func disconnect() async {
-        await radio.endLink(id, BLEError(.disconnected, "the peripheral ended the link"))
+        await radio.endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
     /// Ends the link as a wall does that comes between.
     public func dropLink() async {
-        await radio.endLink(id, BLEError(.disconnected, "the link was lost"))
+        await radio.endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
     }
 
     /// Goes on or stops advertising. A peripheral that does not advertise cannot be connected to.

@@ -35,7 +35,7 @@ extension SimulatedRadio {
 
     /// A peripheral may have become connectable.
     func linkPending(_ id: Peripheral.ID) {
-        guard isRunning, isPowered else { return }
+        guard isOn else { return }
         for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
             guard link(id, connect.port) else { return }
             pending[token] = nil
@@ -55,7 +55,7 @@ extension SimulatedRadio {
             $0.id == id && $0.port == port
         }
         guard peripherals[id]?.link?.port == port else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
+        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect", disconnectReason: .local))
     }
 
     /// The peripheral, which must have a link to that central.

@@ -24,6 +24,9 @@ public actor SimulatedRadio {
     var pending: [Int: PendingConnect] = [:]
     private var lastNumber = 0
     var isPowered = true
+    var isPresent = true
+    /// The adapter can be used.
+    var isOn: Bool { isRunning && isPresent && isPowered }
     var isRunning = true
 
     /// A central's access to the radio.
@@ -72,17 +75,35 @@ public actor SimulatedRadio {
         guard isPowered != self.isPowered else { return }
         self.isPowered = isPowered
         if !isPowered {
-            endEverything(BLEError(.disconnected, "the link ended: the adapter was switched off"))
+            endEverything(Self.adapterOff)
         }
         if isRunning { announce(.adapter(adapterState)) }
     }
+
+    /// Plugs the adapter in or takes it out, which ends all scans and links, and has the system forget its peripherals.
+    public func setPresent(_ isPresent: Bool) {
+        guard isPresent != self.isPresent else { return }
+        self.isPresent = isPresent
+        if !isPresent {
+            endEverything(Self.adapterOff)
+            for token in ports.keys {
+                for id in ports[token]?.known ?? [] { ports[token]?.handle(.removed(id)) }
+                ports[token]?.known = []
+            }
+        }
+        if isRunning { announce(.adapter(adapterState)) }
+    }
+
+    private static let adapterOff = BLEError(
+        .disconnected, "the link ended: the adapter was switched off or taken out", disconnectReason: .adapterGone)
+    static let absent = BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in: setPresent(true).")
 
     /// Stops the Bluetooth service, as a crash of bluetoothd does.
     public func stop() {
         guard isRunning else { return }
         isRunning = false
         announce(.lost(Self.lost))
-        announce(.adapter(.unavailable))
+        announce(.adapter(.resetting))
         endEverything(Self.lost)
     }
 
@@ -103,7 +124,7 @@ public actor SimulatedRadio {
             ports[token]?.filter = nil
             if !isRunning { ports[token]?.known = [] }
         }
-        failPending(isRunning ? Self.poweredOff : Self.lost) { _ in true }
+        failPending(!isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent) { _ in true }
         for id in peripherals.keys {
             endLink(id, error)
             updateAdvertising(id)
@@ -126,7 +147,7 @@ public actor SimulatedRadio {
     }
 
     func remove(_ id: Peripheral.ID) {
-        endLink(id, BLEError(.disconnected, "the link was lost"))
+        endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
         peripherals[id]?.advertiser?.cancel()
         peripherals[id] = nil
     }
@@ -170,7 +191,7 @@ public actor SimulatedRadio {
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
         let should =
-            device.isAdvertising && device.link == nil && isRunning && isPowered
+            device.isAdvertising && device.link == nil && isOn
             && ports.values.contains { $0.filter != nil }
         if !should || anew {
             device.advertiser?.cancel()
@@ -213,13 +234,14 @@ public actor SimulatedRadio {
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
         for (id, device) in peripherals where device.link?.port == port {
-            endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
+            endLink(id, BLEError(.disconnected, "the link was ended by a disconnect", disconnectReason: .local))
         }
         for id in peripherals.keys { updateAdvertising(id) }
     }
 
     var adapterState: AdapterState {
-        guard isRunning else { return .unavailable }
+        guard isRunning else { return .resetting }
+        guard isPresent else { return .unavailable }
         return isPowered ? .poweredOn : .poweredOff
     }
 
@@ -231,6 +253,7 @@ public actor SimulatedRadio {
 
     func checkReady() throws(BLEError) {
         guard isRunning else { throw Self.lost }
+        guard isPresent else { throw Self.absent }
         guard isPowered else { throw Self.poweredOff }
     }
 

@@ -60,6 +60,8 @@ struct FailureTests {
     func `every wait ends with its own error`(_ operation: Operation, _ end: End) async throws {
         // There is no link yet that a scan or a connect could lose.
         if end == .linkLoss, operation == .scan || operation == .connect { return }
+        // A scan comes back by itself; see RecoveryTests.
+        if operation == .scan, end == .deathOfBluetooth || end == .deathOfBus { return }
         let peer = try await FakePeer()
         // (for a deadline time is moved; otherwise it passes, for what the backend tries again after a while)
         let clock = ManualClock()

@@ -71,4 +71,6 @@ struct FakePeer: ContractPeer {
     func stopBluetooth() async { await daemon.kill() }
     func restartBluetooth() async throws { try await daemon.start() }
     func setPowered(_ isPowered: Bool) async { await daemon.setPowered(isPowered) }
+    func unplug() async { await daemon.setPresent(false) }
+    func plug() async { await daemon.setPresent(true) }
 }

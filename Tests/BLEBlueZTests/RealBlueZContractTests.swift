@@ -71,6 +71,9 @@ struct RealPeer: ContractPeer {
         try await run("busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered)")
     }
 
+    func unplug() async throws { try await tell("unplug") }
+    func plug() async throws { try await tell("plug") }
+
     // MARK: The guest
 
     private func until(_ command: String, _ matches: (Int) async -> Bool) async throws {

@@ -60,4 +60,6 @@ private struct SimulatedPeer: ContractPeer {
     func stopBluetooth() async { await radio.stop() }
     func restartBluetooth() async { await radio.restart() }
     func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
+    func unplug() async { await radio.setPresent(false) }
+    func plug() async { await radio.setPresent(true) }
 }

@@ -244,13 +244,42 @@ import Testing
         await bench.backend.asked(.stopDiscovery)
     }
 
-    @Test(arguments: [(AdapterState.poweredOff, BLEError.Code.poweredOff), (.unavailable, .adapterNotFound)])
-    func `the adapter's end is the scan's`(_ state: AdapterState, _ code: BLEError.Code) async throws {
+    @Test(arguments: [AdapterState.poweredOff, .unavailable, .resetting])
+    func `a scan outlasts the adapter`(_ state: AdapterState) async throws {
         let scan = await scanning()
-        await bench.backend.emit(.adapter(.poweredOn))
         await bench.backend.emit(.adapter(state))
-        let error = await expect(code) { try await scan.value }
-        #expect(error?.remedy != nil)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(await bench.backend.count(.startDiscovery) == 1)
+        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.asked(.startDiscovery, 2)
+        await hear(strap, advertisement)
+        #expect(found(try await scan.value) == strap)
+    }
+
+    @Test(arguments: [AdapterState.poweredOff, .unavailable, .resetting])
+    func `a scan that is asked for too early starts with the adapter`(_ state: AdapterState) async throws {
+        await bench.backend.emit(.adapter(state))
+        let scan = Task { [bench] in
+            for try await discovery in bench.central.discoveries() { return discovery.peripheral as Peripheral? }
+            return nil
+        }
+        await bench.clock.sleepers(0)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(await bench.backend.count(.startDiscovery) == 0)
+        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.asked(.startDiscovery)
+        await hear(strap, advertisement)
+        #expect(try await scan.value == strap)
+    }
+
+    @Test func `a scan that the backend refuses for want of power is tried again`() async throws {
+        await bench.backend.script(.startDiscovery, .fail(Bench.error(.poweredOff)))
+        let scan = await scanning()
+        await bench.clock.sleepers(3)  // its deadline, its watch for the silent, and the pause
+        bench.clock.advance(by: .milliseconds(500))
+        await bench.backend.asked(.startDiscovery, 2)
+        await hear(strap, advertisement)
+        #expect(found(try await scan.value) == strap)
     }
 
     @Test func `a scan that comes while a stop fails is started`() async throws {

@@ -9,7 +9,7 @@ import Testing
     init() async throws { bench = try await Bench() }
 
     /// One of everything that can wait: a read, a queued write behind another, a subscriber, a scan, a listing.
-    private func waiting() async throws -> [Task<Void, any Error>] {
+    private func waiting() async throws -> (scan: Task<Void, any Error>, others: [Task<Void, any Error>]) {
         let backend = bench.backend
         try await strap.connect()
         await backend.script(.read, .ignore)
@@ -23,7 +23,6 @@ import Testing
         // The scan is on, and its start waits for nothing any more.
         for await _ in heard { break }
         var tasks = [
-            scan,
             Task { [strap] in _ = try await strap.read(Bench.level) },
             Task { [strap] in try await strap.write([0], to: Bench.command) },
             Task { for try await _ in stream {} },
@@ -36,7 +35,7 @@ import Testing
         await bench.clock.sleepers(3)
         tasks.append(Task { [strap] in try await strap.write([1], to: Bench.command) })
         await bench.clock.sleepers(4)
-        return tasks
+        return (scan, tasks)
     }
 
     private func release() async {
@@ -53,7 +52,10 @@ import Testing
     @Test func `when Bluetooth is lost everything that waits fails at once`() async throws {
         let waiting = try await waiting()
         await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
-        for task in waiting { await expect(.bluetoothLost) { try await task.value } }
+        // (a scan goes on when Bluetooth is back)
+        waiting.scan.cancel()
+        await expect(.cancelled) { try await waiting.scan.value }
+        for task in waiting.others { await expect(.bluetoothLost) { try await task.value } }
         #expect(await strap.connectionState == .disconnected)
         await release()
     }
@@ -76,7 +78,7 @@ import Testing
     @Test func `shutting down fails everything that waits and shuts the backend down`() async throws {
         let waiting = try await waiting()
         await bench.central.shutDown()
-        for task in waiting { await expect(.shutDown) { try await task.value } }
+        for task in waiting.others + [waiting.scan] { await expect(.shutDown) { try await task.value } }
         #expect(await bench.backend.count(.shutDown) == 1)
         await release()
     }
@@ -139,7 +141,7 @@ import Testing
     }
 
     @Test func `the adapter's states are told from the present one on, until the central is shut down`() async throws {
-        await bench.backend.set(AdapterState.poweredOff)
+        await bench.backend.emit(.adapter(.poweredOff))
         #expect(await bench.central.adapterState == .poweredOff)
         var states = await bench.central.adapterStates().makeAsyncIterator()
         #expect(try await states.next() == .poweredOff)

@@ -94,7 +94,10 @@ actor ScriptedBackend: CentralBackend {
         held.remove(at: index).outcome.deliver(error.map { .failure($0) } ?? .success(()))
     }
 
-    func emit(_ event: BackendEvent) { handle?(event) }
+    func emit(_ event: BackendEvent) {
+        if case .adapter(let state) = event { self.state = state }
+        handle?(event)
+    }
 
     /// A value from the peripheral; lost when its notifications are not on.
     func notify(_ value: [UInt8], from handle: UInt16) { deliveries[handle]?(value) }

@@ -42,6 +42,13 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case powerOffEndsScansAndLinks
     case deathOfBluetoothFailsWhatIsPending
     case bluetoothIsUsableAfterRestart
+    // Recovery
+    case maintainedLinkOutlastsTheLossOfTheLink
+    case maintainedLinkOutlastsPowerOff
+    case maintainedLinkOutlastsUnplugging
+    case maintainedLinkOutlastsTheDeathOfBluetooth
+    case scansOutlastPowerOffUnpluggingAndDeath
+    case idleLinksEnd
 
     public var testDescription: String {
         // camelCase to words
@@ -91,6 +98,14 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()
+        case .maintainedLinkOutlastsTheLossOfTheLink:
+            try await contract.maintainedLink { try await peer.loseLink() }
+        case .maintainedLinkOutlastsPowerOff: try await contract.maintainedLink { try await contract.powerCycle() }
+        case .maintainedLinkOutlastsUnplugging: try await contract.maintainedLink { try await contract.replug() }
+        case .maintainedLinkOutlastsTheDeathOfBluetooth:
+            try await contract.maintainedLink { try await contract.rebirth() }
+        case .scansOutlastPowerOffUnpluggingAndDeath: try await contract.scanOutlastsEverything()
+        case .idleLinksEnd: try await contract.idleLink()
         }
     }
 }

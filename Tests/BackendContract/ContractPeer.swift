@@ -38,6 +38,10 @@ public protocol ContractPeer: Sendable {
     /// one that starts meanwhile takes them over.)
     func restartBluetooth() async throws
     func setPowered(_ isPowered: Bool) async throws
+    /// Takes the adapter out; its links run into their timeouts.
+    func unplug() async throws
+    /// Puts the adapter back, switched on.
+    func plug() async throws
 }
 
 /// The identities of the contract's peripheral.

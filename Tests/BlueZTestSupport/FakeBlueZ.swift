@@ -20,6 +20,7 @@ public actor FakeBlueZ {
 
     var discoverers: Set<String> = []
     var isPowered = true
+    private var isPresent = true
     /// The devices that have an object.
     var devices: [Peripheral.ID: FakeDevice] = [:] {
         didSet { published.withLock { $0 = devices.mapValues(\.properties) } }
@@ -145,6 +146,32 @@ public actor FakeBlueZ {
         await changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
+    /// Takes the adapter out, and its devices with it, or puts it back, switched on.
+    public func setPresent(_ isPresent: Bool) async {
+        guard isPresent != self.isPresent else { return }
+        self.isPresent = isPresent
+        await radio.setPresent(isPresent)
+        if isPresent {
+            isPowered = true
+            await emit(
+                "/", BlueZ.objectManager, "InterfacesAdded",
+                [.objectPath(Self.adapterPath), interfaces([BlueZ.adapter: adapterProperties])])
+            return
+        }
+        discoverers = []
+        let gone = devices
+        devices = [:]
+        for device in gone.values {
+            device.connecting?.cancel()
+            for (path, interfaces) in device.objects { await removed(path, Array(interfaces.keys)) }
+        }
+        await removed(Self.adapterPath, [BlueZ.adapter])
+    }
+
+    private func removed(_ path: String, _ interfaces: [String]) async {
+        await emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
+    }
+
     // MARK: The bus
 
     func export(
@@ -186,9 +213,8 @@ public actor FakeBlueZ {
     // MARK: Objects
 
     private func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
-        var objects: [DBusValue: DBusValue] = [
-            .objectPath(Self.adapterPath): interfaces([BlueZ.adapter: adapterProperties])
-        ]
+        var objects: [DBusValue: DBusValue] = [:]
+        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces([BlueZ.adapter: adapterProperties]) }
         for device in devices.values {
             for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
         }
@@ -211,6 +237,7 @@ public actor FakeBlueZ {
     // MARK: Adapter1
 
     private func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard isPresent else { return .failure(.remote("org.freedesktop.DBus.Error.UnknownObject", "no adapter")) }
         guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
         switch call.method {
         case "SetDiscoveryFilter": return .success(MethodReply())
@@ -242,7 +269,7 @@ public actor FakeBlueZ {
         switch event {
         case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
         case .disconnected(let id, _): linkEnded(id)
-        case .adapter, .removed, .servicesChanged, .lost: break
+        case .adapter, .removed, .servicesChanged, .notificationsEnded, .lost: break
         }
     }
 

@@ -8,7 +8,7 @@ struct AdaptersCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
-        try await Session.run(options) { central, output in
+        try await Session.run(options, outage: .isNothing) { central, output in
             try output.text(output.paint("ADAPTER  ADDRESS            POWERED  SCANNING  NAME", .bold))
             for adapter in try await central.adapters() {
                 try output.line(

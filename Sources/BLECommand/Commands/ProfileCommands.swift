@@ -7,6 +7,7 @@ struct HeartRateCommand: AsyncParsableCommand {
         commandName: "heart-rate", abstract: "Show the measurements of a heart rate sensor as they arrive.")
 
     @OptionGroup var options: CommonOptions
+    @OptionGroup var maintain: MaintainOption
 
     @Argument(help: idHelp)
     var id: String?
@@ -17,15 +18,20 @@ struct HeartRateCommand: AsyncParsableCommand {
     func validate() throws { try checkCount(count) }
 
     func run() async throws {
-        let (id, count, timeout) = (id, count, options.timeoutDuration)
-        try await Session.run(options) { central, output in
+        let (id, count, timeout, maintain) = (id, count, options.timeoutDuration, maintain)
+        try await Session.run(options, outage: maintain.outage) { central, output in
             let finder = Finder(central: central, output: output, timeout: timeout)
             let sensor = try await finder.find(id, offering: .heartRate)
+            try await maintain.apply(to: sensor)
             let measurements = try await output.progress.during("Connecting to \(sensor)") {
                 try await HeartRate(sensor).measurements()
             }
             var received = 0
-            for try await measurement in measurements {
+            for try await event in measurements.events {
+                guard case .value(let measurement) = event else {
+                    if case .gap(let error) = event { try output.gap(error) }
+                    continue
+                }
                 received += 1
                 try output.line(Self.json(measurement), Self.text(measurement, output))
                 if received == count { break }
