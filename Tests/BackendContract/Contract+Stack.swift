@@ -45,7 +45,12 @@ extension Contract {
             let connecting = Task { try await strap.connect() }
             try await peer.restartBluetooth()
             #expect(try await scan.value == strap)
-            try await connecting.value
+            do {
+                try await connecting.value
+            } catch let error as BLEError where error.isRetryable {
+                // (where the way back begins with links being ended, it may have been this one)
+                try await strap.connect()
+            }
         }
     }
 

@@ -101,6 +101,10 @@ public actor FakeBlueZ {
     public func omitConnectedSignal() { signalsConnected = false }
     var signalsConnected = true
 
+    /// Says why a link has ended, as bluetoothd does from 5.82 on.
+    public func sayReason(_ name: String, _ message: String) { reason = (name, message) }
+    private var reason: (name: String, message: String)?
+
     /// Services do not get resolved after a connect any more.
     public func withholdServices() {
         resolvesServices = false
@@ -297,6 +301,10 @@ public actor FakeBlueZ {
         devices[id]?.areServicesResolved = false
         // (begun at once, so that no later signal overtakes it)
         Task.immediate {
+            if let reason {
+                await emit(
+                    device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
+            }
             await changed(
                 device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
         }

@@ -1,10 +1,11 @@
 import Foundation
+import Synchronization
 
 /// A message bus for one test: a `dbus-daemon` that ends with this object, or with the test process.
 public final class PrivateBus: Sendable {
     /// The bus's address, in D-Bus's notation.
     public let address: String
-    private let process: Process
+    private let process: Mutex<Process>
     private let directory: URL
 
     public enum Failure: Error {
@@ -31,7 +32,13 @@ public final class PrivateBus: Sendable {
           \(policy)
         </busconfig>
         """.write(to: configuration, atomically: true, encoding: .utf8)
-        process = Process()
+        let (process, address) = try Self.start(configuration)
+        self.process = Mutex(process)
+        self.address = address
+    }
+
+    private static func start(_ configuration: URL) throws -> (Process, String) {
+        let process = Process()
         // (setpriv lets the bus end with this process, however that ends)
         process.executableURL = URL(filePath: "/usr/bin/setpriv")
         process.arguments = [
@@ -49,7 +56,7 @@ public final class PrivateBus: Sendable {
             }
             text += more
         }
-        address = String(decoding: text.dropLast(), as: UTF8.self)
+        return (process, String(decoding: text.dropLast(), as: UTF8.self))
     }
 
     deinit {
@@ -59,6 +66,17 @@ public final class PrivateBus: Sendable {
 
     /// Ends the bus at once, as a crash does.
     public func stop() {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.withLock { process in
+            guard process.isRunning else { return }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+    }
+
+    /// Starts a new bus in the place of one that was stopped.
+    public func restart() throws {
+        try? FileManager.default.removeItem(at: directory.appending(path: "socket"))
+        let process = try Self.start(directory.appending(path: "bus.conf")).0
+        self.process.withLock { $0 = process }
     }
 }

@@ -1,0 +1,77 @@
+import BLE
+import BLESimulation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+    private let bench: Bench
+
+    init() async throws { bench = try await Bench() }
+
+    @Test func `what is done in time is the result`() async throws {
+        let level = try await bench.central.withDeadline(.seconds(5)) { [bench] in
+            try await bench.strap.read(Bench.setting)
+        }
+        #expect(level == [])
+    }
+
+    @Test func `an error of the work is the error`() async throws {
+        await bench.backend.script(.read, .fail(Bench.error(.notPermitted)))
+        await expect(.notPermitted) {
+            try await bench.central.withDeadline(.seconds(5)) { [bench] in try await bench.strap.read(Bench.setting) }
+        }
+    }
+
+    /// One deadline covers the wait for Bluetooth, the link, the services and the operation.
+    @Test(arguments: [
+        ScriptedBackend.Operation.connect, .discoverServices, .read, .startNotifications, .startDiscovery,
+    ])
+    func `the deadline covers every step`(_ step: ScriptedBackend.Operation) async throws {
+        await bench.backend.script(step, .hold)
+        let work = Task { [bench] in
+            try await bench.central.withDeadline(.seconds(5)) {
+                if step == .startDiscovery {
+                    for try await _ in bench.central.discoveries() { return }
+                }
+                _ = try await bench.strap.read(Bench.setting)
+                for try await _ in try await bench.strap.notifications(Bench.setting) { return }
+            }
+        }
+        await bench.backend.asked(step)
+        bench.clock.advance(by: .seconds(4))
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(1))
+        await expect(.timedOut) { try await work.value }
+        await bench.backend.release(step)
+    }
+
+    @Test func `the deadline covers waiting for Bluetooth, and for a value`() async throws {
+        await bench.backend.emit(.adapter(.resetting))
+        let waiting = Task { [bench] in
+            try await bench.central.withDeadline(.seconds(5)) { try await bench.strap.connect() }
+        }
+        await bench.clock.sleepers(2)  // this deadline and the connect's own
+        bench.clock.advance(by: .seconds(5))
+        await expect(.timedOut) { try await waiting.value }
+        await bench.backend.emit(.adapter(.poweredOn))
+        let stream = try await bench.strap.notifications(Bench.setting)
+        let reading = Task { [bench] in
+            try await bench.central.withDeadline(.seconds(5)) {
+                var values = stream.makeAsyncIterator()
+                return try await values.next()
+            }
+        }
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(5))
+        await expect(.timedOut) { try await reading.value }
+    }
+
+    @Test func `cancelling the caller is no deadline`() async throws {
+        await bench.backend.script(.read, .hold)
+        let work = Task { [bench] in
+            try await bench.central.withDeadline(.seconds(5)) { try await bench.strap.read(Bench.setting) }
+        }
+        await bench.backend.asked(.read)
+        work.cancel()
+        await expect(.cancelled) { try await work.value }
+    }
+}
