@@ -93,11 +93,19 @@ struct RealPeer: ContractPeer {
     }
 
     /// A shell command in the guest. (Not Foundation's Process: that waits for what its child leaves running, too.)
-    private func run(_ command: String) async throws {
+    func run(_ command: String) async throws {
         try await onThread {
             let status = system(command)
             guard status == 0 else { throw Failure(command: command, answer: "status \(status)") }
         }
+    }
+
+    /// The number that a shell command in the guest prints.
+    func count(_ command: String) async throws -> Int {
+        let file = "/tmp/count-\(UUID().uuidString)"
+        try await run("\(command) > \(file)")
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        return Int(try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
     }
 
     private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
