@@ -105,7 +105,8 @@ struct RealPeer: ContractPeer {
         let file = "/tmp/count-\(UUID().uuidString)"
         try await run("\(command) > \(file)")
         defer { try? FileManager.default.removeItem(atPath: file) }
-        return Int(try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
+        return Int(try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
+            ?? -1
     }
 
     private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {

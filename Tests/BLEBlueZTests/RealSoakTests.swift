@@ -22,7 +22,9 @@ struct RealSoakTests {
         let peer = RealPeer()
         try await peer.reset()
         var logger = Logger(label: "soak")
-        if let level = ProcessInfo.processInfo.environment["BLE_LOG"] { logger.logLevel = .init(rawValue: level) ?? .info }
+        if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {
+            logger.logLevel = .init(rawValue: level) ?? .info
+        }
         let central = try await peer.makeCentral(Central.Configuration(logger: logger))
         let strap = try await found(central)
         try await strap.setConnectionPolicy(

@@ -1,0 +1,79 @@
+import BLE
+import BLESimulation
+import BlueZTestSupport
+import Foundation
+import Testing
+
+/// What `--maintain` is for.
+@Suite(.timeLimit(.minutes(1)))
+struct MaintainCommandTests {
+    private let bus: PrivateBus
+    private let radio = SimulatedRadio()
+    private let daemon: FakeBlueZ
+
+    init() async throws {
+        bus = try PrivateBus()
+        daemon = FakeBlueZ(address: bus.address, radio: radio)
+        try await daemon.start()
+    }
+
+    private func ble(_ arguments: String...) -> Tool {
+        Tool(arguments + ["--bus", bus.address, "--timeout", "5"])
+    }
+
+    @Test func `heart-rate goes on after the link is lost, and says that there is a gap`() async throws {
+        let strap = await radio.add(.heartRateStrap())
+        let result = try await ble("heart-rate", "--maintain", "--json", "--count", "4").run { _, _ in
+            await strap.dropLink()
+        }
+        #expect(result.status == 0)
+        let objects = try result.objects
+        #expect(objects.count { $0["event"] as? String == "gap" } == 1)
+        #expect(objects.count { $0["beatsPerMinute"] != nil } == 4)
+    }
+
+    @Test func `notify goes on after the death of bluetoothd`() async throws {
+        let strap = await radio.add(.heartRateStrap())
+        let result = try await ble("notify", "Simulated", "heart-rate-measurement", "--maintain", "--count", "3").run {
+            _, _ in
+            await daemon.kill()
+            try await daemon.start()
+        }
+        #expect(result.status == 0)
+        #expect(result.output.split(separator: "\n").count == 3)
+        #expect(result.errors.contains("values may be missing"))
+        #expect(result.errors.contains("waiting"))
+        #expect(await strap.isConnected == false)
+    }
+
+    @Test func `connect shows what happens to a link that it keeps up, until it is interrupted`() async throws {
+        let strap = await radio.add(.heartRateStrap())
+        let tool = ble("connect", "Simulated", "--maintain", "--json")
+        let result = try await tool.run { process, _ in
+            while await !strap.isConnected { await Task.yield() }
+            await strap.dropLink()
+            while await !strap.isConnected { await Task.yield() }
+            kill(process.processIdentifier, SIGINT)
+        }
+        #expect(result.status == 130)
+        let objects = try result.objects
+        #expect(
+            Set(try #require(objects.first).keys) == ["event", "id", "reason", "message", "retryAfter"])
+        let events = objects.compactMap { $0["event"] as? String }
+        #expect(events.starts(with: ["connecting"]))
+        // (the link may have been lost before its services were known)
+        #expect(events.contains { ["disconnected", "failed"].contains($0) })
+        #expect(events.count { $0 == "connecting" } >= 2)
+        #expect(await strap.isConnected == false)
+    }
+
+    @Test func `connect without --maintain ends with the link`() async throws {
+        let strap = await radio.add(.heartRateStrap())
+        let result = try await ble("connect", "Simulated").run { _, _ in
+            while await !strap.isConnected { await Task.yield() }
+            // (its link may still be on its way)
+            await strap.dropLink()
+        }
+        #expect([14, 15].contains(result.status))
+    }
+}
