@@ -49,6 +49,8 @@ public struct BLEError: Error, Sendable {
         public static let invalidValue = Code(rawValue: "invalidValue")
         /// An argument makes no sense.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// A request on this control point waits for its answer already.
+        public static let requestInProgress = Code(rawValue: "requestInProgress")
         /// Somebody else is doing the same, and does not finish.
         public static let busy = Code(rawValue: "busy")
         /// The deadline passed.
@@ -112,7 +114,7 @@ public struct BLEError: Error, Sendable {
     }
 
     private static let usuallyRetryable: Set<Code> = [
-        .connectionFailed, .disconnected, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
+        .connectionFailed, .disconnected, .requestInProgress, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
     ]
 
     /// The same error, saying where it happened. What is known already stays.

@@ -49,6 +49,12 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         Iterator(consumer: consumer)
     }
 
+    /// Drops what has arrived and no iterator has taken over.
+    func discardWaiting() {
+        var waiting: [Element] = []
+        _ = consumer.buffer.take(into: &waiting)
+    }
+
     /// The reading end; when its last reference goes, so does the stream.
     fileprivate final class Consumer: Sendable {
         let buffer: StreamBuffer<Element>

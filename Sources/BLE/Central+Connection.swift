@@ -20,7 +20,12 @@ struct Connection {
     /// This central has had a link to it. What the system has forgotten since is searched for.
     var isAcquainted = false
     /// The services; nil before they are discovered and after they have changed.
-    var database: GATTDatabase?
+    var database: GATTDatabase? {
+        // (a link of its own has a packet length of its own)
+        didSet { if database == nil { packetLength = nil } }
+    }
+    /// The packet length that the backend has told last.
+    var packetLength: Int?
     /// How often the services have changed.
     var serviceChanges = 0
     /// The discovery of changed services, which all who want them share.

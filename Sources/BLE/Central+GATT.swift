@@ -63,7 +63,7 @@ extension Central {
     }
 
     /// Refuses what the characteristic does not allow, before anything is sent.
-    private func require(
+    func require(
         _ properties: CharacteristicProperties, _ what: String, of target: Target
     ) throws(BLEError) {
         guard target.characteristic.properties.isDisjoint(with: properties) else { return }
@@ -89,30 +89,49 @@ extension Central {
         }
     }
 
-    func read(_ key: AttributeKey, of id: Peripheral.ID, timeout: Duration?) async throws(BLEError) -> [UInt8] {
+    func read(
+        _ key: AttributeKey, of id: Peripheral.ID, offset: Int = 0, timeout: Duration?
+    ) async throws(BLEError) -> [UInt8] {
+        try Self.checkExtent(0, offset, key, id)
         let target = try await resolve(key, on: id)
         try require(.read, "reading", of: target)
         return try await operate(on: target, timeout: timeout, name: "reading") {
             (backend, attribute) throws(BLEError) in
-            try await backend.read(attribute)
+            try await backend.read(attribute, offset: offset)
         }
     }
 
     func write(
-        _ value: [UInt8], to key: AttributeKey, of id: Peripheral.ID, type: WriteType, timeout: Duration?
+        _ value: [UInt8], to key: AttributeKey, of id: Peripheral.ID, type: WriteType, offset: Int = 0,
+        timeout: Duration?
     ) async throws(BLEError) {
-        guard value.count <= 512 else {
-            throw BLEError(
-                .invalidLength, "an attribute holds at most 512 bytes, not \(value.count)", peripheral: id,
-                service: key.service, characteristic: key.characteristic)
-        }
+        try Self.checkExtent(value.count, offset, key, id)
         let target = try await resolve(key, on: id)
         switch type {
         case .withResponse: try require(.write, "writing with response", of: target)
-        case .withoutResponse: try require(.writeWithoutResponse, "writing without response", of: target)
+        case .reliable: try require(.reliableWrite, "reliable writing", of: target)
+        case .withoutResponse:
+            try require(.writeWithoutResponse, "writing without response", of: target)
+            try await checkPacket(value.count, offset, target)
         }
         try await operate(on: target, timeout: timeout, name: "writing") { (backend, attribute) throws(BLEError) in
-            try await backend.write(value, to: attribute, type: type)
+            try await backend.write(value, to: attribute, type: type, offset: offset)
+        }
+    }
+
+    /// Refuses what no attribute can hold (Core Specification 5.4, volume 3, part F, section 3.2.9).
+    private static func checkExtent(
+        _ count: Int, _ offset: Int, _ key: AttributeKey, _ id: Peripheral.ID
+    ) throws(BLEError) {
+        guard 0...512 ~= offset else {
+            throw BLEError(
+                .invalidOffset, "an offset is 0 to 512, not \(offset)", peripheral: id, service: key.service,
+                characteristic: key.characteristic)
+        }
+        guard offset + count <= 512 else {
+            throw BLEError(
+                .invalidLength, "an attribute holds at most 512 bytes, not \(offset + count)", peripheral: id,
+                service: key.service, characteristic: key.characteristic)
         }
     }
 

@@ -58,6 +58,8 @@ public actor Central {
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
     var subscriptions: [AttributeID: Subscription] = [:]
+    /// The control points whose answer somebody waits for.
+    var requests: Set<AttributeID> = []
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting
     private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]

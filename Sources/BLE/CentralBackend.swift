@@ -20,6 +20,9 @@ public enum WriteType: Hashable, Sendable {
     case withResponse
     /// Nobody confirms, and a value that does not fit one packet is refused.
     case withoutResponse
+    /// The peripheral repeats every part, which is compared before it is told to take the value (Core Specification 5.4,
+    /// volume 3, part G, section 4.9.5). For characteristics with the property. At most 512 bytes.
+    case reliable
 }
 
 /// A peripheral that a backend knows of, as it was when asked.
@@ -30,12 +33,17 @@ public struct KnownPeripheral: Hashable, Sendable {
     public let advertisement: Advertisement
     /// True when this machine has a link to it, whoever made it.
     public let isConnected: Bool
+    /// The services it is known to have: those it advertised, and those that were found on a link.
+    public let services: Set<BluetoothUUID>
 
-    /// A known peripheral.
-    public init(id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool) {
+    /// A known peripheral. Its services are those it advertises, unless said otherwise.
+    public init(
+        id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool, services: Set<BluetoothUUID>? = nil
+    ) {
         self.id = id
         self.advertisement = advertisement
         self.isConnected = isConnected
+        self.services = services ?? advertisement.serviceUUIDs
     }
 }
 
@@ -134,11 +142,22 @@ public protocol CentralBackend: Actor {
     /// The services of a connected peripheral, once they have settled.
     func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase
 
-    /// Reads a characteristic's whole value.
-    func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8]
+    /// The longest packet of the Attribute Protocol that the link to a connected peripheral carries (ATT_MTU), in bytes.
+    ///
+    /// Throws `notSupported` where the stack does not tell.
+    func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
 
-    /// Writes a characteristic's value.
-    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError)
+    /// The signal strength of the link to a connected peripheral, in dBm.
+    ///
+    /// Throws `notSupported` where the stack does not tell, or not now.
+    func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
+
+    /// Reads a characteristic's value from an offset to its end. While its notifications are on, what is read is not delivered
+    /// as one of them.
+    func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8]
+
+    /// Writes a characteristic's value, or from an offset on a part of it. Without response there is no offset.
+    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int) async throws(BLEError)
 
     /// Reads a descriptor's value.
     func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8]
@@ -156,4 +175,16 @@ public protocol CentralBackend: Actor {
 
     /// Stops the delivery. No error when nothing is delivered or the link is gone.
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
+}
+
+extension CentralBackend {
+    /// Reads a characteristic's whole value.
+    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
+        try await read(characteristic, offset: 0)
+    }
+
+    /// Writes a characteristic's whole value.
+    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
+        try await write(value, to: characteristic, type: type, offset: 0)
+    }
 }

@@ -37,7 +37,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 }
 
 /// A descriptor of a characteristic, as it was discovered.
-public struct GATTDescriptor: Hashable, Sendable {
+public struct GATTDescriptor: GATTAttribute, Hashable {
     /// The descriptor's type.
     public let uuid: BluetoothUUID
     /// The attribute handle.
@@ -50,8 +50,8 @@ public struct GATTDescriptor: Hashable, Sendable {
     }
 }
 
-/// A characteristic of a service, as it was discovered.
-public struct GATTCharacteristic: Hashable, Sendable {
+/// A characteristic of a service, as it was discovered: its descriptors, in order of handles.
+public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     /// The characteristic's type. It may occur more than once in a service.
     public let uuid: BluetoothUUID
     /// The handle of the characteristic's declaration, unique on its peripheral.
@@ -70,10 +70,16 @@ public struct GATTCharacteristic: Hashable, Sendable {
         self.properties = properties
         self.descriptors = descriptors
     }
+
+    /// The descriptors.
+    public var attributes: [GATTDescriptor] { descriptors }
+
+    /// Names exactly this characteristic on its peripheral, also where its type occurs more than once.
+    public var key: AttributeKey { AttributeKey(characteristic: uuid, handle: handle) }
 }
 
-/// A service of a peripheral, as it was discovered.
-public struct GATTService: Hashable, Sendable {
+/// A service of a peripheral, as it was discovered: its characteristics, in order of handles.
+public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
     /// The service's type. It may occur more than once on a peripheral.
     public let uuid: BluetoothUUID
     /// The handle of the service's declaration, unique on its peripheral.
@@ -82,23 +88,35 @@ public struct GATTService: Hashable, Sendable {
     public let isPrimary: Bool
     /// In order of handles.
     public let characteristics: [GATTCharacteristic]
+    /// The handles of the services that this one includes, in order; ``GATTDatabase/includedServices(of:)`` has the services.
+    public let includedHandles: [UInt16]
 
     /// A service.
-    public init(uuid: BluetoothUUID, handle: UInt16, isPrimary: Bool = true, characteristics: [GATTCharacteristic]) {
+    public init(
+        uuid: BluetoothUUID, handle: UInt16, isPrimary: Bool = true, characteristics: [GATTCharacteristic],
+        includedHandles: [UInt16] = []
+    ) {
         self.uuid = uuid
         self.handle = handle
         self.isPrimary = isPrimary
         self.characteristics = characteristics
+        self.includedHandles = includedHandles
     }
 
-    /// The first characteristic of that type.
-    public subscript(uuid: BluetoothUUID) -> GATTCharacteristic? {
-        characteristics.first { $0.uuid == uuid }
-    }
+    /// The characteristics.
+    public var attributes: [GATTCharacteristic] { characteristics }
 }
 
 /// All services of a peripheral at one moment, in order of handles.
-public struct GATTDatabase: Hashable, Sendable {
+///
+/// ```swift
+/// for service in try await peripheral.services() {
+///     for characteristic in service where characteristic.properties.contains(.read) {
+///         print(characteristic.uuid, try await peripheral.read(characteristic.key))
+///     }
+/// }
+/// ```
+public struct GATTDatabase: AttributeSequence, Hashable {
     /// In order of handles.
     public let services: [GATTService]
 
@@ -107,9 +125,12 @@ public struct GATTDatabase: Hashable, Sendable {
         self.services = services
     }
 
-    /// The first service of that type.
-    public subscript(uuid: BluetoothUUID) -> GATTService? {
-        services.first { $0.uuid == uuid }
+    /// The services.
+    public var attributes: [GATTService] { services }
+
+    /// The services that a service includes, in order of handles. Those that are missing from the database are left out.
+    public func includedServices(of service: GATTService) -> [GATTService] {
+        service.includedHandles.compactMap { self[handle: $0] }
     }
 
     /// The characteristic that `key` names, with its service.
@@ -131,13 +152,4 @@ public struct GATTDatabase: Hashable, Sendable {
             .characteristicNotFound, "the peripheral has no characteristic \(key.characteristic)", service: key.service,
             characteristic: key.characteristic, undiscovered: [key.characteristic], isRetryable: false)
     }
-}
-
-extension GATTDatabase: RandomAccessCollection {
-    /// The index of the first service.
-    public var startIndex: Int { services.startIndex }
-    /// One past the index of the last service.
-    public var endIndex: Int { services.endIndex }
-    /// The service at a valid index.
-    public subscript(position: Int) -> GATTService { services[position] }
 }

@@ -10,12 +10,16 @@ public struct PeripheralDefinition: Sendable {
     public var advertisingInterval: Duration
     /// Its services, in the order of their handles.
     public var services: [ServiceDefinition]
+    /// The longest packet of the Attribute Protocol that it takes (ATT_MTU), in bytes, 23 to 517. 247 by default, which is what
+    /// fits one packet of the link layer.
+    public var maximumPacketLength: Int
 
     /// A peripheral.
     public init(
         address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
-        services: [ServiceDefinition]
+        services: [ServiceDefinition], maximumPacketLength: Int = 247
     ) {
+        self.maximumPacketLength = maximumPacketLength
         self.address = address
         self.advertisement = advertisement
         self.advertisingInterval = advertisingInterval
@@ -31,16 +35,23 @@ public struct ServiceDefinition: Sendable {
     public var isPrimary: Bool
     /// Its characteristics, in the order of their handles.
     public var characteristics: [CharacteristicDefinition]
+    /// The types of the peripheral's services that this one includes; of each type the first.
+    public var includes: [BluetoothUUID]
 
     /// A service.
-    public init(_ uuid: BluetoothUUID, isPrimary: Bool = true, characteristics: [CharacteristicDefinition]) {
+    public init(
+        _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [BluetoothUUID] = [],
+        characteristics: [CharacteristicDefinition]
+    ) {
         self.uuid = uuid
         self.isPrimary = isPrimary
+        self.includes = includes
         self.characteristics = characteristics
     }
 }
 
-/// A descriptor of a defined characteristic. (The client characteristic configuration is there by itself.)
+/// A descriptor of a defined characteristic. (The client characteristic configuration and the extended properties are there by
+/// themselves.)
 public struct DescriptorDefinition: Sendable {
     /// The type.
     public var uuid: BluetoothUUID
@@ -57,7 +68,8 @@ public struct DescriptorDefinition: Sendable {
 /// A characteristic of a defined peripheral.
 ///
 /// Without handlers it has a value: what is written is what is read and notified. A handler takes the value's place and may
-/// take its time; it is cancelled when the link ends.
+/// take its time; it is cancelled when the link ends. A write at an offset gives it the value as it is to be, made of what is read
+/// and what is written.
 public struct CharacteristicDefinition: Sendable {
     /// Answers a read.
     public typealias ReadHandler = @Sendable () async throws(ATTError) -> [UInt8]

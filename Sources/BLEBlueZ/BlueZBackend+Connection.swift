@@ -148,6 +148,6 @@ extension BlueZBackend {
 
     func endDelivery(of attribute: AttributeID) {
         guard let path = deliveryPaths.removeValue(forKey: attribute) else { return }
-        deliveries[path] = nil
+        setDelivery(nil, at: path)
     }
 }

@@ -3,11 +3,11 @@ internal import DBus
 
 extension BlueZBackend {
     /// BlueZ gives up after 30 s, the Attribute Protocol's limit; the central's own deadline is not longer.
-    private static let attributeTimeout = Duration.seconds(40)
+    static let attributeTimeout = Duration.seconds(40)
     /// How long to try again while another client holds the attribute.
     private static let busyLimit = Duration.seconds(2)
 
-    private func path(_ attribute: AttributeID) throws(BLEError) -> String {
+    func path(_ attribute: AttributeID) throws(BLEError) -> String {
         guard let path = paths[attribute] else {
             _ = try device(attribute.peripheral)
             throw BLEError(.disconnected, "there is no link, or the services have changed")
@@ -15,18 +15,27 @@ extension BlueZBackend {
         return path
     }
 
-    /// A call on an attribute. While another client holds it, tried again for a short time.
+    /// A call on an attribute.
     private func operate(
         on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
     ) async throws(BLEError) -> MethodReply {
         let path = try path(attribute)
+        return try await persisting(at: path) { () throws(BLEError) in
+            try await self.call(
+                MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
+                timeout: Self.attributeTimeout)
+        }
+    }
+
+    /// A call on the attribute at a path. While another client holds it, tried again for a short time.
+    func persisting<Value>(
+        at path: String, _ call: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
         var waited = Duration.zero
         var pause = Duration.milliseconds(10)
         while true {
             do throws(BLEError) {
-                return try await call(
-                    MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
-                    timeout: Self.attributeTimeout)
+                return try await call()
             } catch {
                 if error.code == .cancelled { throw error }
                 // A link that ends fails the call; which of the two is heard of first says nothing.
@@ -50,15 +59,20 @@ extension BlueZBackend {
         return bytes
     }
 
-    /// `ReadValue`, long values included.
-    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
-        try value(try await operate(on: characteristic, BlueZ.gattCharacteristic, "ReadValue", .options()))
-    }
-
-    /// `WriteValue`; a request that does not fit one packet becomes a long write.
-    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
-        let options = DBusValue.options(["type": .string(type == .withResponse ? "request" : "command")])
-        _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), options)
+    /// `WriteValue`; a request that does not fit one packet, or has an offset, becomes a long write.
+    public func write(
+        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
+    ) async throws(BLEError) {
+        let name =
+            switch type {
+            case .withResponse: "request"
+            case .withoutResponse: "command"
+            case .reliable: "reliable"
+            }
+        var options: [String: DBusValue] = ["type": .string(name)]
+        if offset > 0 { options["offset"] = .uint16(UInt16(clamping: offset)) }
+        _ = try await operate(
+            on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), .options(options))
     }
 
     /// `ReadValue` of a descriptor.
@@ -73,13 +87,12 @@ extension BlueZBackend {
 
     /// `StartNotify`, with the delivery in place before it is sent.
     ///
-    /// BlueZ shows a value that is read the same way as one that is notified: while notifications are on, a read by any client
-    /// is delivered too.
+    /// BlueZ shows a value that is read the same way as one that is notified: a read by another client is delivered too.
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
         let path = try path(characteristic)
-        deliveries[path] = deliver
+        setDelivery(deliver, at: path)
         deliveryPaths[characteristic] = path
         do throws(BLEError) {
             _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")

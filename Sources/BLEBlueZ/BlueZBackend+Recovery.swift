@@ -16,6 +16,7 @@ extension BlueZBackend {
         paths = [:]
         deliveries = [:]
         deliveryPaths = [:]
+        reads = [:]
         disconnectReasons = [:]
         reportedAdapterState = .resetting
         report(.lost(.lost(message)))

@@ -46,6 +46,8 @@ public actor BlueZBackend: CentralBackend {
     }
     /// The delivery of the last value: the next one is often for the same, which is found without making a string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
+    /// Reads of this client's that bluetoothd has not answered yet, by the characteristic's path.
+    var reads: [String: PendingReads] = [:]
     /// The devices whose links this client asked for.
     var ownLinks: Set<Peripheral.ID> = []
 
@@ -143,7 +145,7 @@ public actor BlueZBackend: CentralBackend {
         }
     }
 
-    private func openSession() throws(DBusError) -> BusSession {
+    func openSession() throws(DBusError) -> BusSession {
         guard let session else { throw DBusError(.disconnected, message: "the central is not started") }
         return session
     }
@@ -233,8 +235,7 @@ public actor BlueZBackend: CentralBackend {
             }
         }
         defer { timer?.cancel() }
-        lastToken += 1
-        let token = lastToken
+        let token = token()
         watchers[token] = (
             path,
             {
@@ -247,6 +248,12 @@ public actor BlueZBackend: CentralBackend {
         )
         defer { watchers[token] = nil }
         return try await outcome.wait()
+    }
+
+    /// A number that is used once.
+    func token() -> Int {
+        lastToken += 1
+        return lastToken
     }
 
     func look(_ path: String) {

@@ -99,6 +99,8 @@ struct AttributeProperties: Equatable {
     var uuid: BluetoothUUID?
     var isPrimary: Bool?
     var flags: CharacteristicProperties?
+    /// The paths of the services that a service includes.
+    var includes: [String]?
 
     mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
         switch name {
@@ -108,6 +110,10 @@ struct AttributeProperties: Equatable {
             let names = Set(try value.strings())
             flags = CharacteristicProperties(
                 CharacteristicProperties.names.filter { names.contains($0.name) }.map(\.property))
+        case "Includes":
+            var paths = try value.array()
+            includes = []
+            while !paths.isAtEnd { includes?.append(try paths.objectPath()) }
         default: break
         }
     }

@@ -24,6 +24,8 @@ struct ObjectTree {
         var uuid: BluetoothUUID?
         var isPrimary = true
         var flags: CharacteristicProperties = []
+        /// The paths of the services that a service includes.
+        var includes: [String] = []
     }
 
     enum Change: Equatable {
@@ -64,6 +66,7 @@ struct ObjectTree {
             if let value = properties.uuid { attribute.uuid = value }
             if let value = properties.isPrimary { attribute.isPrimary = value }
             if let value = properties.flags { attribute.flags = value }
+            if let value = properties.includes { attribute.includes = value }
             guard attributes.updateValue(attribute, forKey: path) != attribute else { return [] }
             return Self.device(ofAttribute: path).map { [.attributes($0)] } ?? []
         }
@@ -138,6 +141,11 @@ struct ObjectTree {
         return devices.first { $0.value.address == address && $0.value.adapter == adapter }?.key
     }
 
+    /// The path of one characteristic of a device, whichever.
+    func characteristic(ofDevice device: String) -> String? {
+        attributes.first { $0.value.kind == .characteristic && $0.key.hasPrefix(device + "/") }?.key
+    }
+
     /// The attributes of a device as a database, and where each is.
     func database(ofDevice device: String) -> (database: GATTDatabase, paths: [UInt16: String]) {
         var paths: [UInt16: String] = [:]
@@ -162,7 +170,8 @@ struct ObjectTree {
                         descriptors: sorted(characteristic.path, .descriptor).map {
                             GATTDescriptor(uuid: $0.object.uuid!, handle: $0.handle)
                         })
-                })
+                },
+                includedHandles: service.object.includes.compactMap { BlueZ.handle(ofPath: $0) }.sorted())
         }
         return (GATTDatabase(services: services), paths)
     }

@@ -21,7 +21,7 @@ enum ExitStatus {
         (65, [.invalidValue], "the peripheral sent a value that is not of its type"),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
         (70, [.failed, .overflow, .shutDown], "anything else"),
-        (75, [.busy], "another program holds what is needed"),
+        (75, [.busy, .requestInProgress], "another program holds what is needed"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
         (124, [.timedOut], "it took too long"),
         (130, [.cancelled], "interrupted (143: terminated)"),

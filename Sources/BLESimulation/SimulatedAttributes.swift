@@ -2,8 +2,9 @@ internal import BLE
 
 /// The attributes of a simulated peripheral: a definition with its handles and its present values.
 ///
-/// Handles are given out as most peripherals do: a service's declaration, then for each characteristic its declaration, its
-/// value, the client characteristic configuration where it notifies or indicates, and its descriptors.
+/// Handles are given out as most peripherals do: a service's declaration and those of the services it includes, then for each
+/// characteristic its declaration, its value, the client characteristic configuration where it notifies or indicates, the
+/// extended properties where it has any, and its descriptors.
 struct SimulatedAttributes {
     struct Attribute {
         let definition: CharacteristicDefinition
@@ -22,30 +23,57 @@ struct SimulatedAttributes {
         }
         var characteristics: [UInt16: Attribute] = [:]
         var descriptors: [UInt16: [UInt8]] = [:]
-        database = GATTDatabase(
-            services: services.map { service in
-                GATTService(
-                    uuid: service.uuid, handle: next(), isPrimary: service.isPrimary,
-                    characteristics: service.characteristics.map { definition in
+        let found = services.map { service in
+            let declaration = next()
+            for _ in service.includes { _ = next() }
+            return GATTService(
+                uuid: service.uuid, handle: declaration, isPrimary: service.isPrimary,
+                characteristics: service.characteristics.map { definition in
+                    let handle = next()
+                    _ = next()
+                    characteristics[handle] = Attribute(definition: definition, value: definition.value)
+                    let found = Self.descriptors(of: definition).map { descriptor in
                         let handle = next()
-                        _ = next()
-                        characteristics[handle] = Attribute(definition: definition, value: definition.value)
-                        var all = definition.descriptors
-                        if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
-                            all.insert(DescriptorDefinition(BluetoothUUID(0x2902), value: [0, 0]), at: 0)
-                        }
-                        let found = all.map { descriptor in
-                            let handle = next()
-                            descriptors[handle] = descriptor.value
-                            return GATTDescriptor(uuid: descriptor.uuid, handle: handle)
-                        }
-                        return GATTCharacteristic(
-                            uuid: definition.uuid, handle: handle, properties: definition.properties, descriptors: found
-                        )
-                    })
+                        descriptors[handle] = descriptor.value
+                        return GATTDescriptor(uuid: descriptor.uuid, handle: handle)
+                    }
+                    return GATTCharacteristic(
+                        uuid: definition.uuid, handle: handle, properties: Self.properties(of: definition),
+                        descriptors: found)
+                })
+        }
+        // A service may include one that comes after it.
+        database = GATTDatabase(
+            services: zip(services, found).map { definition, service in
+                GATTService(
+                    uuid: service.uuid, handle: service.handle, isPrimary: service.isPrimary,
+                    characteristics: service.characteristics,
+                    includedHandles: definition.includes.compactMap { type in
+                        found.first { $0.uuid == type }?.handle
+                    }.sorted())
             })
         self.characteristics = characteristics
         self.descriptors = descriptors
+    }
+
+    private static let extended: CharacteristicProperties = [.reliableWrite, .writableAuxiliaries]
+
+    private static func properties(of definition: CharacteristicDefinition) -> CharacteristicProperties {
+        definition.properties.isDisjoint(with: extended)
+            ? definition.properties : definition.properties.union(.extendedProperties)
+    }
+
+    /// The given descriptors, and those before them that are there by themselves.
+    private static func descriptors(of definition: CharacteristicDefinition) -> [DescriptorDefinition] {
+        var all = definition.descriptors
+        if !definition.properties.isDisjoint(with: extended) {
+            let bits = UInt8(definition.properties.intersection(extended).rawValue >> 8)
+            all.insert(DescriptorDefinition(BluetoothUUID(0x2900), value: [bits, 0]), at: 0)
+        }
+        if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
+            all.insert(DescriptorDefinition(BluetoothUUID(0x2902), value: [0, 0]), at: 0)
+        }
+        return all
     }
 
     mutating func set(_ value: [UInt8], of handle: UInt16) {

@@ -64,14 +64,26 @@ public actor SimulatedBackend: CentralBackend {
         try await radio.database(peripheral, port)
     }
 
+    /// The definition's.
+    public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await radio.packetLength(peripheral, port)
+    }
+
+    /// What the test has set.
+    public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await radio.signalStrength(peripheral, port)
+    }
+
     /// Asks the definition.
-    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await radio.read(characteristic, port)
+    public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
+        try await radio.read(characteristic, offset: offset, port)
     }
 
     /// Tells the definition.
-    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
-        try await radio.write(value, to: characteristic, type: type, port)
+    public func write(
+        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
+    ) async throws(BLEError) {
+        try await radio.write(value, to: characteristic, type: type, offset: offset, port)
     }
 
     /// The descriptor's value.

@@ -7,6 +7,19 @@ struct SimulatedDevice {
     var isAdvertising = true
     var advertiser: Task<Void, Never>?
     var link: SimulatedLink?
+    /// What a central is told of the link's strength; nil for nothing, as bluetoothd has it.
+    var signalStrength: Int?
+    /// Somebody has discovered the services.
+    var isDiscovered = false
+
+    /// The longest packet of a link to it: BlueZ asks for 517.
+    var packetLength: Int { min(517, max(23, definition.maximumPacketLength)) }
+
+    /// The services that are known of it: those advertised, and once they have been discovered the others.
+    var services: Set<BluetoothUUID> {
+        let advertised = definition.advertisement.serviceUUIDs
+        return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
+    }
 
     init(definition: PeripheralDefinition) {
         self.definition = definition

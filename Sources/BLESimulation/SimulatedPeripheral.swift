@@ -31,6 +31,11 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.setAdvertisement(advertisement, id)
     }
 
+    /// Says how strong its links are, in dBm; nil for a central that cannot tell, which is what bluetoothd is, and how it begins.
+    public func setSignalStrength(_ strength: Int?) async {
+        await radio.setSignalStrength(strength, id)
+    }
+
     /// Takes the peripheral out of range for good.
     public func remove() async {
         await radio.remove(id)

@@ -4,35 +4,84 @@ extension SimulatedRadio {
     // MARK: Attributes
 
     func database(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> GATTDatabase {
-        try device(id, port).attributes.database
+        let database = try device(id, port).attributes.database
+        peripherals[id]?.isDiscovered = true
+        return database
     }
 
-    func read(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
+    func packetLength(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
+        try device(id, port).packetLength
+    }
+
+    func signalStrength(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
+        guard let strength = try device(id, port).signalStrength else {
+            throw BLEError(
+                .notSupported, "the signal strength of links is not known", isRetryable: false,
+                remedy: "Set it: setSignalStrength(-50).")
+        }
+        return strength
+    }
+
+    func setSignalStrength(_ strength: Int?, _ id: Peripheral.ID) {
+        peripherals[id]?.signalStrength = strength
+    }
+
+    private func characteristic(
+        _ attribute: AttributeID, _ port: Int
+    ) throws(BLEError) -> SimulatedAttributes.Attribute {
         let device = try device(attribute.peripheral, port)
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
         }
+        return characteristic
+    }
+
+    func read(_ attribute: AttributeID, offset: Int, _ port: Int) async throws(BLEError) -> [UInt8] {
+        let characteristic = try characteristic(attribute, port)
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
-        guard let handler = characteristic.definition.onRead else { return characteristic.value }
-        return try await operate(attribute.peripheral) { () throws(ATTError) in try await handler() }
+        let value = try await value(of: characteristic, attribute.peripheral)
+        guard offset > 0 else { return value }
+        // A part of a value that fits one packet is refused by many peripherals, which the specification allows.
+        guard offset <= value.count else { throw BLEError(.invalidOffset) }
+        guard value.count >= (try device(attribute.peripheral, port)).packetLength else {
+            throw BLEError(.attributeNotLong)
+        }
+        return Array(value.dropFirst(offset))
     }
 
-    func write(_ value: [UInt8], to attribute: AttributeID, type: WriteType, _ port: Int) async throws(BLEError) {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
+    /// The present value, from the handler if there is one.
+    private func value(
+        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID
+    ) async throws(BLEError) -> [UInt8] {
+        guard let handler = characteristic.definition.onRead else { return characteristic.value }
+        return try await operate(id) { () throws(ATTError) in try await handler() }
+    }
+
+    func write(
+        _ value: [UInt8], to attribute: AttributeID, type: WriteType, offset: Int, _ port: Int
+    ) async throws(BLEError) {
+        let characteristic = try characteristic(attribute, port)
+        let length = try device(attribute.peripheral, port).packetLength
+        // What is refused before anything is sent.
+        if type == .withoutResponse, offset > 0 || value.count > length - 3 {
+            throw BLEError(.failed, "the write does not fit a packet")
         }
-        let properties = characteristic.definition.properties
-        guard properties.contains(type == .withResponse ? .write : .writeWithoutResponse) else {
-            throw BLEError(.writeNotPermitted)
+        let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
+        guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
+        var value = value
+        if offset > 0 {
+            let present = try await self.value(of: characteristic, attribute.peripheral)
+            guard offset <= present.count else { throw BLEError(.invalidOffset) }
+            value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
         guard let handler = characteristic.definition.onWrite else {
             return notify(value, attribute.handle, attribute.peripheral)
         }
-        guard type == .withResponse else {
-            return command(attribute.peripheral) { try? await handler(value, type) }
+        let whole = value
+        guard type != .withoutResponse else {
+            return command(attribute.peripheral) { try? await handler(whole, type) }
         }
-        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(value, type) }
+        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, type) }
     }
 
     /// Runs a handler for whose end nobody waits; the link's end cancels it.

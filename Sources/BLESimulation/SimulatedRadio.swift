@@ -261,7 +261,8 @@ public actor SimulatedRadio {
         (ports[port]?.known ?? []).sorted { $0.rawValue < $1.rawValue }.compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
-                    id: id, advertisement: device.definition.advertisement, isConnected: device.link != nil)
+                    id: id, advertisement: device.definition.advertisement, isConnected: device.link != nil,
+                    services: device.services)
             }
         }
     }

@@ -194,6 +194,13 @@ final class CallingConnection: @unchecked Sendable {
     private static func answer(_ invocation: OpaquePointer, _ result: Result<MethodReply, DBusError>) {
         switch result {
         case .success(let reply):
+            let connection = g_dbus_method_invocation_get_connection(invocation)
+            for signal in reply.signals {
+                // (fails when the connection is closed, which the answer finds out, too)
+                _ = g_dbus_connection_emit_signal(
+                    connection, nil, signal.path, signal.interface, signal.name,
+                    DBusValue.makeTuple(signal.arguments), nil)
+            }
             let list = makeList(reply.descriptors)
             g_dbus_method_invocation_return_value_with_unix_fd_list(
                 invocation, DBusValue.makeTuple(reply.values), list)

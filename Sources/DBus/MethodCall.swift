@@ -25,10 +25,15 @@ package struct MethodCall: Sendable {
 package struct MethodReply: Sendable {
     package var values: [DBusValue]
     package var descriptors: [FileDescriptor]
+    /// What is emitted right before the answer of a served method, with nothing of this connection's between.
+    package var signals: [OutgoingSignal]
 
-    package init(_ values: [DBusValue] = [], descriptors: [FileDescriptor] = []) {
+    package init(
+        _ values: [DBusValue] = [], descriptors: [FileDescriptor] = [], signals: [OutgoingSignal] = []
+    ) {
         self.values = values
         self.descriptors = descriptors
+        self.signals = signals
     }
 
     /// The value at `index`, which the method is documented to return.
@@ -37,5 +42,20 @@ package struct MethodReply: Sendable {
             throw DBusError(.malformed, message: "the reply has \(values.count) values, expected at least \(index + 1)")
         }
         return values[index]
+    }
+}
+
+/// A signal to be emitted.
+package struct OutgoingSignal: Sendable {
+    package var path: String
+    package var interface: String
+    package var name: String
+    package var arguments: [DBusValue]
+
+    package init(_ path: String, _ interface: String, _ name: String, _ arguments: [DBusValue]) {
+        self.path = path
+        self.interface = interface
+        self.name = name
+        self.arguments = arguments
     }
 }

@@ -116,15 +116,15 @@ import Testing
         let (database, paths) = tree.database(ofDevice: Self.path)
         #expect(database.map(\.handle) == [1, 0x10])
         #expect(database.map(\.isPrimary) == [true, false])
-        #expect(database[1].characteristics.map(\.handle) == [0x11, 0x13])
-        #expect(database[1].characteristics.map(\.properties) == [.read, .notify])
-        #expect(database[1].characteristics[1].descriptors.map(\.handle) == [0x15])
+        #expect(database[1]?.characteristics.map(\.handle) == [0x11, 0x13])
+        #expect(database[1]?.characteristics.map(\.properties) == [.read, .notify])
+        #expect(database[1]?.characteristics[1].descriptors.map(\.handle) == [0x15])
         #expect(paths[0x13] == Self.path + "/service0010/char0013")
         #expect(
             tree.remove(Self.path + "/service0010/char0013", interfaces: [BlueZ.gattCharacteristic]) == [
                 .attributes(Self.path)
             ])
-        #expect(tree.database(ofDevice: Self.path).database[1].characteristics.map(\.handle) == [0x11])
+        #expect(tree.database(ofDevice: Self.path).database[1]?.characteristics.map(\.handle) == [0x11])
     }
 
     @Test(arguments: [

@@ -31,12 +31,12 @@ import Testing
         #expect(database.map(\.uuid) == [Self.first, Self.second])
         #expect(database.map(\.isPrimary) == [true, false])
         #expect(database.map(\.handle) == [1, 8])
-        #expect(database[0].characteristics.map(\.handle) == [2, 6])
-        #expect(database[0].characteristics[0].descriptors.map(\.handle) == [4, 5])
-        #expect(database[0].characteristics[0].descriptors.map(\.uuid) == [BluetoothUUID(0x2902), Self.name])
-        #expect(database[0].characteristics[1].descriptors == [])
-        #expect(database[1].characteristics.map(\.handle) == [9])
-        #expect(database[1].characteristics[0].descriptors.map(\.handle) == [11])
+        #expect(database[0]?.characteristics.map(\.handle) == [2, 6])
+        #expect(database[0]?.characteristics[0].descriptors.map(\.handle) == [4, 5])
+        #expect(database[0]?.characteristics[0].descriptors.map(\.uuid) == [BluetoothUUID(0x2902), Self.name])
+        #expect(database[0]?.characteristics[1].descriptors == [])
+        #expect(database[1]?.characteristics.map(\.handle) == [9])
+        #expect(database[1]?.characteristics[0].descriptors.map(\.handle) == [11])
     }
 
     @Test func `values are kept by handle`() {

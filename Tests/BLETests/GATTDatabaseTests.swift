@@ -86,7 +86,7 @@ import Testing
     @Test func `a database is a collection of its services`() {
         #expect(database.map(\.handle) == [1, 10, 20])
         #expect(database.count == 3)
-        #expect(database[1].characteristics.map(\.handle) == [11, 14, 17])
+        #expect(database[1]?.characteristics.map(\.handle) == [11, 14, 17])
         #expect(database.last?.uuid == Self.vendor)
         #expect(database.filter(\.isPrimary).count == 2)
     }

@@ -8,6 +8,7 @@ actor ScriptedBackend: CentralBackend {
     enum Operation: Hashable {
         case start, shutDown, adapters, startDiscovery, stopDiscovery, connect, disconnect, discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
+        case maximumPacketLength, signalStrength
     }
 
     /// What it was asked.
@@ -23,6 +24,8 @@ actor ScriptedBackend: CentralBackend {
         case writeDescriptor([UInt8], UInt16)
         case startNotifications(UInt16)
         case stopNotifications(UInt16)
+        case maximumPacketLength(Peripheral.ID)
+        case signalStrength(Peripheral.ID)
 
         var operation: Operation {
             switch self {
@@ -40,6 +43,8 @@ actor ScriptedBackend: CentralBackend {
             case .writeDescriptor: .writeDescriptor
             case .startNotifications: .startNotifications
             case .stopNotifications: .stopNotifications
+            case .maximumPacketLength: .maximumPacketLength
+            case .signalStrength: .signalStrength
             }
         }
     }
@@ -62,6 +67,8 @@ actor ScriptedBackend: CentralBackend {
     private var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
     private var state = AdapterState.poweredOn
     private var values: [UInt16: [UInt8]] = [:]
+    private var packetLength = 247
+    private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
 
     // MARK: The test's side
@@ -73,6 +80,8 @@ actor ScriptedBackend: CentralBackend {
 
     func set(_ database: GATTDatabase) { self.database = database }
     func set(_ value: [UInt8], of handle: UInt16) { values[handle] = value }
+    func set(packetLength: Int) { self.packetLength = packetLength }
+    func set(_ known: [KnownPeripheral]) { self.known = known }
     func set(_ state: AdapterState) { self.state = state }
 
     /// Returns once an operation has been asked so many times, or the test's time is up.
@@ -143,7 +152,7 @@ actor ScriptedBackend: CentralBackend {
         return [Adapter(id: "hci0", address: "", name: "", isPowered: true, isDiscovering: false)]
     }
 
-    func knownPeripherals() -> [KnownPeripheral] { [] }
+    func knownPeripherals() -> [KnownPeripheral] { known }
 
     func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) { try await answer(.startDiscovery(filter)) }
 
@@ -158,12 +167,24 @@ actor ScriptedBackend: CentralBackend {
         return database
     }
 
-    func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await answer(.read(characteristic.handle))
-        return values[characteristic.handle] ?? []
+    func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await answer(.maximumPacketLength(peripheral))
+        return packetLength
     }
 
-    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
+    func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await answer(.signalStrength(peripheral))
+        return -50
+    }
+
+    func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
+        try await answer(.read(characteristic.handle))
+        return Array((values[characteristic.handle] ?? []).dropFirst(offset))
+    }
+
+    func write(
+        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
+    ) async throws(BLEError) {
         try await answer(.write(value, characteristic.handle))
     }
 

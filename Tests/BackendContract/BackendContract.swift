@@ -31,6 +31,15 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case longWritesArriveWhole
     case forbiddenOperationsAreRefused
     case descriptorsCanBeRead
+    case treeShowsRepeatedTypesAndIncludedServices
+    case descriptorsTellNameAndFormat
+    case partsOfValuesAreReadAndWritten
+    case reliableWritesArriveWhole
+    case packetLengthLimitsCommands
+    case signalStrengthOfALinkIsUnknown
+    case connectedPeripheralsAreFoundByService
+    case controlPointsAnswer
+    case unansweredRequestsEnd
     case cancelledOperationsEndAndLeaveTheLink
     case deadlinesEndOperationsAndLeaveTheLink
     // Notifications
@@ -38,6 +47,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case profileMeasurementsArriveFromTheFirst
     case subscribersShareOneRegistration
     case notificationsResumeOnceAfterReconnect
+    case readsAreNoNotifications
+    case emptyValuesAreNotified
     // The stack below
     case powerOffEndsScansAndLinks
     case deathOfBluetoothFailsWhatIsPending
@@ -89,12 +100,23 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .longWritesArriveWhole: try await contract.longWrites()
         case .forbiddenOperationsAreRefused: try await contract.forbidden()
         case .descriptorsCanBeRead: try await contract.descriptors()
+        case .treeShowsRepeatedTypesAndIncludedServices: try await contract.tree()
+        case .descriptorsTellNameAndFormat: try await contract.presentation()
+        case .partsOfValuesAreReadAndWritten: try await contract.parts()
+        case .reliableWritesArriveWhole: try await contract.reliableWrites()
+        case .packetLengthLimitsCommands: try await contract.packetLength()
+        case .signalStrengthOfALinkIsUnknown: try await contract.signalStrength()
+        case .connectedPeripheralsAreFoundByService: try await contract.connectedByService()
+        case .controlPointsAnswer: try await contract.controlPoint()
+        case .unansweredRequestsEnd: try await contract.unansweredRequests()
         case .cancelledOperationsEndAndLeaveTheLink: try await contract.cancelledOperations()
         case .deadlinesEndOperationsAndLeaveTheLink: try await contract.deadlines()
         case .notificationsAreCompleteAndInOrder: try await contract.notificationOrder()
         case .profileMeasurementsArriveFromTheFirst: try await contract.measurements()
         case .subscribersShareOneRegistration: try await contract.sharedSubscription()
         case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
+        case .readsAreNoNotifications: try await contract.readsWhileSubscribed()
+        case .emptyValuesAreNotified: try await contract.emptyNotifications()
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()

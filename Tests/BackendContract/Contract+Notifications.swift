@@ -82,4 +82,54 @@ extension Contract {
             #expect(try await numbers(after, 4) == [0, 1, 2, 9])
         }
     }
+
+    /// bluetoothd shows a value that is read as it shows one that is notified.
+    func readsWhileSubscribed() async throws {
+        try await withStrap { strap in
+            try await strap.write([7], to: EchoStrap.input)
+            let values = try await strap.notifications(EchoStrap.output, overflow: .fail(capacity: 1000))
+            var expected: [[UInt8]] = []
+            for number in UInt8(0)..<10 {
+                // Read and notified alike, one after the other and at the same time, changed and unchanged.
+                try await peer.notify([number])
+                #expect(try await strap.read(EchoStrap.output) == [7])
+                try await peer.notify([7])
+                async let first = strap.read(EchoStrap.output)
+                try await peer.notify([number, number])
+                #expect(try await first == [7])
+                expected += [[number], [7], [number, number]]
+            }
+            try await peer.notify([99])
+            var seen: [[UInt8]] = []
+            for try await value in values {
+                if value == [99] { break }
+                seen.append(value)
+            }
+            #expect(seen == expected)
+
+            // One that nobody waits for any more.
+            let slow = try await strap.notifications(EchoStrap.output)
+            let reading = failing { _ = try await strap.read(EchoStrap.output) }
+            reading.cancel()
+            _ = await reading.value
+            #expect(try await strap.read(EchoStrap.output) == [7])
+            try await peer.notify([98])
+            var next = slow.makeAsyncIterator()
+            #expect(try await next.next() == [98])
+        }
+    }
+
+    func emptyNotifications() async throws {
+        try await withStrap { strap in
+            let values = try await strap.notifications(EchoStrap.output)
+            for value in [[1], [], [2], []] as [[UInt8]] { try await peer.notify(value) }
+            var seen: [[UInt8]] = []
+            for try await value in values {
+                seen.append(value)
+                if seen.count == 4 { break }
+            }
+            #expect(seen == [[1], [], [2], []])
+            #expect(try await strap.read(EchoStrap.output) == [])
+        }
+    }
 }

@@ -57,6 +57,23 @@ public enum EchoStrap {
     public static let secret = Characteristic(uuid(4), service: service)
     /// Answers no request until it is released.
     public static let slow = Characteristic(uuid(5), service: service)
+    /// The type of two characteristics that read as "first" and "second".
+    public static let twin = Characteristic(uuid(6), service: service)
+    /// Reads as what was written; takes reliable writes and writes at an offset. Has a user description and a presentation
+    /// format.
+    public static let note = Characteristic(uuid(7), service: service)
+    /// Indicates 0x20 and what was written to it. What begins with 0xEE is announced by the value EE before that, what begins
+    /// with 0xFF gets no answer.
+    public static let controlPoint = Characteristic(uuid(8), service: service)
+    /// The secondary service that ``service`` includes.
+    public static let included = uuid(0x10)
+    /// A characteristic of ``included`` that reads as "included".
+    public static let extra = Characteristic(uuid(0x11), service: included)
+    /// The presentation format of ``note``.
+    public static let noteFormat = PresentationFormat(
+        format: .utf8, exponent: 0, unit: BluetoothUUID(0x2700), description: 3)
+    /// The longest packet that a link to the strap carries.
+    public static let packetLength = 247
 
     private static func uuid(_ number: UInt64) -> BluetoothUUID {
         BluetoothUUID(high: 0x6E40_0000_B5A3_F393 | number << 32, low: 0xE0A9_E50E_24DC_CA9E)

@@ -3,6 +3,8 @@ public import BLE
 /// The contract's peripheral as a definition, for every stack that plays definitions.
 public actor SimulatedStrap {
     public private(set) var written: [UInt8] = []
+    private var note: [UInt8] = []
+    private var notifier: Notifier?
     private var isHeld = true
     private var held: [CheckedContinuation<Void, Never>] = []
 
@@ -13,6 +15,7 @@ public actor SimulatedStrap {
 
     public func reset() {
         written = []
+        note = []
         release()
         isHeld = true
     }
@@ -28,6 +31,16 @@ public actor SimulatedStrap {
 
     private func take(_ value: [UInt8]) { written = value }
 
+    private func take(note value: [UInt8]) { note = value }
+
+    private func subscribed(_ notifier: Notifier) { self.notifier = notifier }
+
+    private func answer(_ value: [UInt8]) async {
+        guard let notifier, let operation = value.first else { return }
+        if operation == 0xEE { await notifier.notify([0xEE]) }
+        if operation != 0xFF { await notifier.notify([0x20] + value) }
+    }
+
     private func pass() async {
         guard isHeld else { return }
         await withCheckedContinuation { held.append($0) }
@@ -41,7 +54,8 @@ public actor SimulatedStrap {
                 serviceUUIDs: [BluetoothUUID(0x180D), BluetoothUUID(0x180F)], manufacturerData: [0xFFFF: [1, 2, 3]],
                 serviceData: [BluetoothUUID(0x180F): [87]]),
             advertisingInterval: .milliseconds(20),
-            services: [heartRate, battery, information, echo])
+            services: [heartRate, battery, information, included, echo],
+            maximumPacketLength: EchoStrap.packetLength)
     }
 
     private nonisolated var heartRate: ServiceDefinition {
@@ -77,9 +91,17 @@ public actor SimulatedStrap {
             ])
     }
 
+    private nonisolated var included: ServiceDefinition {
+        ServiceDefinition(
+            EchoStrap.included, isPrimary: false,
+            characteristics: [
+                CharacteristicDefinition(EchoStrap.extra.key.characteristic, .read, value: Array("included".utf8))
+            ])
+    }
+
     private nonisolated var echo: ServiceDefinition {
         ServiceDefinition(
-            EchoStrap.service,
+            EchoStrap.service, includes: [EchoStrap.included],
             characteristics: [
                 CharacteristicDefinition(
                     EchoStrap.input.key.characteristic, [.write, .writeWithoutResponse],
@@ -98,6 +120,19 @@ public actor SimulatedStrap {
                         return Array("slow".utf8)
                     },
                     onWrite: { _, _ in await self.pass() }),
+                CharacteristicDefinition(EchoStrap.twin.key.characteristic, .read, value: Array("first".utf8)),
+                CharacteristicDefinition(EchoStrap.twin.key.characteristic, .read, value: Array("second".utf8)),
+                CharacteristicDefinition(
+                    EchoStrap.note.key.characteristic, [.read, .write, .reliableWrite],
+                    descriptors: [
+                        DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Note".utf8)),
+                        DescriptorDefinition(BluetoothUUID(0x2904), value: EchoStrap.noteFormat.bytes),
+                    ],
+                    onRead: { await self.note }, onWrite: { value, _ in await self.take(note: value) }),
+                CharacteristicDefinition(
+                    EchoStrap.controlPoint.key.characteristic, [.write, .indicate],
+                    onWrite: { value, _ in await self.answer(value) },
+                    onSubscribe: { await self.subscribed($0) }),
             ])
     }
 }

@@ -2,6 +2,7 @@ import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
+import Synchronization
 
 extension FakeBlueZ {
     // MARK: Device1
@@ -39,6 +40,7 @@ extension FakeBlueZ {
         guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
+        if showsPacketLength { devices[id]?.packetLength = try? await backend.maximumPacketLength(id) }
         if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
@@ -55,6 +57,7 @@ extension FakeBlueZ {
             device.database = database
             for attribute in device.attributes { await show(attribute, of: id) }
             devices[id]?.database = database
+            await changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
         if !resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
@@ -68,6 +71,8 @@ extension FakeBlueZ {
                 attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
             await export(attribute.path, description) { [weak self] call in
                 await self?.attributeCall(id, attribute, call)
+            } property: { [weak self] name in
+                self?.published.withLock { $0[id]?[name] }
             }
         }
         await emit(
@@ -106,19 +111,27 @@ extension FakeBlueZ {
         _ place: AttributeID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
     ) async throws(BLEError) -> MethodReply {
         let isDescriptor = attribute.interface == BlueZ.gattDescriptor
+        let options = call.arguments.last
+        let offset = options?[key: "offset"]?.integer ?? 0
         switch call.method {
         case "ReadValue":
-            let value = isDescriptor ? try await backend.readDescriptor(place) : try await backend.read(place)
-            if !isDescriptor { await changed(attribute.path, attribute.interface, ["Value": .bytes(value)]) }
-            return MethodReply([.bytes(value)])
+            guard !isDescriptor else { return MethodReply([.bytes(try await backend.readDescriptor(place))]) }
+            let value = try await backend.read(place, offset: offset)
+            let whole = offset == 0 ? value : [UInt8](repeating: 0, count: offset) + value
+            return MethodReply(
+                [.bytes(value)], signals: [Self.signal(attribute.path, attribute.interface, ["Value": .bytes(whole)])])
         case "WriteValue":
             let value = call.arguments.first?.bytes ?? []
             if isDescriptor {
                 try await backend.writeDescriptor(value, to: place)
             } else {
                 let type: WriteType =
-                    call.arguments.last?[key: "type"]?.string == "command" ? .withoutResponse : .withResponse
-                try await backend.write(value, to: place, type: type)
+                    switch options?[key: "type"]?.string {
+                    case "command": .withoutResponse
+                    case "reliable": .reliable
+                    default: .withResponse
+                    }
+                try await backend.write(value, to: place, type: type, offset: offset)
             }
         case "StartNotify":
             try await backend.startNotifications(of: place) { [weak self] value in
@@ -157,10 +170,9 @@ extension FakeBlueZ {
         case .requestNotSupported: .remote("org.bluez.Error.NotSupported", "Operation is not supported")
         case let code?:
             .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x\(Hex.string([code.rawValue]))")
-        case nil:
-            error.code == .disconnected
-                ? .remote("org.bluez.Error.Failed", "Not connected")
-                : .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e")
+        case nil where error.code == .disconnected: .remote("org.bluez.Error.Failed", "Not connected")
+        case nil where error.code == .failed: .remote("org.bluez.Error.Failed", "Failed to initiate write")
+        case nil: .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e")
         }
     }
 }

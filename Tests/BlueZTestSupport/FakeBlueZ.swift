@@ -1,4 +1,4 @@
-import BLE
+public import BLE
 import BLEBlueZ
 public import BLESimulation
 import DBus
@@ -23,10 +23,15 @@ public actor FakeBlueZ {
     private var isPresent = true
     /// The devices that have an object.
     var devices: [Peripheral.ID: FakeDevice] = [:] {
-        didSet { published.withLock { $0 = devices.mapValues(\.properties) } }
+        didSet {
+            let properties = devices.mapValues { device in
+                device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }
+            }
+            published.withLock { $0 = properties }
+        }
     }
-    /// The devices' properties, for the bus thread, which cannot wait for this actor.
-    private nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
+    /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
+    nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
     /// Values on their way to the bus.
     var notified: [(path: String, value: [UInt8])] = []
     /// How often each method was called.
@@ -142,6 +147,13 @@ public actor FakeBlueZ {
         injected[method] = (name, message)
     }
 
+    /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
+    public func setShowsPacketLength(_ showsPacketLength: Bool) { self.showsPacketLength = showsPacketLength }
+    var showsPacketLength = true
+
+    /// The signal strength of an advertisement that was heard from a connected peripheral.
+    public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) { devices[id]?.advertisement.rssi = strength }
+
     /// As `bluetoothctl power`.
     public func setPowered(_ isPowered: Bool) async {
         self.isPowered = isPowered
@@ -206,6 +218,12 @@ public actor FakeBlueZ {
         try? await session?.emit(path: path, interface: interface, signal: signal, arguments)
     }
 
+    /// That properties have changed.
+    static func signal(_ path: String, _ interface: String, _ properties: [String: DBusValue]) -> OutgoingSignal {
+        OutgoingSignal(
+            path, BlueZ.properties, "PropertiesChanged", [.string(interface), .options(properties), .strings([])])
+    }
+
     func changed(
         _ path: String, _ interface: String, _ properties: [String: DBusValue], invalidated: [String] = []
     ) async {
@@ -260,6 +278,8 @@ public actor FakeBlueZ {
                 try? await backend.stopDiscovery()
                 await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
                 for device in devices.values {
+                    devices[device.id]?.advertisement.rssi = nil
+                    devices[device.id]?.advertisement.txPower = nil
                     await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
                 }
             }
@@ -280,6 +300,7 @@ public actor FakeBlueZ {
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) async {
         guard session != nil else { return }
         if let device = devices[id] {
+            devices[id]?.advertisement = advertisement
             await changed(device.path, BlueZ.device, FakeDevice.advertised(advertisement))
             return
         }
@@ -299,6 +320,7 @@ public actor FakeBlueZ {
         guard let device = devices[id], device.isConnected else { return }
         devices[id]?.isConnected = false
         devices[id]?.areServicesResolved = false
+        devices[id]?.packetLength = nil
         // (begun at once, so that no later signal overtakes it)
         Task.immediate {
             if let reason {

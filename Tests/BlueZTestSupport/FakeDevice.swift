@@ -7,6 +7,8 @@ struct FakeDevice {
     let id: Peripheral.ID
     let path: String
     var advertisement: Advertisement
+    /// What the link's packets hold while there is one.
+    var packetLength: Int?
     var isConnected = false
     /// How many links there have been.
     var links = 0
@@ -29,9 +31,15 @@ struct FakeDevice {
 
     var properties: [String: DBusValue] {
         Self.advertised(advertisement).merging([
+            "UUIDs": .strings(services.map(\.fullDescription)),
             "Address": .string(id.rawValue), "Adapter": .objectPath(FakeBlueZ.adapterPath),
             "Connected": .boolean(isConnected), "ServicesResolved": .boolean(areServicesResolved),
         ]) { $1 }
+    }
+
+    /// What `UUIDs` shows: besides what is advertised, what was found on a link.
+    var services: Set<BluetoothUUID> {
+        advertisement.serviceUUIDs.union((database?.services ?? []).filter(\.isPrimary).map(\.uuid))
     }
 
     static func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
@@ -66,12 +74,13 @@ struct FakeDevice {
         var all: [Attribute] = []
         for service in database ?? GATTDatabase(services: []) {
             let servicePath = child(path, "service", service.handle)
+            let included = service.includedHandles.map { DBusValue.objectPath(child(path, "service", $0)) }
             all.append(
                 Attribute(
                     path: servicePath, interface: BlueZ.gattService, handle: service.handle,
                     properties: [
                         "UUID": .string(service.uuid.fullDescription), "Primary": .boolean(service.isPrimary),
-                        "Device": .objectPath(path),
+                        "Device": .objectPath(path), "Includes": .array(element: "o", included),
                     ]))
             for characteristic in service.characteristics {
                 let characteristicPath = child(servicePath, "char", characteristic.handle)

@@ -39,6 +39,7 @@ enum Interfaces {
               \(value)
               <method name="StartNotify"/>
               <method name="StopNotify"/>
+              <property name="MTU" type="q" access="read"/>
             </interface>
             """)
     static let descriptor = InterfaceDescription(

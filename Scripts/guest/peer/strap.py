@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from bumble import hci
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection, Device, DeviceConfiguration
 from bumble.gatt import (
+    GATT_CHARACTERISTIC_EXTENDED_PROPERTIES_DESCRIPTOR,
+    GATT_CHARACTERISTIC_PRESENTATION_FORMAT_DESCRIPTOR,
     GATT_CHARACTERISTIC_USER_DESCRIPTION_DESCRIPTOR,
     GATT_DEVICE_INFORMATION_SERVICE,
     GATT_DEVICE_NAME_CHARACTERISTIC,
@@ -45,6 +48,9 @@ FIRST_BEATS, LAST_BEATS = 72, 180
 COMPANY = 0xFFFF
 """The company identifier that the specification sets aside for tests."""
 
+PACKET_LENGTH = 247
+"""The longest packet of the Attribute Protocol that the strap takes."""
+
 NAME_LIMIT = 26
 """Bytes of a name for which a scan response has room, beside the transmit power."""
 
@@ -67,6 +73,7 @@ WRITE = Characteristic.Properties.WRITE
 WRITE_WITHOUT_RESPONSE = Characteristic.Properties.WRITE_WITHOUT_RESPONSE
 NOTIFY = Characteristic.Properties.NOTIFY
 INDICATE = Characteristic.Properties.INDICATE
+EXTENDED = Characteristic.Properties.EXTENDED_PROPERTIES
 READABLE = Characteristic.READABLE
 WRITEABLE = Characteristic.WRITEABLE
 
@@ -135,14 +142,47 @@ class EchoService(Service):
            indicate              command; user description "Echo out"
     …0004  read                  "secret", only on an encrypted link
     …0005  read, write           answers when the gate opens: "slow"
+    …0006  read                  "first"
+    …0006  read                  "second"
+    …0007  read, write,          reads what was last written to it; user description
+           reliable write        "Note", presentation format UTF-8
+    …0008  write, indicate       a control point: indicates 0x20 and what was written,
+                                 before that EE if that begins with 0xEE, and nothing
+                                 if it begins with 0xFF
     ====== ===================== =======================================================
+
+    It includes a secondary service, …0010, with the characteristic …0011, which reads as "included".
     """
 
     UUID_FORMAT = '6E40{:04X}-B5A3-F393-E0A9-E50E24DCCA9E'
 
     def __init__(self) -> None:
         self.written = b''
+        self.noted = b''
         self.gate = Gate()
+        self.indicate: Callable[[Connection, Characteristic, bytes], Awaitable[None]] | None = None
+        self.included = Service(
+            self._uuid(0x10), [Characteristic(self._uuid(0x11), READ, READABLE, b'included')], primary=False
+        )
+        self.note: Characteristic[bytes] = Characteristic(
+            self._uuid(7),
+            READ | WRITE | EXTENDED,
+            READABLE | WRITEABLE,
+            CharacteristicValue(read=lambda _: self.noted, write=self._take_note),
+            [
+                Descriptor(GATT_CHARACTERISTIC_EXTENDED_PROPERTIES_DESCRIPTOR, READABLE, bytes([1, 0])),
+                Descriptor(GATT_CHARACTERISTIC_USER_DESCRIPTION_DESCRIPTOR, READABLE, b'Note'),
+                Descriptor(
+                    GATT_CHARACTERISTIC_PRESENTATION_FORMAT_DESCRIPTOR,
+                    READABLE,
+                    # UTF-8, no exponent, unitless, of the Bluetooth SIG's list the third
+                    struct.pack('<BbHBH', 0x19, 0, 0x2700, 1, 3),
+                ),
+            ],
+        )
+        self.control_point: Characteristic[bytes] = Characteristic(
+            self._uuid(8), WRITE | INDICATE, WRITEABLE, CharacteristicValue(write=self._control)
+        )
         self.output: Characteristic[bytes] = Characteristic(
             self._uuid(3),
             READ | NOTIFY | INDICATE,
@@ -164,7 +204,12 @@ class EchoService(Service):
                     READABLE | WRITEABLE,
                     CharacteristicValue(read=self._read_slowly, write=self._write_slowly),
                 ),
+                Characteristic(self._uuid(6), READ, READABLE, b'first'),
+                Characteristic(self._uuid(6), READ, READABLE, b'second'),
+                self.note,
+                self.control_point,
             ],
+            included_services=[self.included],
         )
 
     @classmethod
@@ -173,6 +218,20 @@ class EchoService(Service):
 
     def _write(self, _: Connection, value: bytes) -> None:
         self.written = bytes(value)
+
+    def _take_note(self, _: Connection, value: bytes) -> None:
+        self.noted = bytes(value)
+
+    def _control(self, connection: Connection, value: bytes) -> None:
+        if not value or not self.indicate:
+            return
+        answers = ([b'\xee'] if value[0] == 0xEE else []) + ([b'\x20' + value] if value[0] != 0xFF else [])
+        AsyncRunner.spawn(self._answer(connection, answers))
+
+    async def _answer(self, connection: Connection, answers: list[bytes]) -> None:
+        assert self.indicate
+        for answer in answers:
+            await self.indicate(connection, self.control_point, answer)
 
     async def _read_slowly(self, connection: Connection) -> bytes:
         await self.gate.passed(connection)
@@ -218,7 +277,30 @@ class Strap:
             body_sensor_location=HeartRateService.BodySensorLocation.WRIST,
             reset_energy_expended=lambda _: None,
         )
-        self.device.add_services([self.heart, BatteryService(lambda _: BATTERY_LEVEL), self._information(), self.echo])
+        self.echo.indicate = self._indicate
+        battery = BatteryService(lambda _: BATTERY_LEVEL)
+        # (what is included first: bumble would put it between its includer's attributes)
+        self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
+        self.device.gatt_server.max_mtu = PACKET_LENGTH
+        self._take_parts()
+
+    async def _indicate(self, connection: Connection, characteristic: Characteristic, value: bytes) -> None:
+        with contextlib.suppress(LinkEnded):
+            indication = self.device.indicate_subscriber(connection, characteristic, value)
+            await while_connected(connection, indication)
+
+    def _take_parts(self) -> None:
+        """Has a write at an offset change the note's present value. bumble takes what was prepared for a whole value."""
+        server = self.device.gatt_server
+        execute = server.on_att_execute_write_request
+
+        def execute_with_parts(bearer: Connection, request: object) -> None:
+            queue = server.prepared_writes.get(bearer, [])
+            if queue and queue[0][0] == self.echo.note.handle and queue[0][1] > 0:
+                queue.insert(0, (queue[0][0], 0, self.echo.noted))
+            execute(bearer, request)
+
+        server.on_att_execute_write_request = execute_with_parts
 
     @staticmethod
     def _information() -> Service:
@@ -367,7 +449,7 @@ class Strap:
     async def reset(self) -> None:
         """Makes the strap what it was at the start: nothing written, the first heart rate and name, advertising. What is
         held up is answered, what follows is held up anew. Links stay."""
-        self.echo.written = b''
+        self.echo.written = self.echo.noted = b''
         self.echo.gate.release()
         self.echo.gate.hold()
         self.beats = FIRST_BEATS

@@ -1,0 +1,77 @@
+/// Requests that are answered by a notification or an indication.
+extension Central {
+    func request(
+        _ value: [UInt8], on key: AttributeKey, of id: Peripheral.ID, timeout: Duration,
+        matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) -> [UInt8] {
+        let target = try await resolve(key, on: id)
+        try require([.write, .writeWithoutResponse], "writing", of: target)
+        try require([.notify, .indicate], "notifications", of: target)
+        let type: WriteType = target.characteristic.properties.contains(.write) ? .withResponse : .withoutResponse
+        if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
+        do throws(BLEError) {
+            // (the answers to two requests could not be told apart)
+            guard requests.insert(target.attribute).inserted else {
+                throw BLEError(.requestInProgress, "a request on this control point waits for its answer")
+            }
+            defer { requests.remove(target.attribute) }
+            let end = elapsed() + timeout
+            let answers = try await subscribe(
+                to: key, of: id, overflow: .fail(capacity: 64), timeout: timeout)
+            return try await perform(
+                on: id, timeout: max(.zero, end - elapsed()), name: "waiting for the answer"
+            ) { [weak self] (_) throws(BLEError) in
+                guard let self else { throw .shutDown }
+                return try await self.exchange(value, type, target, answers, isAnswer)
+            }
+        } catch {
+            throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
+        }
+    }
+
+    /// Writes, and waits for the first value after that which is an answer.
+    private func exchange(
+        _ value: [UInt8], _ type: WriteType, _ target: Target, _ answers: BoundedStream<NotificationPacket>,
+        _ isAnswer: @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) -> [UInt8] {
+        try await operate(on: target, timeout: nil, name: "writing") { (backend, attribute) throws(BLEError) in
+            // What came before this request answers another.
+            answers.discardWaiting()
+            try await backend.write(value, to: attribute, type: type)
+        }
+        for try await packet in answers {
+            switch packet {
+            case .value(let answer): if isAnswer(answer) { return answer }
+            case .gap(let error): throw error
+            }
+        }
+        throw BLEError(.disconnected, "the notifications ended before the answer came")
+    }
+}
+
+extension Peripheral {
+    /// Writes a request to a control point and returns its answer: the next value that the characteristic notifies or
+    /// indicates.
+    ///
+    /// Subscribes for as long as it takes, unless somebody has subscribed already; who sends many requests keeps
+    /// ``notifications(_:overflow:timeout:)`` open, which spares the switching. Subscribers see the answers, too.
+    ///
+    /// Throws `requestInProgress` when a request on the same control point waits for its answer, `timedOut` when none comes,
+    /// `disconnected` when the link ends before, `notSupported` for a characteristic that cannot be written or does not notify.
+    ///
+    /// - Parameters:
+    ///   - timeout: the longest that subscribing, writing and the answer may take together, once connected.
+    ///   - isAnswer: tells an answer from other values that the characteristic sends; by default every value is one.
+    public func request<Value>(
+        _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration = .seconds(20),
+        matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
+    ) async throws(BLEError) -> Value {
+        let bytes = try characteristic.coding.encode(value)
+        let decode = characteristic.decoder(for: id)
+        let answer = try await central.request(bytes, on: characteristic.key, of: id, timeout: timeout) { bytes in
+            // (a value of another type is for its caller to see)
+            (try? decode(bytes)).map(isAnswer) ?? true
+        }
+        return try decode(answer)
+    }
+}

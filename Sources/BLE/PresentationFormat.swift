@@ -1,0 +1,105 @@
+/// How the value of a characteristic is to be shown: the Characteristic Presentation Format descriptor, 0x2904 (Core
+/// Specification 5.4, volume 3, part G, section 3.3.3.5).
+///
+/// An integer value of a fixed-point format means itself times ten to the power of ``exponent``, in ``unit``.
+public struct PresentationFormat: Hashable, Sendable {
+    /// The type of a value (Assigned Numbers, section 2.4.1). Open: there are more than the constants here.
+    public struct Format: RawRepresentable, Hashable, Sendable {
+        /// The number.
+        public let rawValue: UInt8
+        /// Any number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// One bit: true or false.
+        public static let boolean = Format(rawValue: 0x01)
+        /// An unsigned integer of 8 bits.
+        public static let uint8 = Format(rawValue: 0x04)
+        /// An unsigned integer of 16 bits.
+        public static let uint16 = Format(rawValue: 0x06)
+        /// An unsigned integer of 24 bits.
+        public static let uint24 = Format(rawValue: 0x07)
+        /// An unsigned integer of 32 bits.
+        public static let uint32 = Format(rawValue: 0x08)
+        /// An unsigned integer of 48 bits.
+        public static let uint48 = Format(rawValue: 0x09)
+        /// An unsigned integer of 64 bits.
+        public static let uint64 = Format(rawValue: 0x0A)
+        /// A signed integer of 8 bits.
+        public static let sint8 = Format(rawValue: 0x0C)
+        /// A signed integer of 16 bits.
+        public static let sint16 = Format(rawValue: 0x0E)
+        /// A signed integer of 24 bits.
+        public static let sint24 = Format(rawValue: 0x0F)
+        /// A signed integer of 32 bits.
+        public static let sint32 = Format(rawValue: 0x10)
+        /// A signed integer of 64 bits.
+        public static let sint64 = Format(rawValue: 0x12)
+        /// A floating point number of 32 bits (IEEE 754).
+        public static let float32 = Format(rawValue: 0x14)
+        /// A floating point number of 64 bits (IEEE 754).
+        public static let float64 = Format(rawValue: 0x15)
+        /// A decimal number of 16 bits, SFLOAT (IEEE 11073-20601).
+        public static let medfloat16 = Format(rawValue: 0x16)
+        /// A decimal number of 32 bits, FLOAT (IEEE 11073-20601).
+        public static let medfloat32 = Format(rawValue: 0x17)
+        /// Text in UTF-8.
+        public static let utf8 = Format(rawValue: 0x19)
+        /// Text in UTF-16.
+        public static let utf16 = Format(rawValue: 0x1A)
+        /// A structure of no general kind.
+        public static let opaque = Format(rawValue: 0x1B)
+    }
+
+    /// Whose numbers ``description`` is one of.
+    public struct Namespace: RawRepresentable, Hashable, Sendable {
+        /// The number.
+        public let rawValue: UInt8
+        /// Any number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The Bluetooth SIG's.
+        public static let bluetoothSIG = Namespace(rawValue: 0x01)
+    }
+
+    /// The value's type.
+    public var format: Format
+    /// The power of ten, of fixed-point formats.
+    public var exponent: Int8
+    /// The unit, such as 0x272F for degrees Celsius, 0x2700 for none (Assigned Numbers, section 3.5).
+    public var unit: BluetoothUUID
+    /// Whose numbers ``description`` is one of.
+    public var namespace: Namespace
+    /// What the value is, where a peripheral has several of a kind: 0 for unknown, 1 for the first, 0x0107 for the left
+    /// (Assigned Numbers, section 2.4.2.1).
+    public var description: UInt16
+
+    /// A format.
+    public init(
+        format: Format, exponent: Int8 = 0, unit: BluetoothUUID = BluetoothUUID(0x2700),
+        namespace: Namespace = .bluetoothSIG, description: UInt16 = 0
+    ) {
+        self.format = format
+        self.exponent = exponent
+        self.unit = unit
+        self.namespace = namespace
+        self.description = description
+    }
+
+    /// The format that a descriptor's 7 bytes spell. Further bytes are ignored. Throws `invalidValue` for fewer.
+    public init(_ bytes: [UInt8]) throws(BLEError) {
+        var reader = ValueReader(bytes)
+        self.init(
+            format: Format(rawValue: try reader.uint8()), exponent: Int8(bitPattern: try reader.uint8()),
+            unit: BluetoothUUID(UInt32(try reader.uint16())), namespace: Namespace(rawValue: try reader.uint8()),
+            description: try reader.uint16())
+    }
+
+    /// The descriptor's 7 bytes. A unit without a 16-bit form becomes 0x2700, unitless.
+    public var bytes: [UInt8] {
+        let unit = unit.short ?? 0x2700
+        return [
+            format.rawValue, UInt8(bitPattern: exponent), UInt8(unit & 0xFF), UInt8(unit >> 8), namespace.rawValue,
+            UInt8(description & 0xFF), UInt8(description >> 8),
+        ]
+    }
+}

@@ -1,0 +1,50 @@
+public import BLE
+internal import DBus
+
+extension BlueZBackend {
+    /// The `MTU` property, which BlueZ (from 5.62 on) shows at each characteristic of a connected peripheral.
+    public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        let path = try device(peripheral)
+        guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
+        guard let characteristic = tree.characteristic(ofDevice: path) else {
+            throw BLEError(.notSupported, "bluetoothd tells the packet length by characteristics, and there is none")
+        }
+        guard let length = try await property("MTU", of: BlueZ.gattCharacteristic, at: characteristic)?.integer else {
+            throw BLEError(
+                .notSupported, "this bluetoothd does not tell the packet length", isRetryable: false,
+                remedy: "BlueZ 5.62 and later do.")
+        }
+        return length
+    }
+
+    /// The `RSSI` property, which is there while advertisements are heard.
+    public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        let path = try device(peripheral)
+        guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
+        guard let strength = try await property("RSSI", of: BlueZ.device, at: path)?.integer else {
+            throw BLEError(
+                .notSupported, "bluetoothd knows the strength of advertisements only, not of links", isRetryable: false,
+                remedy: "Take the strength of its last advertisement; where the peripheral advertises on, scan.")
+        }
+        return strength
+    }
+
+    /// A property's value now; nil where it does not exist.
+    private func property(
+        _ name: String, of interface: String, at path: String
+    ) async throws(BLEError) -> DBusValue? {
+        do throws(BLEError) {
+            return try await call(
+                BlueZ.call(path, BlueZ.properties, "Get", .string(interface), .string(name)), during: .attribute,
+                timeout: Self.promptly
+            ).values.first
+        } catch {
+            // GDBus and BlueZ's own library name it differently.
+            let absent = [
+                "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.UnknownProperty",
+            ]
+            if let name = error.busErrorName, absent.contains(name) { return nil }
+            throw error
+        }
+    }
+}
