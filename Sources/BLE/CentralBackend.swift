@@ -53,11 +53,14 @@ public struct DiscoveryFilter: Hashable, Sendable {
     public var services: Set<BluetoothUUID>
     /// Only peripherals heard at least this strong, in dBm.
     public var minimumRSSI: Int?
+    /// The transport to listen on.
+    public var transport: Transport
 
-    /// A filter. Lets everything through unless said otherwise.
-    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
+    /// A filter. Lets everything on LE through unless said otherwise.
+    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le) {
         self.services = services
         self.minimumRSSI = minimumRSSI
+        self.transport = transport
     }
 }
 

@@ -212,7 +212,12 @@ public actor BlueZBackend: CentralBackend {
                 try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
                 // What is asked for is not heard.
                 properties.isAdvertisement = false
-                self?.assumeIsolated { [properties] in $0.carryOut($0.tree.update(device, .device(properties))) }
+                self?.assumeIsolated { [properties] in
+                    var properties = properties
+                    // (a name that is known was heard; this one may have been read)
+                    if $0.tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
+                    $0.carryOut($0.tree.update(device, .device(properties)))
+                }
             }
         } catch {
             throw BLEError(error, during: .connection)

@@ -30,6 +30,8 @@ struct DeviceProperties: Equatable {
     var manufacturerData: [UInt16: [UInt8]]?
     var serviceData: [BluetoothUUID: [UInt8]]?
     var appearance: UInt16?
+    var deviceClass: UInt32?
+    var addressType: AddressType?
     var isConnected: Bool?
     var areServicesResolved: Bool?
     /// Properties that have ceased to exist.
@@ -57,6 +59,8 @@ struct DeviceProperties: Equatable {
         case "Name": name = try value.string()
         case "UUIDs": uuids = Set(try value.strings().compactMap { BluetoothUUID($0) })
         case "Appearance": appearance = try value.uint16()
+        case "Class": deviceClass = try value.uint32()
+        case "AddressType": addressType = AddressType(rawValue: try value.string())
         case "Connected": isConnected = try value.boolean()
         case "ServicesResolved": areServicesResolved = try value.boolean()
         default: break

@@ -208,9 +208,9 @@ public actor SimulatedRadio {
 
     private func advertise(_ id: Peripheral.ID) {
         guard !Task.isCancelled, let device = peripherals[id], device.link == nil else { return }
-        let advertisement = device.definition.advertisement
+        let advertisement = device.advertisement
         for (token, port) in ports {
-            guard let filter = port.filter else { continue }
+            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else {
                 continue
             }
@@ -261,7 +261,7 @@ public actor SimulatedRadio {
         (ports[port]?.known ?? []).sorted { $0.rawValue < $1.rawValue }.compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
-                    id: id, advertisement: device.definition.advertisement, isConnected: device.link != nil,
+                    id: id, advertisement: device.advertisement, isConnected: device.link != nil,
                     services: device.services)
             }
         }

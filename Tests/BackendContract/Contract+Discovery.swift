@@ -18,6 +18,8 @@ extension Contract {
                 #expect(advertisement.serviceUUIDs.isSuperset(of: [.heartRate, .battery]))
                 #expect(advertisement.manufacturerData == [0xFFFF: [1, 2, 3]])
                 #expect(advertisement.serviceData == [.battery: [87]])
+                #expect(advertisement.addressType == .random)
+                #expect(advertisement.deviceClass == nil)
                 return
             }
         }

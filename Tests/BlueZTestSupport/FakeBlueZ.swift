@@ -19,6 +19,8 @@ public actor FakeBlueZ {
     private var session: BusSession?
 
     var discoverers: Set<String> = []
+    /// The transport that each client has set in its filter, whether it scans or not.
+    var transports: [String: Transport] = [:]
     var isPowered = true
     private var isPresent = true
     /// The devices that have an object.
@@ -262,13 +264,13 @@ public actor FakeBlueZ {
         guard isPresent else { return .failure(.remote("org.freedesktop.DBus.Error.UnknownObject", "no adapter")) }
         guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
         switch call.method {
-        case "SetDiscoveryFilter": return .success(MethodReply())
+        case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
         case "StartDiscovery":
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
             }
             await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
-            try? await backend.startDiscovery(DiscoveryFilter())
+            try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
             guard discoverers.remove(call.sender) != nil else {

@@ -26,6 +26,9 @@ enum Interfaces {
               <property name="Name" type="s" access="read"/>
               <property name="RSSI" type="n" access="read"/>
               <property name="TxPower" type="n" access="read"/>
+              <property name="Appearance" type="q" access="read"/>
+              <property name="Class" type="u" access="read"/>
+              <property name="AddressType" type="s" access="read"/>
               <property name="UUIDs" type="as" access="read"/>
               <property name="ManufacturerData" type="a{qv}" access="read"/>
               <property name="ServiceData" type="a{sv}" access="read"/>
