@@ -125,6 +125,17 @@ public protocol CentralBackend: Actor {
     /// All adapters, in order of their ids.
     func adapters() async throws(BLEError) -> [Adapter]
 
+    /// Switches an adapter, or with nil the one in use, on or off. Returns once it is.
+    ///
+    /// Throws `adapterNotFound`, `blocked` or `unauthorized`.
+    func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError)
+
+    /// Gives an adapter, or with nil the one in use, the name that it shows to others; the empty one for the system's own.
+    /// Returns once it has it.
+    ///
+    /// Throws `adapterNotFound` or `unauthorized`.
+    func setAlias(_ alias: String, adapter: String?) async throws(BLEError)
+
     /// All peripherals that the stack knows on the adapter in use.
     func knownPeripherals() -> [KnownPeripheral]
 

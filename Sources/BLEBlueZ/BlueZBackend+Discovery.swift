@@ -76,7 +76,7 @@ extension BlueZBackend {
                 BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
             // `Failed: No discovery started`, and NotReady after a power-off, are what stopping wanted.
-            guard error.code == .failed || error.code == .poweredOff || error.code == .peripheralNotFound else {
+            guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
                 throw error
             }
         }

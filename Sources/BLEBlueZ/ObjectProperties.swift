@@ -5,6 +5,7 @@ internal import DBus
 struct AdapterProperties: Equatable {
     var address: String?
     var alias: String?
+    var systemName: String?
     var isPowered: Bool?
     var isDiscovering: Bool?
 
@@ -12,6 +13,7 @@ struct AdapterProperties: Equatable {
         switch name {
         case "Address": address = try value.string()
         case "Alias": alias = try value.string()
+        case "Name": systemName = try value.string()
         case "Powered": isPowered = try value.boolean()
         case "Discovering": isDiscovering = try value.boolean()
         default: break

@@ -7,6 +7,8 @@ struct ObjectTree {
     struct AdapterObject: Equatable {
         var address = ""
         var alias = ""
+        /// The alias where none has been set.
+        var systemName = ""
         var isPowered = false
         var isDiscovering = false
     }
@@ -56,6 +58,7 @@ struct ObjectTree {
             var adapter = adapters[path] ?? AdapterObject()
             if let value = properties.address { adapter.address = value }
             if let value = properties.alias { adapter.alias = value }
+            if let value = properties.systemName { adapter.systemName = value }
             if let value = properties.isPowered { adapter.isPowered = value }
             if let value = properties.isDiscovering { adapter.isDiscovering = value }
             return adapters.updateValue(adapter, forKey: path) == adapter ? [] : [.adapter(path)]

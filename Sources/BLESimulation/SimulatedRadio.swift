@@ -28,6 +28,10 @@ public actor SimulatedRadio {
     /// The adapter can be used.
     var isOn: Bool { isRunning && isPresent && isPowered }
     var isRunning = true
+    var isBlocked = false
+    /// Whether the adapter goes on when it is unblocked.
+    var isOnUnblocked = false
+    var adapterAlias = adapterName
 
     /// A central's access to the radio.
     struct Port {
@@ -70,9 +74,9 @@ public actor SimulatedRadio {
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    /// Switches the adapter on or off. Off ends all scans and links.
+    /// Switches the adapter on or off. Off ends all scans and links. One that is blocked stays off.
     public func setPowered(_ isPowered: Bool) {
-        guard isPowered != self.isPowered else { return }
+        guard isPowered != self.isPowered, !isBlocked else { return }
         self.isPowered = isPowered
         if !isPowered {
             endEverything(Self.adapterOff)
@@ -243,12 +247,6 @@ public actor SimulatedRadio {
         guard isRunning else { return .resetting }
         guard isPresent else { return .unavailable }
         return isPowered ? .poweredOn : .poweredOff
-    }
-
-    var adapter: Adapter {
-        Adapter(
-            id: "hci0", address: "00:00:00:00:00:00", name: "simulated", isPowered: isPowered,
-            isDiscovering: ports.values.contains { $0.filter != nil })
     }
 
     func checkReady() throws(BLEError) {

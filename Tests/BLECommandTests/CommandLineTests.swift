@@ -30,9 +30,31 @@ struct CommandLineTests {
         let result = try await world.ble("adapters", "--json").run()
         #expect(result.status == 0)
         let adapter = try #require(try result.objects.first)
-        #expect(Set(adapter.keys) == ["adapter", "address", "name", "powered", "discovering"])
+        #expect(Set(adapter.keys) == ["adapter", "address", "name", "powered", "discovering", "default"])
         #expect(adapter["adapter"] as? String == "hci0")
         #expect(adapter["powered"] as? Bool == true)
+    }
+
+    @Test func `adapters are switched and named`() async throws {
+        let world = try await World()
+        let off = try await world.ble("adapters", "--power", "off", "--alias", "Gateway", "--json").run()
+        #expect(off.status == 0)
+        #expect(try off.objects.first?["powered"] as? Bool == false)
+        #expect(try off.objects.first?["name"] as? String == "Gateway")
+        let on = try await world.ble("adapters", "--power", "on", "--adapter", "hci0", "--alias", "", "--json").run()
+        #expect(try on.objects.first?["powered"] as? Bool == true)
+        #expect(try on.objects.first?["name"] as? String == "fake")
+        #expect(try await world.ble("adapters", "--power", "on", "--adapter", "hci3").run().status == 10)
+    }
+
+    @Test func `an adapter that a kill switch holds off ends with 11 and the remedy`() async throws {
+        let world = try await World()
+        await world.daemon.setBlocked(true)
+        let refused = try await world.ble("adapters", "--power", "on").run()
+        #expect(refused.status == 11)
+        #expect(refused.errors.contains("rfkill unblock"))
+        await world.daemon.setBlocked(false)
+        #expect(try await world.ble("adapters", "--power", "on").run().status == 0)
     }
 
     @Test func `scans report found and lost peripherals with stable keys`() async throws {
@@ -176,7 +198,8 @@ struct CommandLineTests {
         ["read", "X", "no-such-name"], ["read", "X", "2a1"], ["write", "X", "2a19", "0g"],
         ["write", "X", "2a19", "123"],
         ["notify", "X", "2a19", "--count", "0"], ["scan", "--duration", "-1"], ["scan", "--service", "12345"],
-        ["scan", "--manufacturer", "4c"], ["scan", "--manufacturer", "004c:0"], ["scan", "--transport", "usb"],
+        ["adapters", "--power", "maybe"], ["scan", "--manufacturer", "4c"], ["scan", "--manufacturer", "004c:0"],
+        ["scan", "--transport", "usb"],
         ["scan", "--service-data", "180f:00/"], ["scan", "--service-data", ":00"],
         ["adapters", "--timeout", "0"], ["adapters", "--backend", "windows"], ["frobnicate"],
     ])

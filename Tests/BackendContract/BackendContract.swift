@@ -49,6 +49,10 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case notificationsResumeOnceAfterReconnect
     case readsAreNoNotifications
     case emptyValuesAreNotified
+    // Adapters
+    case adaptersAreSwitchedOffAndOn
+    case adaptersAreNamed
+    case unknownAdaptersAreNotFound
     // The stack below
     case powerOffEndsScansAndLinks
     case deathOfBluetoothFailsWhatIsPending
@@ -117,6 +121,9 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
         case .readsAreNoNotifications: try await contract.readsWhileSubscribed()
         case .emptyValuesAreNotified: try await contract.emptyNotifications()
+        case .adaptersAreSwitchedOffAndOn: try await contract.switchedAdapter()
+        case .adaptersAreNamed: try await contract.namedAdapter()
+        case .unknownAdaptersAreNotFound: try await contract.unknownAdapter()
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()

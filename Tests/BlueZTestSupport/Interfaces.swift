@@ -14,6 +14,12 @@ enum Interfaces {
               <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
               <method name="StartDiscovery"/>
               <method name="StopDiscovery"/>
+              <property name="Address" type="s" access="read"/>
+              <property name="Name" type="s" access="read"/>
+              <property name="Alias" type="s" access="readwrite"/>
+              <property name="Powered" type="b" access="readwrite"/>
+              <property name="Discovering" type="b" access="read"/>
+              <property name="Modalias" type="s" access="read"/>
             </interface>
             """)
     static let device = InterfaceDescription(
