@@ -1,6 +1,6 @@
 extension Central {
-    /// The longest name that an adapter can have, in bytes of UTF-8 (Core Specification 5.4, volume 3, part C, section 3.2.2).
-    private static let longestName = 248
+    /// The longest name that an adapter can have, in bytes of UTF-8: BlueZ cuts the specification's 248 by one, silently.
+    private static let longestName = 247
 
     /// Switches an adapter on or off, and returns once it is. Off ends its scans and links, those of other programs too.
     ///
@@ -16,7 +16,7 @@ extension Central {
 
     /// Gives an adapter the name that it shows to others, and returns once it has it. The system remembers it.
     ///
-    /// Throws `adapterNotFound`, `invalidLength` for a name of more than 248 bytes, and `unauthorized`.
+    /// Throws `adapterNotFound`, `invalidLength` for a name of more than 247 bytes, and `unauthorized`.
     ///
     /// - Parameters:
     ///   - alias: the name; the empty one gives the adapter the system's own name again.

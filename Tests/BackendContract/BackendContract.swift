@@ -12,6 +12,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     // Discovery
     case discoveryReportsEveryAdvertisementField
     case discoveryFiltersByService
+    case discoveryKeepsToItsTransport
     case discoveryStopsWithItsLastScan
     case discoveryReportsLostPeripherals
     // Connection
@@ -86,6 +87,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         switch self {
         case .discoveryReportsEveryAdvertisementField: try await contract.advertisementFields()
         case .discoveryFiltersByService: try await contract.serviceFilter()
+        case .discoveryKeepsToItsTransport: try await contract.transports()
         case .discoveryStopsWithItsLastScan: try await contract.scanEnd()
         case .discoveryReportsLostPeripherals: try await contract.lostPeripherals()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()

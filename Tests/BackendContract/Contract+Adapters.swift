@@ -30,12 +30,12 @@ extension Contract {
     func namedAdapter() async throws {
         try await withCentral { central in
             let own = try await adapter(central).name
-            // (248 bytes are possible)
-            for name in ["Gateway", String(repeating: "é", count: 124)] {
+            // (247 bytes are possible)
+            for name in ["Gateway", String(repeating: "é", count: 123) + "x"] {
                 try await central.setAlias(name)
                 #expect(try await adapter(central).name == name)
             }
-            let tooLong = await error { try await central.setAlias(String(repeating: "x", count: 249)) }
+            let tooLong = await error { try await central.setAlias(String(repeating: "x", count: 248)) }
             #expect(tooLong?.code == .invalidLength)
             try await central.setAlias("")
             #expect(try await adapter(central).name == own)

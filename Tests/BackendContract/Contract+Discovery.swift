@@ -39,6 +39,20 @@ extension Contract {
         }
     }
 
+    func transports() async throws {
+        try await withCentral { central in
+            #expect(try await find(central, matching: .transport(.any)).peripheral.id == EchoStrap.id)
+            // A scan for Classic devices hears no LE peripheral, also while another scan hears it.
+            let nothing = failing {
+                for try await found in central.discoveries(matching: .transport(.classic))
+                where found.peripheral.id == EchoStrap.id { return }
+            }
+            _ = try await find(central)
+            nothing.cancel()
+            #expect(await nothing.value?.code == .cancelled)
+        }
+    }
+
     func scanEnd() async throws {
         try await withCentral { central in
             _ = try await find(central)
