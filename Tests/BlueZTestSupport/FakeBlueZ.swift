@@ -181,7 +181,7 @@ public actor FakeBlueZ {
             isPowered = true
             await emit(
                 "/", BlueZ.objectManager, "InterfacesAdded",
-                [.objectPath(Self.adapterPath), interfaces([BlueZ.adapter: adapterProperties])])
+                [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
             return
         }
         discoverers = []
