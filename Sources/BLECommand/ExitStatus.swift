@@ -3,6 +3,7 @@ import BLE
 /// The exit statuses of `ble`, kept stable.
 enum ExitStatus {
     static let success: Int32 = 0
+    static let somethingIsWrong: Int32 = 1
     static let outputClosed: Int32 = 141
 
     private static let rows: [(status: Int32, codes: [BLEError.Code], meaning: String)] = [
@@ -33,7 +34,8 @@ enum ExitStatus {
 
     /// For the help text.
     static var table: String {
-        ([(success, "done")] + rows.map { ($0.status, $0.meaning) })
+        ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong")]
+            + rows.map { ($0.status, $0.meaning) })
             .map { status, meaning in
                 let number = String(status)
                 return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + meaning

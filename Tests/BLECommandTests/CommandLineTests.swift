@@ -113,6 +113,35 @@ struct CommandLineTests {
         #expect(found["services"] as? [String] == ["110b"])
     }
 
+    @Test func `the doctor finds nothing wrong where nothing is`() async throws {
+        let world = try await World()
+        let result = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        #expect(result.status == 0)
+        let findings = try result.objects
+        #expect(findings.count > 10)
+        for finding in findings { #expect(Set(finding.keys) == ["check", "level", "adapter", "message", "remedy"]) }
+        let power = try #require(findings.first { $0["check"] as? String == "power" })
+        #expect(power["level"] as? String == "ok")
+        #expect(power["adapter"] as? String == "hci0")
+    }
+
+    @Test func `the doctor ends with 1 and remedies where something is wrong`() async throws {
+        let world = try await World()
+        await world.daemon.setPowered(false)
+        let off = try await Tool.run("doctor", "--bus", world.bus.address)
+        #expect(off.status == 1)
+        #expect(off.output.contains("WRONG  hci0: the adapter is off\n       → Switch it on: ble adapters --power on"))
+        await world.daemon.kill()
+        let gone = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        #expect(gone.status == 1)
+        let daemon = try #require(try gone.objects.first { $0["check"] as? String == "bluetoothd" })
+        #expect(daemon["level"] as? String == "problem")
+        #expect(daemon["remedy"] as? String != nil)
+        let noBus = try await Tool.run("doctor", "--bus", "unix:path=/nonexistent/socket")
+        #expect(noBus.status == 1)
+        #expect(noBus.output.hasPrefix("WRONG  the message bus cannot be reached"))
+    }
+
     @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
         let world = try await World()
         let result = try await world.ble("scan", "--duration", "1.5").run()

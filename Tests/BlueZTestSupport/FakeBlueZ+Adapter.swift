@@ -18,8 +18,8 @@ extension FakeBlueZ {
     var adapterInterfaces: [String: [String: DBusValue]] {
         [
             BlueZ.adapter: adapterProperties.merging(["UnknownProperty": .array(element: "(yv)", [])]) { $1 },
-            "org.bluez.GattManager1": [:],
-            "org.bluez.LEAdvertisingManager1": ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)],
+            BlueZ.gattManager: [:],
+            BlueZ.advertisingManager: ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)],
         ]
     }
 
