@@ -98,6 +98,7 @@ public struct Nearby: AsyncSequence, Sendable {
 
         /// The next list, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> [Discovery]? {
+            if Task.isCancelled { throw .cancelled }
             if lists == nil { lists = await nearby.central.follow(nearby.events).makeAsyncIterator() }
             return try await lists?.next(isolation: actor)
         }
