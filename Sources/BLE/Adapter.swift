@@ -10,14 +10,19 @@ public struct Adapter: Hashable, Sendable {
     public let isPowered: Bool
     /// True when anybody on this machine is scanning with it.
     public let isDiscovering: Bool
+    /// True for the one that the central uses.
+    public let isInUse: Bool
 
     /// An adapter.
-    public init(id: String, address: String, name: String, isPowered: Bool, isDiscovering: Bool) {
+    public init(
+        id: String, address: String, name: String, isPowered: Bool, isDiscovering: Bool, isInUse: Bool = false
+    ) {
         self.id = id
         self.address = address
         self.name = name
         self.isPowered = isPowered
         self.isDiscovering = isDiscovering
+        self.isInUse = isInUse
     }
 }
 

@@ -14,6 +14,9 @@ extension BLEError {
             self.init(.invalidOffset, "the offset is past the value's end", attError: answer)
         case .invalidAttributeValueLength:
             self.init(.invalidLength, "the attribute does not take a value of this length", attError: answer)
+        case .prepareQueueFull, .insufficientResources, .databaseOutOfSync, .procedureInProgress:
+            self.init(
+                .attributeError, "the peripheral cannot do it now: \(answer)", attError: answer, isRetryable: true)
         default:
             self.init(.attributeError, "the peripheral answered with \(answer)", attError: answer, isRetryable: false)
         }

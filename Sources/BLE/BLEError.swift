@@ -17,6 +17,10 @@ public struct BLEError: Error, Sendable {
         public static let adapterNotFound = Code(rawValue: "adapterNotFound")
         /// The adapter is switched off.
         public static let poweredOff = Code(rawValue: "poweredOff")
+        /// A radio kill switch (rfkill) holds the adapter off.
+        public static let blocked = Code(rawValue: "blocked")
+        /// The scan could not be started.
+        public static let scanFailed = Code(rawValue: "scanFailed")
         /// The system does not let this user use Bluetooth.
         public static let unauthorized = Code(rawValue: "unauthorized")
         /// The peripheral is not known, or no longer.
@@ -27,6 +31,10 @@ public struct BLEError: Error, Sendable {
         public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// A disconnect ended the attempt to connect.
         public static let connectionCancelled = Code(rawValue: "connectionCancelled")
+        /// The link could not be ended.
+        public static let disconnectionFailed = Code(rawValue: "disconnectionFailed")
+        /// The services of a connected peripheral could not be discovered.
+        public static let serviceDiscoveryFailed = Code(rawValue: "serviceDiscoveryFailed")
         /// There is no link, or it ended while the operation was under way.
         public static let disconnected = Code(rawValue: "disconnected")
         /// The peripheral has no such service.
@@ -115,6 +123,7 @@ public struct BLEError: Error, Sendable {
 
     private static let usuallyRetryable: Set<Code> = [
         .connectionFailed, .disconnected, .requestInProgress, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
+        .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,
     ]
 
     /// The same error, saying where it happened. What is known already stays.

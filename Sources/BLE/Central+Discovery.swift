@@ -39,13 +39,9 @@ struct Scanning {
 
     /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
     var wanted: DiscoveryFilter? {
-        guard searches.isEmpty else { return DiscoveryFilter() }
-        guard !scans.isEmpty else { return nil }
-        let criteria = scans.values.map(\.tracker.criteria)
-        let services: Set<BluetoothUUID> =
-            criteria.contains { $0.services.isEmpty } ? [] : criteria.reduce(into: []) { $0.formUnion($1.services) }
-        let rssi = criteria.contains { $0.minimumRSSI == nil } ? nil : criteria.compactMap(\.minimumRSSI).min()
-        return DiscoveryFilter(services: services, minimumRSSI: rssi)
+        // (a search for a peripheral needs all)
+        let criteria = scans.values.map(\.tracker.criteria) + (searches.isEmpty ? [] : [.any])
+        return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
     }
 }
 

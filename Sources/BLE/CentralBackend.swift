@@ -53,11 +53,14 @@ public struct DiscoveryFilter: Hashable, Sendable {
     public var services: Set<BluetoothUUID>
     /// Only peripherals heard at least this strong, in dBm.
     public var minimumRSSI: Int?
+    /// The transport to listen on.
+    public var transport: Transport
 
-    /// A filter. Lets everything through unless said otherwise.
-    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
+    /// A filter. Lets everything on LE through unless said otherwise.
+    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le) {
         self.services = services
         self.minimumRSSI = minimumRSSI
+        self.transport = transport
     }
 }
 
@@ -121,6 +124,17 @@ public protocol CentralBackend: Actor {
 
     /// All adapters, in order of their ids.
     func adapters() async throws(BLEError) -> [Adapter]
+
+    /// Switches an adapter, or with nil the one in use, on or off. Returns once it is.
+    ///
+    /// Throws `adapterNotFound`, `blocked` or `unauthorized`.
+    func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError)
+
+    /// Gives an adapter, or with nil the one in use, the name that it shows to others; the empty one for the system's own.
+    /// Returns once it has it.
+    ///
+    /// Throws `adapterNotFound` or `unauthorized`.
+    func setAlias(_ alias: String, adapter: String?) async throws(BLEError)
 
     /// All peripherals that the stack knows on the adapter in use.
     func knownPeripherals() -> [KnownPeripheral]

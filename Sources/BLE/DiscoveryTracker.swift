@@ -1,32 +1,3 @@
-/// Which peripherals a scanner wants to hear of. All that is given must hold.
-public struct DiscoveryCriteria: Hashable, Sendable {
-    /// At least one of these services is advertised; empty for any.
-    public var services: Set<BluetoothUUID>
-    /// Heard at least this strong, in dBm.
-    public var minimumRSSI: Int?
-
-    /// Criteria.
-    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
-        self.services = services
-        self.minimumRSSI = minimumRSSI
-    }
-
-    /// Every peripheral.
-    public static let any = DiscoveryCriteria()
-
-    /// Peripherals that advertise a service.
-    public static func service(_ service: BluetoothUUID) -> DiscoveryCriteria {
-        DiscoveryCriteria(services: [service])
-    }
-
-    /// Whether an advertisement meets the criteria.
-    public func match(_ advertisement: Advertisement) -> Bool {
-        guard services.isEmpty || !services.isDisjoint(with: advertisement.serviceUUIDs) else { return false }
-        guard let minimumRSSI else { return true }
-        return advertisement.rssi.map { $0 >= minimumRSSI } ?? false
-    }
-}
-
 /// What one scanner has seen: turns reports into found, updated and lost.
 struct DiscoveryTracker {
     enum Change: Equatable {

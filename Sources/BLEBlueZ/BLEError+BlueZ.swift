@@ -6,7 +6,10 @@ enum BlueZOperation {
     case start
     case discovery
     case connection
+    case disconnection
     case attribute
+    /// Something about an adapter: its power, its name.
+    case adapter
 }
 
 extension BLEError {
@@ -52,24 +55,48 @@ extension BLEError {
                 remedy: "Start it: systemctl start bluetooth. It is in the package bluez.", cause: error)
         case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected":
             return .lost("bluetoothd went away before it answered", error)
-        case "org.freedesktop.DBus.Error.AccessDenied":
+        case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed":
             return BLEError(
                 .unauthorized, "the bus does not let this user talk to bluetoothd",
                 remedy: "Add the user to the group bluetooth and log in again, or allow it in a policy file in "
                     + "/etc/dbus-1/system.d; see Docs/Permissions.md.", cause: error)
-        case "org.freedesktop.DBus.Error.UnknownObject", "org.bluez.Error.DoesNotExist",
-            "org.freedesktop.DBus.Error.UnknownMethod":
+        case "org.freedesktop.DBus.Error.LimitsExceeded":
+            return BLEError(
+                .failed, "the bus refuses, because this user or program has too much going on at once: \(text)",
+                isRetryable: true, remedy: "End programs of this user that use the bus.", cause: error)
+        case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod",
+            "org.freedesktop.DBus.Error.UnknownInterface", "org.bluez.Error.DoesNotExist",
+            "org.bluez.Error.NoSuchAdapter":
+            if operation == .adapter || operation == .discovery || error.name == "org.bluez.Error.NoSuchAdapter" {
+                return BLEError(
+                    .adapterNotFound, "bluetoothd no longer has the adapter", remedy: "Plug it in.", cause: error)
+            }
             return BLEError(.peripheralNotFound, "bluetoothd no longer knows it: \(text)", cause: error)
         case "org.bluez.Error.NotReady":
             return BLEError(
                 .poweredOff, "the adapter is switched off",
-                remedy: "Switch it on: bluetoothctl power on. If that is refused: rfkill unblock bluetooth.",
+                remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.",
                 cause: error)
+        case "org.bluez.Error.Blocked":
+            return blocked(isHard: false, error)
         case "org.bluez.Error.NotConnected":
             return BLEError(.disconnected, "there is no link", cause: error)
-        case "org.bluez.Error.InProgress":
+        case "org.bluez.Error.InProgress", "org.bluez.Error.Busy":
             return BLEError(.busy, "bluetoothd is busy with the same for another client", cause: error)
-        case "org.bluez.Error.NotSupported":
+        case "org.bluez.Error.NotAvailable", "org.bluez.Error.BREDR.ProfileUnavailable":
+            return BLEError(
+                .notSupported, "the device offers nothing that bluetoothd connects by itself: \(text)", cause: error)
+        case "org.bluez.Error.NotPermitted" where text.hasSuffix("acquired"):
+            return BLEError(.busy, "another program has the attribute for itself: \(text)", cause: error)
+        case "org.bluez.Error.Canceled":
+            return BLEError(.cancelled, "it was cancelled elsewhere", cause: error)
+        case "org.bluez.Error.Rejected":
+            return BLEError(.notPermitted, "it was rejected: \(text)", cause: error)
+        case "org.bluez.Error.ImproperlyConfigured":
+            return BLEError(.improperlyConfigured, because: error)
+        case "org.bluez.Error.ConnectionAttemptFailed":
+            return BLEError(.connectionFailed, "the link could not be made: \(text)", cause: error)
+        case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
             // ATT's security errors arrive as "Not paired".
@@ -85,10 +112,14 @@ extension BLEError {
         case "org.bluez.Error.InvalidArguments" where text.contains("offset"):
             return BLEError(
                 .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
-        case "org.bluez.Error.InvalidArguments" where text.contains("ength"), "org.bluez.Error.InvalidValueLength":
+        case "org.bluez.Error.InvalidArguments" where text.contains("ength"), "org.bluez.Error.InvalidValueLength",
+            "org.bluez.Error.InvalidLength":
             return BLEError(
                 .invalidLength, "the attribute does not take a value of this length",
                 attError: .invalidAttributeValueLength, cause: error)
+        case "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidArgs",
+            "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.InvalidSignature":
+            return BLEError(.invalidArgument, "bluetoothd does not take these arguments: \(text)", cause: error)
         case "org.bluez.Error.InvalidOffset":
             return BLEError(
                 .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
@@ -105,26 +136,34 @@ extension BLEError {
     private static func other(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
         switch operation {
-        case .connection:
-            if text.contains("already in progress") {
-                return BLEError(.busy, "another connect is under way", cause: error)
-            }
-            if text.contains("canceled") {
-                return BLEError(.connectionCancelled, "a disconnect ended the attempt to connect", cause: error)
-            }
-            return BLEError(.connectionFailed, "the link could not be made: \(text)", cause: error)
+        case .connection: return connection(error)
+        case .disconnection:
+            return BLEError(.disconnectionFailed, "the link could not be ended: \(text)", cause: error)
         case .attribute:
             if text == "Not connected" { return BLEError(.disconnected, "there is no link", cause: error) }
-            if let code = attCode(in: text) {
-                return BLEError(
-                    .attributeError, "the peripheral answered with \(code)", attError: code, isRetryable: false,
-                    cause: error)
-            }
+            if let code = attCode(in: text) { return BLEError(code, because: error) }
             // "Operation failed with ATT error", and the end of the link in the middle of an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
-        case .start, .discovery:
-            return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
+        case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
+        case .start, .adapter: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         }
+    }
+
+    /// A peripheral's answer that came through bluetoothd.
+    private init(_ answer: ATTError, because error: DBusError) {
+        self.init(answer)
+        cause = error
+    }
+
+    /// A kill switch holds the radio off.
+    static func blocked(isHard: Bool, _ cause: DBusError?) -> BLEError {
+        var error = BLEError(
+            .blocked, "a radio kill switch holds the adapter off",
+            remedy: isHard
+                ? "Use the machine's own switch or key for its radio, or its firmware's setting."
+                : "Unblock it: rfkill unblock bluetooth.", cause: cause)
+        error.busErrorName = cause?.name
+        return error
     }
 
     /// The ATT code that BlueZ's wording stands for (`create_gatt_dbus_error` in its `src/gatt-client.c`).

@@ -5,6 +5,9 @@ internal import DBus
 package enum BlueZ {
     package static let service = "org.bluez"
     package static let adapter = "org.bluez.Adapter1"
+    package static let gattManager = "org.bluez.GattManager1"
+    package static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+    package static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
     package static let device = "org.bluez.Device1"
     package static let gattService = "org.bluez.GattService1"
     package static let gattCharacteristic = "org.bluez.GattCharacteristic1"

@@ -65,14 +65,14 @@ extension BlueZBackend {
         guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
         do throws(BLEError) {
             _ = try await call(
-                BlueZ.call(path, BlueZ.device, "Disconnect"), during: .connection, timeout: Self.promptly)
+                BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
                 throw error
             }
         }
         try? await refresh(path)
-        try await wait(forDevice: path, within: Self.promptly) { () throws(BLEError) in
+        try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
     }
@@ -120,7 +120,7 @@ extension BlueZBackend {
     }
 
     private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
-        try await wait(forDevice: path) { () throws(BLEError) in
+        try await wait(forObject: path) { () throws(BLEError) in
             guard let device = self.tree.devices[path] else { throw self.gone }
             guard device.isConnected else {
                 throw BLEError(.disconnected, "the link ended before the services were discovered")

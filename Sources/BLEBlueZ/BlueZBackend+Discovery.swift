@@ -46,7 +46,7 @@ extension BlueZBackend {
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
-            "Transport": .string("le"),
+            "Transport": .string(Self.name(of: filter.transport)),
             // Every packet counts: without an RSSI filter BlueZ hides changes under 8 dB, and a silent peripheral would look
             // the same as a steady one.
             "RSSI": .int16(Int16(clamping: filter.minimumRSSI ?? -127)),
@@ -58,6 +58,15 @@ extension BlueZBackend {
             timeout: Self.promptly)
     }
 
+    /// The daemon's word for a transport.
+    private static func name(of transport: Transport) -> String {
+        switch transport {
+        case .le: "le"
+        case .classic: "bredr"
+        case .any: "auto"
+        }
+    }
+
     /// Ends this client's discovery session and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
         guard isDiscovering else { return }
@@ -67,7 +76,7 @@ extension BlueZBackend {
                 BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
             // `Failed: No discovery started`, and NotReady after a power-off, are what stopping wanted.
-            guard error.code == .failed || error.code == .poweredOff || error.code == .peripheralNotFound else {
+            guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
                 throw error
             }
         }

@@ -98,10 +98,11 @@ extension BlueZBackend {
     func carryOut(_ changes: [ObjectTree.Change]) {
         for change in changes {
             switch change {
-            case .adapter:
+            case .adapter(let path):
                 // One that is plugged in takes the place of one that is gone.
                 if tree.adapters[adapter] == nil, let path = preferredAdapter() { adapter = path }
                 reportAdapterState()
+                look(path)
             case .heard(let path):
                 if isDiscovering, let id = id(ofDevice: path), let device = tree.devices[path] {
                     report(.advertisement(id, device.advertisement))

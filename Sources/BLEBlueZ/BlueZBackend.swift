@@ -27,8 +27,8 @@ public actor BlueZBackend: CentralBackend {
     /// The object path of the adapter in use, such as `/org/bluez/hci0`.
     var adapter = ""
     var reportedAdapterState = AdapterState.resetting
-    /// Who waits for something about a device, by the device's path.
-    var watchers: [Int: (device: String, look: () -> Void)] = [:]
+    /// Who waits for something about a device or an adapter, by its path.
+    var watchers: [Int: (object: String, look: () -> Void)] = [:]
     private var lastToken = 0
 
     /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
@@ -150,14 +150,9 @@ public actor BlueZBackend: CentralBackend {
         return session
     }
 
-    private var adapterPaths: [String] {
-        // (hci10 comes after hci9)
-        tree.adapters.keys.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
-    }
-
     /// The adapter that was asked for, or else the first that is switched on, or else the first.
     func preferredAdapter() -> String? {
-        let paths = adapterPaths
+        let paths = Self.inOrder(tree.adapters.keys)
         if let wantedAdapter { return paths.first { $0 == "/org/bluez/\(wantedAdapter)" } }
         return paths.first { tree.adapters[$0]?.isPowered == true } ?? paths.first
     }
@@ -166,7 +161,7 @@ public actor BlueZBackend: CentralBackend {
         if let path = preferredAdapter() {
             adapter = path
         } else if let wantedAdapter {
-            let others = adapterPaths.map(Self.adapterID).joined(separator: ", ")
+            let others = Self.inOrder(tree.adapters.keys).map(Self.adapterID).joined(separator: ", ")
             throw BLEError(
                 .adapterNotFound, "there is no adapter \(wantedAdapter)",
                 remedy: others.isEmpty ? "Plug one in." : "Choose one of \(others).")
@@ -212,7 +207,12 @@ public actor BlueZBackend: CentralBackend {
                 try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
                 // What is asked for is not heard.
                 properties.isAdvertisement = false
-                self?.assumeIsolated { [properties] in $0.carryOut($0.tree.update(device, .device(properties))) }
+                self?.assumeIsolated { [properties] in
+                    var properties = properties
+                    // (a name that is known was heard; this one may have been read)
+                    if $0.tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
+                    $0.carryOut($0.tree.update(device, .device(properties)))
+                }
             }
         } catch {
             throw BLEError(error, during: .connection)
@@ -221,10 +221,10 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Waiting
 
-    /// Waits until `look` finds what it looks for, which it is asked whenever something about the device changes; throws
+    /// Waits until `look` finds what it looks for, which it is asked whenever something about the object changes; throws
     /// `timedOut` when that does not happen within `limit`.
     func wait<Value: Sendable>(
-        forDevice path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
+        forObject path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
     ) async throws(BLEError) -> Value {
         if let value = try look() { return value }
         let outcome = Outcome<Value>()
@@ -257,30 +257,16 @@ public actor BlueZBackend: CentralBackend {
     }
 
     func look(_ path: String) {
-        for watcher in watchers.values where watcher.device == path { watcher.look() }
+        for watcher in watchers.values where watcher.object == path { watcher.look() }
     }
 
     // MARK: Adapters and peripherals
-
-    static func adapterID(_ path: String) -> String {
-        String(path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8) ?? path
-    }
 
     /// Powered or not; unavailable when it is unplugged; resetting while bluetoothd or the bus is gone.
     public func adapterState() -> AdapterState {
         guard isRunning else { return .resetting }
         guard let adapter = tree.adapters[adapter] else { return .unavailable }
         return adapter.isPowered ? .poweredOn : .poweredOff
-    }
-
-    /// All that bluetoothd has.
-    public func adapters() async throws(BLEError) -> [Adapter] {
-        try await fence()
-        return tree.adapters.sorted { ($0.key.utf8.count, $0.key) < ($1.key.utf8.count, $1.key) }.map { path, adapter in
-            Adapter(
-                id: Self.adapterID(path), address: adapter.address, name: adapter.alias, isPowered: adapter.isPowered,
-                isDiscovering: adapter.isDiscovering)
-        }
     }
 
     /// All that bluetoothd has on the adapter in use, cached ones included.

@@ -5,6 +5,7 @@ internal import DBus
 struct AdapterProperties: Equatable {
     var address: String?
     var alias: String?
+    var systemName: String?
     var isPowered: Bool?
     var isDiscovering: Bool?
 
@@ -12,6 +13,7 @@ struct AdapterProperties: Equatable {
         switch name {
         case "Address": address = try value.string()
         case "Alias": alias = try value.string()
+        case "Name": systemName = try value.string()
         case "Powered": isPowered = try value.boolean()
         case "Discovering": isDiscovering = try value.boolean()
         default: break
@@ -30,6 +32,8 @@ struct DeviceProperties: Equatable {
     var manufacturerData: [UInt16: [UInt8]]?
     var serviceData: [BluetoothUUID: [UInt8]]?
     var appearance: UInt16?
+    var deviceClass: UInt32?
+    var addressType: AddressType?
     var isConnected: Bool?
     var areServicesResolved: Bool?
     /// Properties that have ceased to exist.
@@ -57,6 +61,8 @@ struct DeviceProperties: Equatable {
         case "Name": name = try value.string()
         case "UUIDs": uuids = Set(try value.strings().compactMap { BluetoothUUID($0) })
         case "Appearance": appearance = try value.uint16()
+        case "Class": deviceClass = try value.uint32()
+        case "AddressType": addressType = AddressType(rawValue: try value.string())
         case "Connected": isConnected = try value.boolean()
         case "ServicesResolved": areServicesResolved = try value.boolean()
         default: break

@@ -7,6 +7,8 @@ struct ObjectTree {
     struct AdapterObject: Equatable {
         var address = ""
         var alias = ""
+        /// The alias where none has been set.
+        var systemName = ""
         var isPowered = false
         var isDiscovering = false
     }
@@ -56,6 +58,7 @@ struct ObjectTree {
             var adapter = adapters[path] ?? AdapterObject()
             if let value = properties.address { adapter.address = value }
             if let value = properties.alias { adapter.alias = value }
+            if let value = properties.systemName { adapter.systemName = value }
             if let value = properties.isPowered { adapter.isPowered = value }
             if let value = properties.isDiscovering { adapter.isDiscovering = value }
             return adapters.updateValue(adapter, forKey: path) == adapter ? [] : [.adapter(path)]
@@ -77,13 +80,18 @@ struct ObjectTree {
         let before = device
         if let value = properties.address { device.address = value }
         if let value = properties.adapter { device.adapter = value }
-        if let value = properties.name { device.advertisement.localName = value }
+        // The advertised name wins over the one that the device tells on a connection; BlueZ shows the last it learned.
+        if let value = properties.name, !before.isConnected || before.advertisement.localName == nil {
+            device.advertisement.localName = value
+        }
         if let value = properties.rssi { device.advertisement.rssi = value }
         if let value = properties.txPower { device.advertisement.txPower = value }
         if let value = properties.uuids { device.advertisement.serviceUUIDs = value }
         if let value = properties.manufacturerData { device.advertisement.manufacturerData = value }
         if let value = properties.serviceData { device.advertisement.serviceData = value }
         if let value = properties.appearance { device.advertisement.appearance = value }
+        if let value = properties.deviceClass { device.advertisement.deviceClass = value }
+        if let value = properties.addressType { device.advertisement.addressType = value }
         if let value = properties.isConnected { device.isConnected = value }
         if let value = properties.areServicesResolved { device.areServicesResolved = value }
         if properties.lostRSSI { device.advertisement.rssi = nil }

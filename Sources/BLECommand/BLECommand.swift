@@ -15,7 +15,8 @@ struct BLECommand: AsyncParsableCommand {
             \(ExitStatus.table)
             """,
         subcommands: [
-            AdaptersCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self, WriteCommand.self,
+            AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
+            WriteCommand.self,
             NotifyCommand.self, ConnectCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
         ])
 }

@@ -3,14 +3,15 @@ import BLE
 /// The exit statuses of `ble`, kept stable.
 enum ExitStatus {
     static let success: Int32 = 0
+    static let somethingIsWrong: Int32 = 1
     static let outputClosed: Int32 = 141
 
     private static let rows: [(status: Int32, codes: [BLEError.Code], meaning: String)] = [
         (10, [.adapterNotFound], "no adapter, or not the one asked for"),
-        (11, [.poweredOff], "the adapter is switched off"),
+        (11, [.poweredOff, .blocked], "the adapter is switched off, or blocked"),
         (12, [.peripheralNotFound], "the peripheral was not found"),
         (13, [.ambiguousPeripheral], "several peripherals have that name"),
-        (14, [.connectionFailed, .connectionCancelled], "the link could not be made"),
+        (14, [.connectionFailed, .connectionCancelled, .serviceDiscoveryFailed], "the link could not be made"),
         (15, [.disconnected], "the link ended"),
         (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic"),
         (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),
@@ -20,7 +21,7 @@ enum ExitStatus {
         (64, [.invalidArgument], "the command line makes no sense"),
         (65, [.invalidValue], "the peripheral sent a value that is not of its type"),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
-        (70, [.failed, .overflow, .shutDown], "anything else"),
+        (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
         (75, [.busy, .requestInProgress], "another program holds what is needed"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
         (124, [.timedOut], "it took too long"),
@@ -33,7 +34,8 @@ enum ExitStatus {
 
     /// For the help text.
     static var table: String {
-        ([(success, "done")] + rows.map { ($0.status, $0.meaning) })
+        ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong")]
+            + rows.map { ($0.status, $0.meaning) })
             .map { status, meaning in
                 let number = String(status)
                 return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + meaning

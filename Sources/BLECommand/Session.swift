@@ -85,7 +85,7 @@ extension Session {
         case .poweredOff:
             BLEError(
                 .poweredOff, "the adapter is switched off",
-                remedy: "Switch it on: bluetoothctl power on. If that is refused: rfkill unblock bluetooth.")
+                remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
         case .unavailable: BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
         case .resetting:
             BLEError(.bluetoothLost, "bluetoothd, or the bus, went away", remedy: "Try again once it is running.")

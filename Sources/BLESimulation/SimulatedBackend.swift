@@ -35,6 +35,16 @@ public actor SimulatedBackend: CentralBackend {
     /// One.
     public func adapters() async throws(BLEError) -> [Adapter] { [await radio.adapter] }
 
+    /// The radio's adapter, `hci0`.
+    public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        try await radio.switchAdapter(isPowered, adapter)
+    }
+
+    /// The radio's adapter, `hci0`.
+    public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
+        try await radio.nameAdapter(alias, adapter)
+    }
+
     /// The peripherals this central has heard.
     public func knownPeripherals() -> [KnownPeripheral] {
         let port = port

@@ -21,6 +21,23 @@ struct SimulatedDevice {
         return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
 
+    /// What a central hears. An address that is not said to be of a kind is what most devices of its transport have.
+    var advertisement: Advertisement {
+        var advertisement = definition.advertisement
+        let usual: AddressType = advertisement.deviceClass == nil ? .random : .public
+        advertisement.addressType = advertisement.addressType ?? usual
+        return advertisement
+    }
+
+    /// Whether a scan for that transport hears it. A device with a device class is a Classic one.
+    func isHeard(on transport: Transport) -> Bool {
+        switch transport {
+        case .any: true
+        case .le: definition.advertisement.deviceClass == nil
+        case .classic: definition.advertisement.deviceClass != nil
+        }
+    }
+
     init(definition: PeripheralDefinition) {
         self.definition = definition
         attributes = SimulatedAttributes(definition.services)

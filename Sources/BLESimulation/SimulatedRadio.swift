@@ -28,6 +28,10 @@ public actor SimulatedRadio {
     /// The adapter can be used.
     var isOn: Bool { isRunning && isPresent && isPowered }
     var isRunning = true
+    var isBlocked = false
+    /// Whether the adapter goes on when it is unblocked.
+    var isOnUnblocked = false
+    var adapterAlias = adapterName
 
     /// A central's access to the radio.
     struct Port {
@@ -70,9 +74,9 @@ public actor SimulatedRadio {
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    /// Switches the adapter on or off. Off ends all scans and links.
+    /// Switches the adapter on or off. Off ends all scans and links. One that is blocked stays off.
     public func setPowered(_ isPowered: Bool) {
-        guard isPowered != self.isPowered else { return }
+        guard isPowered != self.isPowered, !isBlocked else { return }
         self.isPowered = isPowered
         if !isPowered {
             endEverything(Self.adapterOff)
@@ -208,9 +212,9 @@ public actor SimulatedRadio {
 
     private func advertise(_ id: Peripheral.ID) {
         guard !Task.isCancelled, let device = peripherals[id], device.link == nil else { return }
-        let advertisement = device.definition.advertisement
+        let advertisement = device.advertisement
         for (token, port) in ports {
-            guard let filter = port.filter else { continue }
+            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else {
                 continue
             }
@@ -245,12 +249,6 @@ public actor SimulatedRadio {
         return isPowered ? .poweredOn : .poweredOff
     }
 
-    var adapter: Adapter {
-        Adapter(
-            id: "hci0", address: "00:00:00:00:00:00", name: "simulated", isPowered: isPowered,
-            isDiscovering: ports.values.contains { $0.filter != nil })
-    }
-
     func checkReady() throws(BLEError) {
         guard isRunning else { throw Self.lost }
         guard isPresent else { throw Self.absent }
@@ -261,7 +259,7 @@ public actor SimulatedRadio {
         (ports[port]?.known ?? []).sorted { $0.rawValue < $1.rawValue }.compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
-                    id: id, advertisement: device.definition.advertisement, isConnected: device.link != nil,
+                    id: id, advertisement: device.advertisement, isConnected: device.link != nil,
                     services: device.services)
             }
         }

@@ -49,6 +49,38 @@ import Testing
         #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180A)])
     }
 
+    @Test func `the advertised name wins over the one that is told on a connection`() {
+        var tree = tree { $0.rssi = -50 }
+        _ = tree.update(Self.path, .device(DeviceProperties(isConnected: true)))
+        _ = tree.update(Self.path, .device(DeviceProperties(name: "Generic Access")))
+        #expect(tree.devices[Self.path]?.advertisement.localName == "Strap")
+        _ = tree.update(Self.path, .device(DeviceProperties(isConnected: false)))
+        _ = tree.update(Self.path, .device(DeviceProperties(name: "New Strap", rssi: -50, isAdvertisement: true)))
+        #expect(tree.devices[Self.path]?.advertisement.localName == "New Strap")
+    }
+
+    @Test func `the name that is told on a connection is better than none`() {
+        var tree = tree {
+            $0.name = nil
+            $0.isConnected = true
+        }
+        _ = tree.update(Self.path, .device(DeviceProperties(name: "Generic Access")))
+        #expect(tree.devices[Self.path]?.advertisement.localName == "Generic Access")
+    }
+
+    @Test func `a Classic device has its class and its kind of address`() {
+        let tree = tree {
+            $0.rssi = -50
+            $0.uuids = [BluetoothUUID(0x110B)]
+            $0.deviceClass = 0x240404
+            $0.addressType = .public
+        }
+        let advertisement = tree.devices[Self.path]?.advertisement
+        #expect(advertisement?.deviceClass == 0x240404)
+        #expect(advertisement?.addressType == .public)
+        #expect(advertisement?.serviceUUIDs == [BluetoothUUID(0x110B)])
+    }
+
     @Test func `invalidated properties are gone`() {
         var tree = tree {
             $0.rssi = -50

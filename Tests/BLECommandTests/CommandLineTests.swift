@@ -30,9 +30,31 @@ struct CommandLineTests {
         let result = try await world.ble("adapters", "--json").run()
         #expect(result.status == 0)
         let adapter = try #require(try result.objects.first)
-        #expect(Set(adapter.keys) == ["adapter", "address", "name", "powered", "discovering"])
+        #expect(Set(adapter.keys) == ["adapter", "address", "name", "powered", "discovering", "default"])
         #expect(adapter["adapter"] as? String == "hci0")
         #expect(adapter["powered"] as? Bool == true)
+    }
+
+    @Test func `adapters are switched and named`() async throws {
+        let world = try await World()
+        let off = try await world.ble("adapters", "--power", "off", "--alias", "Gateway", "--json").run()
+        #expect(off.status == 0)
+        #expect(try off.objects.first?["powered"] as? Bool == false)
+        #expect(try off.objects.first?["name"] as? String == "Gateway")
+        let on = try await world.ble("adapters", "--power", "on", "--adapter", "hci0", "--alias", "", "--json").run()
+        #expect(try on.objects.first?["powered"] as? Bool == true)
+        #expect(try on.objects.first?["name"] as? String == "fake")
+        #expect(try await world.ble("adapters", "--power", "on", "--adapter", "hci3").run().status == 10)
+    }
+
+    @Test func `an adapter that a kill switch holds off ends with 11 and the remedy`() async throws {
+        let world = try await World()
+        await world.daemon.setBlocked(true)
+        let refused = try await world.ble("adapters", "--power", "on").run()
+        #expect(refused.status == 11)
+        #expect(refused.errors.contains("rfkill unblock"))
+        await world.daemon.setBlocked(false)
+        #expect(try await world.ble("adapters", "--power", "on").run().status == 0)
     }
 
     @Test func `scans report found and lost peripherals with stable keys`() async throws {
@@ -44,12 +66,80 @@ struct CommandLineTests {
         let found = try #require(try result.objects.first)
         #expect(
             Set(found.keys) == [
-                "event", "id", "address", "name", "rssi", "txPower", "services", "manufacturerData", "serviceData",
+                "event", "id", "address", "addressType", "class", "name", "rssi", "txPower", "services",
+                "manufacturerData", "serviceData",
             ])
         #expect(found["event"] as? String == "found")
         #expect(found["name"] as? String == "Simulated Strap")
         #expect(found["services"] as? [String] == ["180d", "180f"])
         #expect(found["serviceData"] as? [String: String] == ["180f": "5a"])
+    }
+
+    @Test(arguments: [
+        ["--name", "rap 2"], ["--exact-name", "Strap 2"], ["--manufacturer", "004c:0217/fffd"],
+        ["--service-data", "battery:50"], ["--service", "180d", "--manufacturer", "004C"], ["--rssi", "-45"],
+        ["--transport", "any", "--name", "2"],
+    ])
+    func `scans report what meets all the options`(_ options: [String]) async throws {
+        let world = try await World()
+        for number in 1...2 {
+            let advertisement = Advertisement(
+                localName: "Strap \(number)", rssi: number == 1 ? -50 : -40,
+                serviceUUIDs: [BluetoothUUID(number == 1 ? 0x180F : 0x180D)],
+                manufacturerData: [number == 1 ? 0x4C00 : 0x004C: [0x02, 0x15]],
+                serviceData: [BluetoothUUID(0x180F): [UInt8(number == 1 ? 0x51 : 0x50)]])
+            _ = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
+        }
+        let scan = Tool(["scan", "--duration", "0", "--json"] + options + ["--bus", world.bus.address])
+        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
+    }
+
+    @Test func `a Classic device is found on its transport, with its class`() async throws {
+        let world = try await World()
+        _ = await world.radio.add(.heartRateStrap())
+        _ = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(
+                    localName: "Speaker", rssi: -40, serviceUUIDs: [BluetoothUUID(0x110B)], deviceClass: 0x240404),
+                services: []))
+        let scan = world.ble("scan", "--duration", "0", "--json", "--transport", "classic")
+        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let found = try #require(try result.objects.first)
+        #expect(try result.objects.count == 1)
+        #expect(found["name"] as? String == "Speaker")
+        #expect(found["class"] as? String == "240404")
+        #expect(found["addressType"] as? String == "public")
+        #expect(found["services"] as? [String] == ["110b"])
+    }
+
+    @Test func `the doctor finds nothing wrong where nothing is`() async throws {
+        let world = try await World()
+        let result = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        #expect(result.status == 0)
+        let findings = try result.objects
+        #expect(findings.count > 10)
+        for finding in findings { #expect(Set(finding.keys) == ["check", "level", "adapter", "message", "remedy"]) }
+        let power = try #require(findings.first { $0["check"] as? String == "power" })
+        #expect(power["level"] as? String == "ok")
+        #expect(power["adapter"] as? String == "hci0")
+    }
+
+    @Test func `the doctor ends with 1 and remedies where something is wrong`() async throws {
+        let world = try await World()
+        await world.daemon.setPowered(false)
+        let off = try await Tool.run("doctor", "--bus", world.bus.address)
+        #expect(off.status == 1)
+        #expect(off.output.contains("WRONG  hci0: the adapter is off\n       → Switch it on: ble adapters --power on"))
+        await world.daemon.kill()
+        let gone = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        #expect(gone.status == 1)
+        let daemon = try #require(try gone.objects.first { $0["check"] as? String == "bluetoothd" })
+        #expect(daemon["level"] as? String == "problem")
+        #expect(daemon["remedy"] as? String != nil)
+        let noBus = try await Tool.run("doctor", "--bus", "unix:path=/nonexistent/socket")
+        #expect(noBus.status == 1)
+        #expect(noBus.output.hasPrefix("WRONG  the message bus cannot be reached"))
     }
 
     @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
@@ -137,6 +227,9 @@ struct CommandLineTests {
         ["read", "X", "no-such-name"], ["read", "X", "2a1"], ["write", "X", "2a19", "0g"],
         ["write", "X", "2a19", "123"],
         ["notify", "X", "2a19", "--count", "0"], ["scan", "--duration", "-1"], ["scan", "--service", "12345"],
+        ["adapters", "--power", "maybe"], ["scan", "--manufacturer", "4c"], ["scan", "--manufacturer", "004c:0"],
+        ["scan", "--transport", "usb"],
+        ["scan", "--service-data", "180f:00/"], ["scan", "--service-data", ":00"],
         ["adapters", "--timeout", "0"], ["adapters", "--backend", "windows"], ["frobnicate"],
     ])
     func `a command line that makes no sense ends with 64`(_ arguments: [String]) async throws {

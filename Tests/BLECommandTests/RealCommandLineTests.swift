@@ -26,6 +26,49 @@ struct RealCommandLineTests {
                 == 0)
     }
 
+    /// The levels of a check's findings.
+    private func levels(_ check: String, _ result: Tool.Result) throws -> [String] {
+        try result.objects.filter { $0["check"] as? String == check }.compactMap { $0["level"] as? String }
+    }
+
+    @Test func `the doctor finds nothing wrong, and the link that another program has`() async throws {
+        let alone = try await Tool.run("doctor", "--json")
+        #expect(alone.status == 0)
+        #expect(try levels("scan", alone) == ["ok"])
+        #expect(try levels("links", alone) == ["ok"])
+        #expect(alone.output.contains("bluetoothd 5."))
+        let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
+            let doctor = try await Tool.run("doctor", "--json")
+            #expect(doctor.status == 0)
+            #expect(try levels("links", doctor) == ["note"])
+            #expect(doctor.output.contains("Bumble HR (F0:F1:F2:F3:F4:F5)"))
+            kill(process.processIdentifier, SIGINT)
+        }
+        #expect(result.status == 130)
+    }
+
+    @Test func `the doctor sees what is switched off, blocked and dead`() async throws {
+        #expect(try await Tool.run("adapters", "--power", "off").status == 0)
+        let off = try await Tool.run("doctor")
+        #expect(off.status == 1)
+        #expect(off.output.contains("WRONG  hci0: the adapter is off\n"))
+        #expect(system("echo 1 > /sys/class/rfkill/rfkill0/soft") == 0)
+        let blocked = try await Tool.run("doctor")
+        #expect(blocked.status == 1)
+        #expect(blocked.output.contains("a kill switch holds it"))
+        let refused = try await Tool.run("adapters", "--power", "on")
+        #expect(refused.status == 11)
+        #expect(refused.errors.contains("rfkill unblock"))
+        #expect(system("echo 0 > /sys/class/rfkill/rfkill0/soft") == 0)
+        #expect(try await Tool.run("adapters", "--power", "on").status == 0)
+        #expect(system("/run/bluez/kill") == 0)
+        let dead = try await Tool.run("doctor", "--json")
+        #expect(dead.status == 1)
+        #expect(try levels("bluetoothd", dead) == ["problem"])
+        #expect(system("/run/bluez/start") == 0)
+        #expect(try await Tool.run("doctor").status == 0)
+    }
+
     @Test func `an interrupt leaves no link`() async throws {
         let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
             kill(process.processIdentifier, SIGINT)

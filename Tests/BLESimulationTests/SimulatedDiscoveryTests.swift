@@ -55,6 +55,14 @@ import Testing
         #expect(try await heard(DiscoveryFilter(services: [Self.battery]), peripherals: 3) == [wanted])
     }
 
+    @Test(arguments: [(Transport.le, [0]), (.classic, [1]), (.any, [0, 1])])
+    func `the radio keeps to the transport that is asked for`(_ transport: Transport, _ indices: [Int]) async throws {
+        var speaker = definition()
+        speaker.advertisement.deviceClass = 0x240404
+        let ids = [await world.radio.add(definition()).id, await world.radio.add(speaker).id]
+        #expect(try await heard(DiscoveryFilter(transport: transport), peripherals: 2) == indices.map { ids[$0] })
+    }
+
     @Test func `the radio keeps to the strength that is asked for`() async throws {
         _ = await world.radio.add(definition(rssi: -81))
         _ = await world.radio.add(definition(rssi: nil))

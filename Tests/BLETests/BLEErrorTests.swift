@@ -29,6 +29,7 @@ import Testing
 
     @Test(arguments: [
         BLEError.Code.connectionFailed, .disconnected, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
+        .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,
     ])
     func `what passes by itself can be retried`(_ code: BLEError.Code) {
         #expect(BLEError(code, "").isRetryable)
@@ -36,7 +37,8 @@ import Testing
     }
 
     @Test(arguments: [
-        BLEError.Code.bluetoothUnavailable, .adapterNotFound, .poweredOff, .unauthorized, .ambiguousPeripheral,
+        BLEError.Code.bluetoothUnavailable, .adapterNotFound, .poweredOff, .blocked, .unauthorized,
+        .ambiguousPeripheral,
         .connectionCancelled, .serviceNotFound, .characteristicNotFound, .notSupported, .notPermitted,
         .pairingRequired, .attributeError, .invalidOffset, .invalidLength, .invalidValue, .invalidArgument, .cancelled,
         .overflow, .shutDown, .failed, BLEError.Code(rawValue: "somethingNew"),
@@ -73,6 +75,15 @@ import Testing
         #expect(error.code == code)
         #expect(error.attError == answer)
         #expect(!error.isRetryable)
+    }
+
+    @Test(arguments: [
+        ATTError.prepareQueueFull, .insufficientResources, .databaseOutOfSync, .procedureInProgress,
+    ])
+    func `what the peripheral cannot do now it may do later`(_ answer: ATTError) {
+        let error = BLEError(answer)
+        #expect(error.code == .attributeError)
+        #expect(error.isRetryable)
     }
 
     @Test func `pairing is the remedy where it helps`() {

@@ -32,4 +32,64 @@ import Testing
         #expect(!criteria.match(Advertisement(rssi: -90, serviceUUIDs: [Self.battery])))
         #expect(!criteria.match(Advertisement(rssi: -60, serviceUUIDs: [Self.heartRate])))
     }
+
+    @Test func `services that are combined must all be advertised`() {
+        let criteria: DiscoveryCriteria = .service(Self.heartRate) && .service(Self.battery)
+        #expect(criteria.match(Advertisement(serviceUUIDs: [Self.heartRate, Self.battery])))
+        #expect(!criteria.match(Advertisement(serviceUUIDs: [Self.battery])))
+    }
+
+    @Test func `every kind of criterion narrows the combination`() {
+        let advertisement = Advertisement(
+            localName: "Strap 7", rssi: -50, serviceUUIDs: [Self.heartRate], manufacturerData: [0x004C: [0x02, 0x15]],
+            serviceData: [Self.battery: [90]], deviceClass: 0x240404)
+        let kinds: [(holds: DiscoveryCriteria, fails: DiscoveryCriteria)] = [
+            (.service(Self.heartRate), .service(Self.battery)),
+            (.serviceData(Self.battery), .serviceData(Self.heartRate)),
+            (.serviceData(Self.battery, [90]), .serviceData(Self.battery, [91])),
+            (.manufacturer(0x004C), .manufacturer(0x4C00)),
+            (.manufacturer(0x004C, [0x02]), .manufacturer(0x004C, [0x4C, 0x00])),
+            (.name("Strap 7"), .name("Strap")), (.name(containing: "rap"), .name(containing: "RAP")),
+            (.rssi(atLeast: -80), .rssi(atLeast: -40)), (.rssi(-60...(-50)), .rssi(-127...(-51))),
+            (.custom { $0.txPower == nil }, .custom { $0.txPower != nil }),
+        ]
+        let all = kinds.map(\.holds).reduce(.any) { $0 && $1 }
+        #expect(all.match(advertisement))
+        for kind in kinds { #expect(!(all && kind.fails).match(advertisement)) }
+        var other = advertisement
+        other.isConnectable = false
+        #expect(!(all && .connectable).match(other))
+        other = advertisement
+        other.deviceClass = nil
+        #expect(all.match(other))
+        #expect(!(all && .transport(.classic)).match(other))
+    }
+
+    @Test(arguments: [(nil, true), (true, true), (false, false)] as [(Bool?, Bool)])
+    func `only who is known not to be connectable is not`(_ isConnectable: Bool?, _ matches: Bool) {
+        #expect(DiscoveryCriteria.connectable.match(Advertisement(isConnectable: isConnectable)) == matches)
+    }
+
+    @Test(arguments: [(-80, true), (-81, false), (20, true), (127, false), (nil, false)] as [(Int?, Bool)])
+    func `the window's ends are included, and 127 is no strength`(_ rssi: Int?, _ matches: Bool) {
+        #expect(DiscoveryCriteria.rssi(-80...20).match(Advertisement(rssi: rssi)) == matches)
+        #expect(DiscoveryCriteria.rssi(atLeast: -80).match(Advertisement(rssi: rssi)) == matches)
+    }
+
+    @Test func `a strength of 127 is none, however it comes`() {
+        #expect(Advertisement(rssi: 127).rssi == nil)
+        var advertisement = Advertisement(rssi: -50)
+        advertisement.rssi = 127
+        #expect(advertisement.rssi == nil)
+    }
+
+    @Test func `whoever has no name has none that fits`() {
+        #expect(!DiscoveryCriteria.name("").match(Advertisement()))
+        #expect(!DiscoveryCriteria.name(containing: "a").match(Advertisement()))
+    }
+
+    @Test func `data that is there but empty is there`() {
+        #expect(DiscoveryCriteria.serviceData(Self.battery).match(Advertisement(serviceData: [Self.battery: []])))
+        #expect(DiscoveryCriteria.manufacturer(1).match(Advertisement(manufacturerData: [1: []])))
+    }
 }

@@ -26,6 +26,9 @@ import Testing
     static let calls: [Call] =
         [
             Call("adapters", .adapters) { _ = try await $0.central.adapters() },
+            Call("setPowered", .setPowered) { try await $0.central.setPowered(true) },
+            Call("setAlias", .setAlias) { try await $0.central.setAlias("x", adapter: "hci1") },
+            Call("nearby", .startDiscovery) { for try await _ in $0.central.nearby() {} },
             Call("discoveries", .startDiscovery) { for try await _ in $0.central.discoveries() {} },
             Call("discoveryEvents", .startDiscovery) { for try await _ in $0.central.discoveryEvents() {} },
         ]
@@ -107,6 +110,6 @@ import Testing
         task.cancel()
         await expect(.cancelled) { try await task.value }
         for _ in 0..<100 { await Task.yield() }
-        #expect(await bench.backend.calls(.connect, .startDiscovery, .read, .write, .adapters) == [])
+        #expect(await bench.backend.calls == [.start])
     }
 }

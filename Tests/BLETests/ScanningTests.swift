@@ -28,6 +28,21 @@ import Testing
                 [DiscoveryCriteria(services: [heartRate], minimumRSSI: -60), DiscoveryCriteria(minimumRSSI: -70)],
                 DiscoveryFilter(minimumRSSI: -70)
             ),
+            // (of several conditions that name services the narrowest is told)
+            (
+                [.service(heartRate) && DiscoveryCriteria(services: [heartRate, battery]) && .rssi(atLeast: -60)],
+                DiscoveryFilter(services: [heartRate], minimumRSSI: -60)
+            ),
+            ([.rssi(atLeast: -60) && .rssi(-90...(-50))], DiscoveryFilter(minimumRSSI: -60)),
+            ([.serviceData(battery), .service(battery)], DiscoveryFilter()),
+            (
+                [.name("x") && .service(battery), .manufacturer(1) && .service(battery)],
+                DiscoveryFilter(services: [battery])
+            ),
+            ([.transport(.classic)], DiscoveryFilter(transport: .classic)),
+            ([.transport(.classic) && .transport(.any)], DiscoveryFilter(transport: .classic)),
+            ([.transport(.classic), .any], DiscoveryFilter(transport: .any)),
+            ([.transport(.any), .transport(.any)], DiscoveryFilter(transport: .any)),
         ] as [([DiscoveryCriteria], DiscoveryFilter?)])
     func `the backend looks for what any of the scans wants`(_ scans: [DiscoveryCriteria], _ filter: DiscoveryFilter?) {
         var scanning = Scanning()

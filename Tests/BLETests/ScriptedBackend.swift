@@ -6,7 +6,8 @@ import Logging
 actor ScriptedBackend: CentralBackend {
     /// What a backend can be asked.
     enum Operation: Hashable {
-        case start, shutDown, adapters, startDiscovery, stopDiscovery, connect, disconnect, discoverServices
+        case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
+            discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
         case maximumPacketLength, signalStrength
     }
@@ -14,6 +15,8 @@ actor ScriptedBackend: CentralBackend {
     /// What it was asked.
     enum Call: Hashable {
         case start, shutDown, adapters, stopDiscovery
+        case setPowered(Bool, String?)
+        case setAlias(String, String?)
         case startDiscovery(DiscoveryFilter)
         case connect(Peripheral.ID)
         case disconnect(Peripheral.ID)
@@ -32,6 +35,8 @@ actor ScriptedBackend: CentralBackend {
             case .start: .start
             case .shutDown: .shutDown
             case .adapters: .adapters
+            case .setPowered: .setPowered
+            case .setAlias: .setAlias
             case .startDiscovery: .startDiscovery
             case .stopDiscovery: .stopDiscovery
             case .connect: .connect
@@ -150,6 +155,14 @@ actor ScriptedBackend: CentralBackend {
     func adapters() async throws(BLEError) -> [Adapter] {
         try await answer(.adapters)
         return [Adapter(id: "hci0", address: "", name: "", isPowered: true, isDiscovering: false)]
+    }
+
+    func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        try await answer(.setPowered(isPowered, adapter))
+    }
+
+    func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
+        try await answer(.setAlias(alias, adapter))
     }
 
     func knownPeripherals() -> [KnownPeripheral] { known }

@@ -12,6 +12,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     // Discovery
     case discoveryReportsEveryAdvertisementField
     case discoveryFiltersByService
+    case discoveryKeepsToItsTransport
     case discoveryStopsWithItsLastScan
     case discoveryReportsLostPeripherals
     // Connection
@@ -49,6 +50,10 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case notificationsResumeOnceAfterReconnect
     case readsAreNoNotifications
     case emptyValuesAreNotified
+    // Adapters
+    case adaptersAreSwitchedOffAndOn
+    case adaptersAreNamed
+    case unknownAdaptersAreNotFound
     // The stack below
     case powerOffEndsScansAndLinks
     case deathOfBluetoothFailsWhatIsPending
@@ -82,6 +87,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         switch self {
         case .discoveryReportsEveryAdvertisementField: try await contract.advertisementFields()
         case .discoveryFiltersByService: try await contract.serviceFilter()
+        case .discoveryKeepsToItsTransport: try await contract.transports()
         case .discoveryStopsWithItsLastScan: try await contract.scanEnd()
         case .discoveryReportsLostPeripherals: try await contract.lostPeripherals()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
@@ -117,6 +123,9 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
         case .readsAreNoNotifications: try await contract.readsWhileSubscribed()
         case .emptyValuesAreNotified: try await contract.emptyNotifications()
+        case .adaptersAreSwitchedOffAndOn: try await contract.switchedAdapter()
+        case .adaptersAreNamed: try await contract.namedAdapter()
+        case .unknownAdaptersAreNotFound: try await contract.unknownAdapter()
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()

@@ -18,6 +18,8 @@ extension Contract {
                 #expect(advertisement.serviceUUIDs.isSuperset(of: [.heartRate, .battery]))
                 #expect(advertisement.manufacturerData == [0xFFFF: [1, 2, 3]])
                 #expect(advertisement.serviceData == [.battery: [87]])
+                #expect(advertisement.addressType == .random)
+                #expect(advertisement.deviceClass == nil)
                 return
             }
         }
@@ -30,6 +32,20 @@ extension Contract {
             // A scan for something else hears nothing while one for everything does.
             let nothing = failing {
                 for try await _ in central.discoveries(matching: .service(BluetoothUUID(0xFEED))) { return }
+            }
+            _ = try await find(central)
+            nothing.cancel()
+            #expect(await nothing.value?.code == .cancelled)
+        }
+    }
+
+    func transports() async throws {
+        try await withCentral { central in
+            #expect(try await find(central, matching: .transport(.any)).peripheral.id == EchoStrap.id)
+            // A scan for Classic devices hears no LE peripheral, also while another scan hears it.
+            let nothing = failing {
+                for try await found in central.discoveries(matching: .transport(.classic))
+                where found.peripheral.id == EchoStrap.id { return }
             }
             _ = try await find(central)
             nothing.cancel()

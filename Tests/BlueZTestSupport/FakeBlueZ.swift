@@ -18,9 +18,15 @@ public actor FakeBlueZ {
     let backend: SimulatedBackend
     private var session: BusSession?
 
-    var discoverers: Set<String> = []
-    var isPowered = true
+    var discoverers: Set<String> = [] { didSet { publishAdapter() } }
+    /// The transport that each client has set in its filter, whether it scans or not.
+    var transports: [String: Transport] = [:]
+    var isPowered = true { didSet { publishAdapter() } }
     private var isPresent = true
+    var isBlocked = false
+    var alias = "fake" { didSet { publishAdapter() } }
+    /// The adapter's properties, for the bus thread.
+    nonisolated let publishedAdapter = Mutex<[String: DBusValue]>([:])
     /// The devices that have an object.
     var devices: [Peripheral.ID: FakeDevice] = [:] {
         didSet {
@@ -75,7 +81,11 @@ public actor FakeBlueZ {
         self.session = session
         isPowered = true
         await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
-        await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in await self?.adapterCall(call) }
+        await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
+            await self?.adapterCall(call)
+        } property: { [weak self] name in
+            self?.publishedAdapter.withLock { $0[name] }
+        }
         _ = try await session.call(
             MethodCall(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
@@ -171,7 +181,7 @@ public actor FakeBlueZ {
             isPowered = true
             await emit(
                 "/", BlueZ.objectManager, "InterfacesAdded",
-                [.objectPath(Self.adapterPath), interfaces([BlueZ.adapter: adapterProperties])])
+                [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
             return
         }
         discoverers = []
@@ -236,7 +246,7 @@ public actor FakeBlueZ {
 
     private func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
         var objects: [DBusValue: DBusValue] = [:]
-        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces([BlueZ.adapter: adapterProperties]) }
+        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
         for device in devices.values {
             for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
         }
@@ -249,26 +259,20 @@ public actor FakeBlueZ {
             Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))
     }
 
-    private var adapterProperties: [String: DBusValue] {
-        [
-            "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string("fake"), "Powered": .boolean(isPowered),
-            "Discovering": .boolean(!discoverers.isEmpty), "UnknownProperty": .array(element: "(yv)", []),
-        ]
-    }
-
     // MARK: Adapter1
 
     private func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         guard isPresent else { return .failure(.remote("org.freedesktop.DBus.Error.UnknownObject", "no adapter")) }
+        if call.method == "Set" { return await setProperty(call) }
         guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
         switch call.method {
-        case "SetDiscoveryFilter": return .success(MethodReply())
+        case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
         case "StartDiscovery":
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
             }
             await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
-            try? await backend.startDiscovery(DiscoveryFilter())
+            try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
             guard discoverers.remove(call.sender) != nil else {

@@ -56,6 +56,9 @@ struct FakeDevice {
         if let name = advertisement.localName { properties["Name"] = .string(name) }
         if let rssi = advertisement.rssi { properties["RSSI"] = .int16(Int16(rssi)) }
         if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
+        if let value = advertisement.appearance { properties["Appearance"] = .uint16(value) }
+        if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
+        if let type = advertisement.addressType { properties["AddressType"] = .string(type.rawValue) }
         return properties
     }
 

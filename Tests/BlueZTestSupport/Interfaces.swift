@@ -14,6 +14,12 @@ enum Interfaces {
               <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
               <method name="StartDiscovery"/>
               <method name="StopDiscovery"/>
+              <property name="Address" type="s" access="read"/>
+              <property name="Name" type="s" access="read"/>
+              <property name="Alias" type="s" access="readwrite"/>
+              <property name="Powered" type="b" access="readwrite"/>
+              <property name="Discovering" type="b" access="read"/>
+              <property name="Modalias" type="s" access="read"/>
             </interface>
             """)
     static let device = InterfaceDescription(
@@ -26,6 +32,9 @@ enum Interfaces {
               <property name="Name" type="s" access="read"/>
               <property name="RSSI" type="n" access="read"/>
               <property name="TxPower" type="n" access="read"/>
+              <property name="Appearance" type="q" access="read"/>
+              <property name="Class" type="u" access="read"/>
+              <property name="AddressType" type="s" access="read"/>
               <property name="UUIDs" type="as" access="read"/>
               <property name="ManufacturerData" type="a{qv}" access="read"/>
               <property name="ServiceData" type="a{sv}" access="read"/>

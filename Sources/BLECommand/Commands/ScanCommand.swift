@@ -16,8 +16,32 @@ struct ScanCommand: AsyncParsableCommand {
         help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"))
     var service: [ServiceArgument] = []
 
-    @Option(help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
+    // (a negative number looks like an option otherwise)
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
     var rssi: Int?
+
+    @Option(help: ArgumentHelp("Only peripherals with this in their name.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Only peripherals of exactly this name.", valueName: "text"))
+    var exactName: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only peripherals with data of this company, such as 004c, or 004c:0215 for data that begins so, or "
+                + "ffff:10/f0 for data of which only the masked bits count.", valueName: "id[:hex[/mask]]"))
+    var manufacturer: ManufacturerArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only peripherals with data of this service; data and mask as for --manufacturer.",
+            valueName: "uuid[:hex[/mask]]"))
+    var serviceData: ServiceDataArgument?
+
+    @Option(help: "What to listen to.")
+    var transport = TransportArgument.le
 
     @Flag(help: "Report every advertisement.")
     var duplicates = false
@@ -28,8 +52,17 @@ struct ScanCommand: AsyncParsableCommand {
         }
     }
 
+    private var criteria: DiscoveryCriteria {
+        var criteria = DiscoveryCriteria(services: Set(service.map(\.uuid)), minimumRSSI: rssi)
+        if let name { criteria = criteria && .name(containing: name) }
+        if let exactName { criteria = criteria && .name(exactName) }
+        if let manufacturer { criteria = criteria && .manufacturer(manufacturer.company, manufacturer.pattern) }
+        if let serviceData { criteria = criteria && .serviceData(serviceData.service, serviceData.pattern) }
+        return criteria && .transport(transport.transport)
+    }
+
     func run() async throws {
-        let criteria = DiscoveryCriteria(services: Set(service.map(\.uuid)), minimumRSSI: rssi)
+        let criteria = criteria
         let (duration, duplicates) = (duration, duplicates)
         try await Session.run(options) { central, output in
             try output.text(output.paint(Self.head, .bold))
@@ -69,6 +102,8 @@ struct ScanCommand: AsyncParsableCommand {
                 "name": .optional(advertisement.localName) { .string($0) },
                 "rssi": .optional(advertisement.rssi) { .int($0) },
                 "txPower": .optional(advertisement.txPower) { .int($0) },
+                "addressType": .optional(advertisement.addressType) { .string($0.rawValue) },
+                "class": .optional(advertisement.deviceClass) { .string(Self.deviceClass($0)) },
                 "services": .array(advertisement.serviceUUIDs.sorted().map { .string($0.description) }),
                 "manufacturerData": .object(
                     Dictionary(uniqueKeysWithValues: advertisement.manufacturerData.map { (company($0), .hex($1)) })),
@@ -76,6 +111,11 @@ struct ScanCommand: AsyncParsableCommand {
                     Dictionary(uniqueKeysWithValues: advertisement.serviceData.map { ($0.description, .hex($1)) })),
             ]),
             text(event, peripheral, advertisement, output))
+    }
+
+    /// Six digits, the class's 24 bits.
+    private static func deviceClass(_ value: UInt32) -> String {
+        Hex.string([UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)])
     }
 
     private static func company(_ id: UInt16) -> String {
@@ -90,10 +130,12 @@ struct ScanCommand: AsyncParsableCommand {
         let manufacturer = advertisement.manufacturerData.sorted { $0.key < $1.key }
             .map { "\(company($0.key)):\(Hex.string($0.value))" }
         let data = advertisement.serviceData.sorted { $0.key < $1.key }.map { "\($0.key)=\(Hex.string($0.value))" }
+        let classes = advertisement.deviceClass.map { ["class=\(deviceClass($0))"] } ?? []
         return [
             output.paint(event.padded(to: 7), style), peripheral.id.rawValue.padded(to: 17),
             (advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 5),
-            (advertisement.localName ?? "").padded(to: 20), (services + manufacturer + data).joined(separator: " "),
+            (advertisement.localName ?? "").padded(to: 20),
+            (services + manufacturer + data + classes).joined(separator: " "),
         ].joined(separator: "  ")
     }
 }

@@ -1,0 +1,46 @@
+internal import BLE
+internal import DBus
+
+extension BLEError {
+    /// The error that a `Failed` of `Connect` amounts to.
+    ///
+    /// Its text is one of the reasons in BlueZ's `src/error.h`, `le-connection-…` or `br-connection-…` (the latter also where
+    /// the device is an LE one), or what the system says of an error number.
+    static func connection(_ error: DBusError) -> BLEError {
+        let text = error.message
+        switch reason(text) {
+        case "canceled":
+            return BLEError(.connectionCancelled, "a disconnect ended the attempt to connect", cause: error)
+        case "busy", "already-connected", "Operation already in progress":
+            return BLEError(.busy, "another connect is under way", cause: error)
+        case "adapter-not-powered":
+            return BLEError(
+                .poweredOff, "the adapter is switched off", remedy: "Switch it on: ble adapters --power on.",
+                cause: error)
+        case "key-missing":
+            return BLEError(
+                .pairingRequired, "the peripheral has forgotten that it was paired",
+                remedy: "Remove the pairing and pair again.", cause: error)
+        case "not-supported", "profile-unavailable":
+            return BLEError(.notSupported, "the device cannot be connected to this way: \(text)", cause: error)
+        case "gatt-browsing", "sdp-search":
+            return BLEError(.serviceDiscoveryFailed, "the services could not be discovered", cause: error)
+        case "concurrent-connection-limit":
+            return BLEError(
+                .connectionFailed, "the controller has no connection left", remedy: "End another link.", cause: error)
+        case "invalid-arguments", "invalid-argument":
+            return BLEError(
+                .connectionFailed, "the link could not be made: \(text)", isRetryable: false, cause: error)
+        default:
+            return BLEError(.connectionFailed, "the link could not be made: \(text)", cause: error)
+        }
+    }
+
+    /// The reason without the name of the transport.
+    private static func reason(_ text: String) -> String {
+        for prefix in ["le-connection-", "br-connection-"] where text.hasPrefix(prefix) {
+            return String(text.dropFirst(prefix.count))
+        }
+        return text
+    }
+}

@@ -1,0 +1,91 @@
+public import BLE
+internal import DBus
+
+extension BlueZBackend {
+    // MARK: Looking
+
+    static func adapterID(_ path: String) -> String {
+        String(path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8) ?? path
+    }
+
+    /// Adapters' paths in order: hci10 comes after hci9.
+    static func inOrder(_ paths: some Sequence<String>) -> [String] {
+        paths.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+    }
+
+    /// All that bluetoothd has.
+    public func adapters() async throws(BLEError) -> [Adapter] {
+        try await fence()
+        return Self.inOrder(tree.adapters.keys).compactMap { path in
+            tree.adapters[path].map { adapter in
+                Adapter(
+                    id: Self.adapterID(path), address: adapter.address, name: adapter.alias,
+                    isPowered: adapter.isPowered, isDiscovering: adapter.isDiscovering, isInUse: path == self.adapter)
+            }
+        }
+    }
+
+    private func path(ofAdapter id: String?) throws(BLEError) -> String {
+        let path = id.map { "/org/bluez/\($0)" } ?? adapter
+        guard isRunning else { throw unavailable }
+        guard tree.adapters[path] != nil else {
+            throw id == nil
+                ? unavailable
+                : BLEError(
+                    .adapterNotFound, "there is no adapter \(Self.adapterID(path))",
+                    remedy: "Plug it in, or choose another: ble adapters lists them.")
+        }
+        return path
+    }
+
+    // MARK: Changing
+
+    /// Sets `Powered`.
+    public func setPowered(_ isPowered: Bool, adapter id: String?) async throws(BLEError) {
+        let path = try path(ofAdapter: id)
+        do throws(BLEError) {
+            try await set("Powered", .boolean(isPowered), path)
+        } catch {
+            throw isPowered ? Self.refusal(error, of: Self.adapterID(path), RadioSwitch.all()) : error
+        }
+        try await until(path) { $0.isPowered == isPowered }
+    }
+
+    /// Why an adapter does not go on. Since Linux 5.x, the kernel does not say "blocked" but just that it failed; its switches
+    /// tell more.
+    static func refusal(_ error: BLEError, of adapter: String, _ switches: [RadioSwitch]) -> BLEError {
+        guard error.code == .failed || error.code == .blocked else { return error }
+        let blocking = switches.filter { $0.isBlocking && $0.name == adapter }
+        guard error.code == .blocked || !blocking.isEmpty else {
+            var error = error
+            error.message = "the adapter does not go on: \(error.message)"
+            error.remedy = "See what the kernel says: dmesg | grep -i bluetooth."
+            return error
+        }
+        return .blocked(isHard: blocking.contains { $0.isHardBlocked }, error.cause as? DBusError)
+    }
+
+    /// Sets `Alias`.
+    public func setAlias(_ alias: String, adapter id: String?) async throws(BLEError) {
+        let path = try path(ofAdapter: id)
+        try await set("Alias", .string(alias), path)
+        try await until(path) { $0.alias == (alias.isEmpty ? $0.systemName : alias) }
+    }
+
+    private func set(_ property: String, _ value: DBusValue, _ path: String) async throws(BLEError) {
+        _ = try await call(
+            BlueZ.call(
+                path, BlueZ.properties, "Set", .string(BlueZ.adapter), .string(property), .variant(value)),
+            during: .adapter, timeout: Self.promptly)
+    }
+
+    /// The answer may come before the change is signalled: waits until it is.
+    private func until(
+        _ path: String, _ matches: @escaping (ObjectTree.AdapterObject) -> Bool
+    ) async throws(BLEError) {
+        try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
+            guard let adapter = self.tree.adapters[path] else { throw self.unavailable }
+            return matches(adapter) ? () : nil
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import DBus
+internal import Logging
+
+/// Gathers what the bus and bluetoothd have to say to ``Doctor``.
+struct BusExamination {
+    /// The longest that anybody may take to answer.
+    private static let promptly = Duration.seconds(5)
+    /// How long a scan may be refused as busy: the kernel's own takes 10.24 s.
+    private static let patience = Duration.seconds(12)
+
+    let clock: any Clock<Duration>
+
+    func run(_ address: BusAddress, scans: Bool, _ facts: inout DoctorFacts) async {
+        let session = BusSession(
+            loop: EventLoop(name: "doctor"), logger: Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() },
+            onSignal: { _ in }, onLoss: {})
+        do throws(DBusError) {
+            try await session.open(address, timeout: Self.promptly)
+        } catch {
+            facts.bus = .unreachable(error.message)
+            return
+        }
+        facts.bus = .reachable
+        do throws(DBusError) {
+            facts.adapters = try await adapters(session)
+            facts.daemon = .answers
+        } catch {
+            facts.daemon = Self.daemon(error)
+        }
+        for index in facts.adapters.indices { await look(session, scans: scans, &facts.adapters[index]) }
+        await session.close()
+    }
+
+    /// What it means that bluetoothd could not be asked.
+    private static func daemon(_ error: DBusError) -> DoctorFacts.Daemon {
+        switch error.name {
+        case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed": .refused
+        case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": .absent
+        default: .silent(error.message)
+        }
+    }
+
+    // MARK: Objects
+
+    private func adapters(_ session: BusSession) async throws(DBusError) -> [AdapterFacts] {
+        let reply = try await session.call(
+            MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects"), timeout: Self.promptly)
+        guard case .dictionary(_, _, let objects) = try reply.value() else {
+            throw DBusError(.malformed, message: "GetManagedObjects answered something else")
+        }
+        let paths = objects.compactMap { path, interfaces in
+            interfaces[key: BlueZ.adapter] == nil ? nil : path.string
+        }
+        return BlueZBackend.inOrder(paths).map { path in
+            var adapter = Self.adapter(path, objects[.objectPath(path)]!)
+            adapter.links = objects.values.compactMap { Self.link($0, on: path) }.sorted { $0.address < $1.address }
+            return adapter
+        }
+    }
+
+    private static func adapter(_ path: String, _ interfaces: DBusValue) -> AdapterFacts {
+        var facts = AdapterFacts(id: BlueZBackend.adapterID(path))
+        if case .dictionary(_, _, let all) = interfaces { facts.interfaces = Set(all.keys.compactMap(\.string)) }
+        let properties = interfaces[key: BlueZ.adapter]
+        facts.isPowered = properties?[key: "Powered"]?.boolean ?? false
+        facts.isDiscovering = properties?[key: "Discovering"]?.boolean ?? false
+        facts.version = properties?[key: "Modalias"]?.string.flatMap(version)
+        let advertising = interfaces[key: BlueZ.advertisingManager]
+        facts.activeAdvertisements = advertising?[key: "ActiveInstances"]?.integer
+        facts.freeAdvertisements = advertising?[key: "SupportedInstances"]?.integer
+        return facts
+    }
+
+    private static func link(_ interfaces: DBusValue, on adapter: String) -> AdapterFacts.Link? {
+        guard let device = interfaces[key: BlueZ.device], device[key: "Connected"]?.boolean == true,
+            device[key: "Adapter"]?.string == adapter, let address = device[key: "Address"]?.string
+        else { return nil }
+        return AdapterFacts.Link(address: address, name: device[key: "Name"]?.string)
+    }
+
+    /// `5.66` from `usb:v1D6Bp0246d0542`: bluetoothd's own version is its adapters' default device id
+    /// (`init_defaults` in BlueZ's `src/main.c`), unless its configuration gives another.
+    static func version(_ modalias: String) -> String? {
+        let prefix = "usb:v1D6Bp0246d"
+        let digits = modalias.dropFirst(prefix.count)
+        guard modalias.hasPrefix(prefix), digits.count == 4, let number = UInt16(digits, radix: 16) else { return nil }
+        return "\(number >> 8).\(number & 0xFF)"
+    }
+
+    // MARK: Trying
+
+    private func look(_ session: BusSession, scans: Bool, _ adapter: inout AdapterFacts) async {
+        let path = "/org/bluez/\(adapter.id)"
+        // What only an experimental bluetoothd has, since 5.49 and up to now.
+        let introspection = try? await session.call(
+            MethodCall(BlueZ.service, path, "org.freedesktop.DBus.Introspectable", "Introspect"),
+            timeout: Self.promptly)
+        adapter.isExperimental = introspection?.values.first?.string?.contains("\"ConnectDevice\"")
+        if scans, adapter.isPowered { adapter.scan = await scan(session, path) }
+    }
+
+    private func scan(_ session: BusSession, _ path: String) async -> AdapterFacts.Scan {
+        func ask(_ method: String, _ arguments: DBusValue...) async throws(DBusError) {
+            _ = try await session.call(
+                MethodCall(BlueZ.service, path, BlueZ.adapter, method, arguments), timeout: Self.promptly)
+        }
+        let pause = Duration.seconds(1)
+        var waited = Duration.zero
+        while true {
+            do throws(DBusError) {
+                try await ask("SetDiscoveryFilter", .options(["Transport": .string("le")]))
+                try await ask("StartDiscovery")
+                try? await ask("StopDiscovery")
+                return .starts(after: waited)
+            } catch {
+                guard error.name == "org.bluez.Error.InProgress" else { return .fails("\(error)") }
+                guard waited < Self.patience else { return .busy(for: waited) }
+                guard (try? await clock.sleep(for: pause)) != nil else { return .notTried }
+                waited += pause
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import DBus
+
+/// Finds out why Bluetooth does not work on this machine, and what helps.
+///
+/// ```swift
+/// for finding in await Doctor.examine() where finding.level == .problem {
+///     print(finding.message, finding.remedy ?? "")
+/// }
+/// ```
+///
+/// First facts are gathered, from the bus and from what the kernel shows of itself; what they mean is decided without
+/// touching the machine again. Nothing is changed, except that a scan is started and stopped to see whether that works.
+public enum Doctor {
+    /// Looks at everything, in the order in which things depend on each other. Takes some 15 s when nobody answers.
+    ///
+    /// - Parameters:
+    ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
+    ///   - scans: whether to try a scan on each adapter that is on.
+    public static func examine(bus: String? = nil, scans: Bool = true) async -> [Finding] {
+        findings(await facts(bus.map { .address($0) } ?? .system, scans: scans, SystemFiles(), ContinuousClock()))
+    }
+
+    static func facts(
+        _ address: BusAddress, scans: Bool, _ files: SystemFiles, _ clock: any Clock<Duration>
+    ) async -> DoctorFacts {
+        var facts = DoctorFacts(system: SystemFacts(files))
+        await BusExamination(clock: clock).run(address, scans: scans, &facts)
+        return facts
+    }
+
+    /// What the facts mean.
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        var findings = [bus(facts)]
+        if facts.bus == .reachable { findings += daemonAndAdapters(facts) }
+        findings += switches(facts)
+        if facts.system.isContainer {
+            findings.append(
+                Finding(
+                    .container, .note,
+                    "this runs in a container: bus, bluetoothd, adapters and kernel modules are the host's"))
+        }
+        return findings
+    }
+
+    private static func daemonAndAdapters(_ facts: DoctorFacts) -> [Finding] {
+        var findings = [daemon(facts), permission(facts)].compactMap(\.self)
+        guard facts.daemon == .answers else { return findings }
+        findings.append(adapters(facts))
+        for adapter in facts.adapters {
+            findings += [power(adapter, facts), scan(adapter), experimental(adapter)].compactMap(\.self)
+            findings += managers(adapter) + links(adapter, facts)
+        }
+        return findings
+    }
+}

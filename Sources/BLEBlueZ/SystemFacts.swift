@@ -1,0 +1,87 @@
+/// What the kernel and the system's files say that Bluetooth depends on.
+struct SystemFacts: Equatable, Sendable {
+    /// The user that this process runs as, by number.
+    var userID = 0
+    /// The user's name; nil when the system does not know the number.
+    var userName: String?
+    /// The group `bluetooth` exists.
+    var hasBluetoothGroup = false
+    /// This process has the group `bluetooth`.
+    var isInBluetoothGroup = false
+    /// The user is a member of the group `bluetooth`, which counts from the next login on.
+    var isMemberOfBluetoothGroup = false
+    /// A process called bluetoothd can be seen.
+    var isDaemonRunning = false
+    /// The program bluetoothd is where distributions put it.
+    var isDaemonInstalled = false
+    var isContainer = false
+    /// The kernel has Bluetooth.
+    var isKernelReady = false
+    /// The kernel's adapters, such as `hci0`.
+    var kernelAdapters: [String] = []
+    /// How many links the kernel has on each adapter.
+    var kernelLinks: [String: Int] = [:]
+    /// USB interfaces of Bluetooth controllers that no driver has taken, such as `1-1:1.0`.
+    var driverlessControllers: [String] = []
+    /// The kernel's kill switches for Bluetooth.
+    var switches: [RadioSwitch] = []
+
+    init() {}
+
+    /// Where distributions put bluetoothd.
+    private static let programs = [
+        "/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd",
+    ]
+
+    init(_ files: SystemFiles) {
+        readUser(files)
+        readKernel(files)
+        isDaemonRunning = files.list("/proc").contains { process in
+            UInt32(process) != nil && files.line("/proc/\(process)/comm") == "bluetoothd"
+        }
+        isDaemonInstalled = Self.programs.contains(where: files.exists)
+        isContainer =
+            ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"].contains(where: files.exists)
+            || ["docker", "kubepods", "lxc"].contains { files.text("/proc/self/cgroup")?.contains($0) == true }
+        switches = RadioSwitch.all(files)
+    }
+
+    private mutating func readUser(_ files: SystemFiles) {
+        let status = files.text("/proc/self/status") ?? ""
+        func numbers(_ field: String) -> [Int] {
+            let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
+            return (line ?? "").split { $0 == "\t" || $0 == " " }.compactMap { Int($0) }
+        }
+        func rows(_ path: String) -> [[Substring]] {
+            (files.text(path) ?? "").split(separator: "\n").map {
+                $0.split(separator: ":", omittingEmptySubsequences: false)
+            }
+        }
+        // (real, effective, saved, of the file system)
+        userID = numbers("Uid").dropFirst().first ?? 0
+        userName = rows("/etc/passwd").first { $0.count > 2 && Int($0[2]) == userID }.map { String($0[0]) }
+        guard let group = rows("/etc/group").first(where: { $0.count > 3 && $0[0] == "bluetooth" }) else { return }
+        hasBluetoothGroup = true
+        let gids = numbers("Groups") + numbers("Gid")
+        isInBluetoothGroup = Int(group[2]).map(gids.contains) ?? false
+        isMemberOfBluetoothGroup =
+            userName.map { name in group[3].split(separator: ",").contains { $0 == name } } ?? false
+    }
+
+    private mutating func readKernel(_ files: SystemFiles) {
+        isKernelReady = files.exists("/sys/class/bluetooth")
+        // Adapters, and with a colon and its handle behind, each link.
+        for name in files.list("/sys/class/bluetooth").sorted() {
+            let parts = name.split(separator: ":")
+            if parts.count == 1 { kernelAdapters.append(name) } else { kernelLinks[String(parts[0]), default: 0] += 1 }
+        }
+        kernelAdapters = BlueZBackend.inOrder(kernelAdapters)
+        // (class, subclass and protocol of a USB Bluetooth controller's interface, by the USB-IF)
+        driverlessControllers = files.list("/sys/bus/usb/devices").sorted().filter { device in
+            let directory = "/sys/bus/usb/devices/\(device)"
+            return files.line("\(directory)/bInterfaceClass") == "e0"
+                && files.line("\(directory)/bInterfaceSubClass") == "01"
+                && files.line("\(directory)/bInterfaceProtocol") == "01" && !files.exists("\(directory)/driver")
+        }
+    }
+}

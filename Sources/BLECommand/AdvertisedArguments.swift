@@ -1,0 +1,66 @@
+import ArgumentParser
+import BLE
+import BLEProfiles
+
+/// Data in advertisements as it is named on the command line: `owner`, `owner:hex` or `owner:hex/mask`.
+private struct DataArgument {
+    let owner: Substring
+    let pattern: BytePattern
+
+    init?(_ argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        owner = parts[0]
+        guard parts.count == 2 else {
+            pattern = []
+            return
+        }
+        let halves = parts[1].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map {
+            Hex.bytes(String($0))
+        }
+        guard let bytes = halves[0], halves.count == 1 || halves[1]?.isEmpty == false else { return nil }
+        pattern = BytePattern(bytes, mask: halves.count == 1 ? nil : halves[1])
+    }
+}
+
+/// A company identifier of four digits, with what its data begins with.
+struct ManufacturerArgument: ExpressibleByArgument, Sendable {
+    let company: UInt16
+    let pattern: BytePattern
+
+    init?(argument: String) {
+        guard let data = DataArgument(argument), let digits = Hex.bytes(String(data.owner)), digits.count == 2 else {
+            return nil
+        }
+        company = UInt16(digits[0]) << 8 | UInt16(digits[1])
+        pattern = data.pattern
+    }
+}
+
+/// A service, by UUID or name, with what its data begins with.
+struct ServiceDataArgument: ExpressibleByArgument, Sendable {
+    let service: BluetoothUUID
+    let pattern: BytePattern
+
+    init?(argument: String) {
+        guard let data = DataArgument(argument), let service = AssignedNumbers.service(String(data.owner)) else {
+            return nil
+        }
+        self.service = service
+        pattern = data.pattern
+    }
+}
+
+/// A transport by its name.
+enum TransportArgument: String, ExpressibleByArgument, CaseIterable {
+    case le
+    case classic
+    case any
+
+    var transport: Transport {
+        switch self {
+        case .le: .le
+        case .classic: .classic
+        case .any: .any
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import BLE
+
+extension SimulatedRadio {
+    static let adapterID = "hci0"
+    static let adapterName = "simulated"
+
+    /// Blocks the radio as a kill switch does, or unblocks it. Blocked, the adapter is off and does not go on; unblocked, it
+    /// is on again if it was before.
+    public func setBlocked(_ isBlocked: Bool) {
+        guard isBlocked != self.isBlocked else { return }
+        if isBlocked {
+            isOnUnblocked = isPowered
+            setPowered(false)
+            self.isBlocked = true
+        } else {
+            self.isBlocked = false
+            if isOnUnblocked { setPowered(true) }
+        }
+    }
+
+    var adapter: Adapter {
+        Adapter(
+            id: Self.adapterID, address: "00:00:00:00:00:00", name: adapterAlias, isPowered: isPowered,
+            isDiscovering: ports.values.contains { $0.filter != nil }, isInUse: true)
+    }
+
+    private func check(_ adapter: String?) throws(BLEError) {
+        guard isRunning else { throw Self.lost }
+        guard adapter == nil || adapter == Self.adapterID else {
+            throw BLEError(
+                .adapterNotFound, "there is no adapter \(adapter ?? "")", remedy: "Choose \(Self.adapterID).")
+        }
+    }
+
+    func switchAdapter(_ isPowered: Bool, _ adapter: String?) throws(BLEError) {
+        try check(adapter)
+        guard !isPowered || !isBlocked else {
+            throw BLEError(
+                .blocked, "a radio kill switch holds the adapter off", remedy: "Unblock it: setBlocked(false).")
+        }
+        setPowered(isPowered)
+    }
+
+    func nameAdapter(_ alias: String, _ adapter: String?) throws(BLEError) {
+        try check(adapter)
+        adapterAlias = alias.isEmpty ? Self.adapterName : alias
+    }
+}

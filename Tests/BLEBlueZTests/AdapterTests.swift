@@ -1,0 +1,47 @@
+import BLE
+import DBus
+import Testing
+
+@testable import BLEBlueZ
+
+@Suite struct AdapterTests {
+    @Test func `hci10 comes after hci9`() {
+        let paths = ["hci10", "hci2", "hci0", "hci9", "hci11"].map { "/org/bluez/\($0)" }
+        #expect(
+            BlueZBackend.inOrder(paths).map(BlueZBackend.adapterID) == ["hci0", "hci2", "hci9", "hci10", "hci11"])
+    }
+
+    private func refusal(_ name: String, _ switches: [RadioSwitch]) -> BLEError {
+        BlueZBackend.refusal(
+            BLEError(.remote("org.bluez.Error.\(name)", "no"), during: .adapter), of: "hci1", switches)
+    }
+
+    private func radioSwitch(_ name: String = "hci1", soft: Bool = false, hard: Bool = false) -> RadioSwitch {
+        RadioSwitch(id: "rfkill0", name: name, isSoftBlocked: soft, isHardBlocked: hard)
+    }
+
+    @Test func `a kernel that only says that it failed is explained by its switches`() {
+        let soft = refusal("Failed", [radioSwitch(soft: true)])
+        #expect(soft.code == .blocked)
+        #expect(soft.remedy?.contains("rfkill unblock") == true)
+        #expect(soft.busErrorName == "org.bluez.Error.Failed")
+        let hard = refusal("Failed", [radioSwitch(soft: true, hard: true)])
+        #expect(hard.code == .blocked)
+        #expect(hard.remedy?.contains("switch or key") == true)
+    }
+
+    @Test func `a daemon that says blocked is believed`() {
+        #expect(refusal("Blocked", []).code == .blocked)
+        #expect(refusal("Blocked", [radioSwitch(hard: true)]).remedy?.contains("switch or key") == true)
+    }
+
+    @Test func `another adapter's switch explains nothing`() {
+        let error = refusal("Failed", [radioSwitch("hci0", soft: true), radioSwitch()])
+        #expect(error.code == .failed)
+        #expect(error.remedy?.contains("dmesg") == true)
+    }
+
+    @Test func `what has other causes stays what it is`() {
+        #expect(refusal("InProgress", [radioSwitch(soft: true)]).code == .busy)
+    }
+}

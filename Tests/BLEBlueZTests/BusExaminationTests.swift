@@ -1,0 +1,108 @@
+import BLE
+import BLESimulation
+import BlueZTestSupport
+import DBus
+import Testing
+
+@testable import BLEBlueZ
+
+/// What the doctor learns from a bus.
+@Suite(.timeLimit(.minutes(1)))
+struct BusExaminationTests {
+    private let bus: PrivateBus
+    private let radio = SimulatedRadio()
+    private let daemon: FakeBlueZ
+
+    init() async throws {
+        bus = try PrivateBus()
+        daemon = FakeBlueZ(address: bus.address, radio: radio)
+        try await daemon.start()
+    }
+
+    private func facts(scans: Bool = true, clock: any Clock<Duration> = ContinuousClock()) async -> DoctorFacts {
+        await Doctor.facts(.address(bus.address), scans: scans, SystemFiles(root: "/nonexistent"), clock)
+    }
+
+    @Test func `a healthy daemon is seen as it is`() async throws {
+        let facts = await facts()
+        #expect(facts.bus == .reachable)
+        #expect(facts.daemon == .answers)
+        let adapter = try #require(facts.adapters.first)
+        #expect(facts.adapters.count == 1)
+        #expect(adapter.id == "hci0")
+        #expect(adapter.version == "5.66")
+        #expect(adapter.isPowered)
+        #expect(!adapter.isDiscovering)
+        #expect(adapter.isExperimental == false)
+        #expect(adapter.interfaces.isSuperset(of: [BlueZ.gattManager, BlueZ.advertisingManager]))
+        #expect(adapter.freeAdvertisements == 5)
+        #expect(adapter.scan == .starts(after: .zero))
+        #expect(adapter.links == [])
+        #expect(await daemon.isDiscovering == false)
+        #expect(Doctor.findings(facts).contains { $0.level == .problem } == false)
+    }
+
+    @Test func `a scan is only tried where it is wanted and possible`() async throws {
+        #expect(await facts(scans: false).adapters.first?.scan == .notTried)
+        await daemon.setPowered(false)
+        let adapter = try #require(await facts().adapters.first)
+        #expect(!adapter.isPowered)
+        #expect(adapter.scan == .notTried)
+        #expect(await daemon.calls["StartDiscovery"] == nil)
+    }
+
+    @Test func `links and other programs' scans are seen`() async throws {
+        let strap = await radio.add(.heartRateStrap(name: "Strap"))
+        let central = try await Central(backend: .bluez(bus: bus.address))
+        for try await found in central.discoveryEvents(staleAfter: nil) {
+            guard case .found(let discovery) = found else { continue }
+            try await discovery.peripheral.connect()
+            let adapter = try #require(await facts().adapters.first)
+            #expect(adapter.isDiscovering)
+            #expect(adapter.scan == .starts(after: .zero))
+            #expect(adapter.links == [AdapterFacts.Link(address: strap.id.rawValue, name: "Strap")])
+            break
+        }
+        await central.shutDown()
+    }
+
+    @Test func `a scan that is busy is tried again for a while`() async throws {
+        let clock = ManualClock()
+        await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+        async let examined = facts(clock: clock)
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(1))
+        #expect(await examined.adapters.first?.scan == .starts(after: .seconds(1)))
+    }
+
+    @Test func `a scan that stays busy is stuck`() async throws {
+        let clock = ManualClock()
+        async let examined = facts(clock: clock)
+        for _ in 0..<12 {
+            await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+            await clock.sleepers(1)
+            await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+            clock.advance(by: .seconds(1))
+        }
+        #expect(await examined.adapters.first?.scan == .busy(for: .seconds(12)))
+    }
+
+    @Test func `a scan that fails says how`() async throws {
+        await daemon.fail("StartDiscovery", "org.bluez.Error.Failed", "Input/output error")
+        #expect(await facts().adapters.first?.scan == .fails("org.bluez.Error.Failed: Input/output error"))
+    }
+
+    @Test func `a daemon that is gone, refuses or fails is told apart`() async throws {
+        await daemon.fail("GetManagedObjects", "org.freedesktop.DBus.Error.AccessDenied", "no")
+        #expect(await facts().daemon == .refused)
+        await daemon.fail("GetManagedObjects", "org.freedesktop.DBus.Error.Failed", "broken")
+        #expect(await facts().daemon == .silent("broken"))
+        await daemon.kill()
+        #expect(await facts().daemon == .absent)
+        bus.stop()
+        guard case .unreachable = await facts().bus else {
+            Issue.record("a bus that is gone is there")
+            return
+        }
+    }
+}

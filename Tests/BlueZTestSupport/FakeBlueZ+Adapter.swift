@@ -1,0 +1,71 @@
+import BLE
+import BLESimulation
+import BLEBlueZ
+import DBus
+import Synchronization
+
+extension FakeBlueZ {
+    // MARK: Adapter1
+
+    var adapterProperties: [String: DBusValue] {
+        [
+            "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string(alias), "Name": .string("fake"),
+            "Powered": .boolean(isPowered),
+            "Discovering": .boolean(!discoverers.isEmpty), "Modalias": .string("usb:v1D6Bp0246d0542"),
+        ]
+    }
+
+    var adapterInterfaces: [String: [String: DBusValue]] {
+        [
+            BlueZ.adapter: adapterProperties.merging(["UnknownProperty": .array(element: "(yv)", [])]) { $1 },
+            BlueZ.gattManager: [:],
+            BlueZ.advertisingManager: ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)],
+        ]
+    }
+
+    func publishAdapter() {
+        publishedAdapter.withLock { $0 = adapterProperties }
+    }
+
+    /// As `rfkill block bluetooth`, and `unblock`. What was on goes on again.
+    public func setBlocked(_ isBlocked: Bool) async {
+        self.isBlocked = isBlocked
+        await setPowered(!isBlocked)
+    }
+
+    /// `Properties.Set`. The answer precedes the signal.
+    func setProperty(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        switch (call.arguments[1].string, call.arguments[2].unwrapped) {
+        case ("Powered", .boolean(let isPowered)):
+            if isPowered, isBlocked { return .failure(.remote("org.bluez.Error.Blocked", "Blocked through rfkill")) }
+            if isPowered != self.isPowered { Task { await self.setPowered(isPowered) } }
+        case ("Alias", .string(let alias)):
+            self.alias = alias.isEmpty ? "fake" : alias
+            Task { await self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
+        default:
+            return .failure(
+                .remote("org.freedesktop.DBus.Error.InvalidSignature", "Invalid signature for a property"))
+        }
+        return .success(MethodReply())
+    }
+
+    /// What the daemon scans for: on every transport that a client with a session has asked for. (The rest of a filter is
+    /// left to the client, which filters again.)
+    var unitedFilter: DiscoveryFilter {
+        let wanted = Set(discoverers.map { transports[$0] ?? .any })
+        return DiscoveryFilter(transport: wanted.count == 1 ? wanted.first! : .any)
+    }
+
+    /// A filter counts from now on, also for a session that runs. An empty one clears it.
+    func setDiscoveryFilter(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        switch call.arguments.first?[key: "Transport"]?.string {
+        case "le": transports[call.sender] = .le
+        case "bredr": transports[call.sender] = .classic
+        case "auto", nil: transports[call.sender] = .any
+        default:
+            return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call"))
+        }
+        if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
+        return .success(MethodReply())
+    }
+}
