@@ -98,8 +98,10 @@ extension Central {
         reconcile()
     }
 
-    /// The backend no longer scans, and does not until the adapter is on again.
-    func interruptScanning() {
+    /// The backend no longer scans, and does not until the adapter is on again. Scans wait for that; who searches for a
+    /// peripheral to connect to hears why not.
+    func interruptScanning(_ error: BLEError) {
+        for search in scanning.searches.values { search.found.deliver(.failure(error)) }
         scanning.applied = nil
         scanning.interruptions += 1
         for token in scanning.scans.keys {

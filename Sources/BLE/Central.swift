@@ -190,7 +190,7 @@ public actor Central {
         case .lost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             operations.fail(error) { _ in true }
-            interruptScanning()
+            interruptScanning(error)
             for id in Array(connections.keys) { linkEnded(id, error) }
         }
     }
@@ -207,7 +207,10 @@ public actor Central {
             reconcile()
             retryConnections()
         } else {
-            interruptScanning()
+            interruptScanning(
+                state == .poweredOff
+                    ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
+                    : BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug the adapter in."))
         }
     }
 

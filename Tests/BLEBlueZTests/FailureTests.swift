@@ -4,6 +4,7 @@ import BLEProfiles
 import BLESimulation
 import BackendContract
 import BlueZTestSupport
+import Synchronization
 import Testing
 
 /// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
@@ -96,8 +97,17 @@ struct FailureTests {
         switch end {
         case .cancellation: task.cancel()
         case .deadline:
-            await clock.sleepers()
-            clock.advance(by: .seconds(40))
+            // (again and again: the deadline's own task may not have begun to sleep)
+            let ended = Atomic(false)
+            async let end: Void = {
+                _ = await task.value
+                ended.store(true, ordering: .relaxed)
+            }()
+            while !ended.load(ordering: .relaxed) {
+                clock.advance(by: .seconds(40))
+                await Task.yield()
+            }
+            await end
         case .linkLoss: await peer.loseLink()
         case .deathOfBluetooth: await peer.daemon.kill()
         case .deathOfBus: peer.bus.stop()

@@ -83,6 +83,27 @@ import Testing
         await bench.backend.asked(.stopDiscovery)
     }
 
+    @Test(arguments: [(AdapterState.poweredOff, BLEError.Code.poweredOff), (.unavailable, .adapterNotFound)])
+    func `a search ends with the adapter, and goes on with it when the link is maintained`(
+        _ state: AdapterState, _ code: BLEError.Code
+    ) async throws {
+        try await strap.connect()
+        await bench.dropLink()
+        await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
+        let caller = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.startDiscovery)
+        await bench.backend.emit(.adapter(state))
+        await expect(code) { try await caller.value }
+        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
+        try await maintain()
+        await bench.backend.asked(.startDiscovery, 2)
+        await bench.backend.emit(.adapter(state))
+        await until { await strap.connectionState == .disconnected }
+        await bench.backend.emit(.adapter(.poweredOn))
+        await until { await strap.connectionState == .connected }
+    }
+
     @Test func `a disconnect ends the upkeep`() async throws {
         try await maintain()
         await until { await strap.connectionState == .connected }
