@@ -179,6 +179,8 @@ public actor Central {
             heard(id, advertisement)
         case .adapter(let state):
             adapterChanged(state)
+        case .scanEnded(let error):
+            endScanning(error)
         case .removed(let id):
             forgotten(id)
         case .disconnected(let id, let error):

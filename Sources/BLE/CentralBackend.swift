@@ -55,12 +55,21 @@ public struct DiscoveryFilter: Hashable, Sendable {
     public var minimumRSSI: Int?
     /// The transport to listen on.
     public var transport: Transport
+    /// Only peripherals that advertise data of one of these companies; empty for all.
+    public var manufacturers: Set<UInt16>
+    /// Listen without asking for scan responses.
+    public var isPassive: Bool
 
     /// A filter. Lets everything on LE through unless said otherwise.
-    public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le) {
+    public init(
+        services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le,
+        manufacturers: Set<UInt16> = [], isPassive: Bool = false
+    ) {
         self.services = services
         self.minimumRSSI = minimumRSSI
         self.transport = transport
+        self.manufacturers = manufacturers
+        self.isPassive = isPassive
     }
 }
 
@@ -70,6 +79,8 @@ public enum BackendEvent: Sendable {
     case adapter(AdapterState)
     /// An advertisement was heard: everything known of the peripheral with it.
     case advertisement(Peripheral.ID, Advertisement)
+    /// The scan has ended by itself, although the adapter is on, and cannot go on.
+    case scanEnded(BLEError)
     /// The system has forgotten the peripheral; its id means nothing until it is discovered again.
     case removed(Peripheral.ID)
     /// A link ended, whoever ended it. The error's `disconnectReason` says why, where that is known.
@@ -139,7 +150,8 @@ public protocol CentralBackend: Actor {
     /// All peripherals that the stack knows on the adapter in use.
     func knownPeripherals() -> [KnownPeripheral]
 
-    /// Starts scanning, or changes the filter of the running scan. Throws `poweredOff`.
+    /// Starts scanning, or changes the filter of the running scan. Throws `poweredOff`; and `notSupported` when a passive scan
+    /// is asked for and cannot be had.
     func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError)
 
     /// Stops scanning. No error when nothing runs.

@@ -17,6 +17,7 @@ public struct DiscoveryCriteria: Sendable {
         case rssi(ClosedRange<Int>)
         case connectable
         case transport(Transport)
+        case passive
         case custom(@Sendable (Advertisement) -> Bool)
     }
 
@@ -106,6 +107,14 @@ extension DiscoveryCriteria {
         DiscoveryCriteria(.transport(transport))
     }
 
+    /// Whatever is heard by listening only, without asking peripherals for their scan responses: what they say in those, often
+    /// the name, stays unknown, and what does not advertise its flags, as some beacons do not, is not heard unless a
+    /// ``manufacturer(_:_:)`` is given. It spares the peripherals' energy, and with some controllers this machine's.
+    ///
+    /// The scan is passive as long as no scan that is not runs at the same time. With BlueZ it takes an experimental
+    /// bluetoothd; where passive scanning cannot be had the scan throws `notSupported`.
+    public static let passive = DiscoveryCriteria(.passive)
+
     /// Peripherals for which `predicate` is true. It is called for every advertisement, on the central's executor.
     public static func custom(_ predicate: @escaping @Sendable (Advertisement) -> Bool) -> DiscoveryCriteria {
         DiscoveryCriteria(.custom(predicate))
@@ -124,7 +133,7 @@ extension DiscoveryCriteria.Condition {
         case .rssi(let window): advertisement.rssi.map(window.contains) ?? false
         case .connectable: advertisement.isConnectable ?? true
         case .transport(.classic): advertisement.deviceClass != nil
-        case .transport: true
+        case .transport, .passive: true
         case .custom(let predicate): predicate(advertisement)
         }
     }
@@ -142,6 +151,11 @@ extension DiscoveryFilter {
             services: services.contains([]) ? [] : services.reduce(into: []) { $0.formUnion($1) },
             minimumRSSI: strengths.contains(nil) ? nil : strengths.compactMap(\.self).min(),
             transport: transports.count == 1 ? transports.first! : transports.isEmpty ? .le : .any)
+        // (companies and passiveness mean nothing to a scan of which a part is active)
+        guard transport == .le, !criteria.isEmpty, criteria.allSatisfy(\.isPassive) else { return }
+        isPassive = true
+        let companies = criteria.map(\.neededCompany)
+        if !companies.contains(nil) { manufacturers = Set(companies.compactMap(\.self)) }
     }
 }
 
@@ -158,6 +172,15 @@ extension DiscoveryCriteria {
     /// The weakest strength at which something can match, in dBm; nil when strength does not matter.
     fileprivate var neededStrength: Int? {
         conditions.compactMap { if case .rssi(let window) = $0 { window.lowerBound } else { nil } }.max()
+    }
+
+    fileprivate var isPassive: Bool {
+        conditions.contains { if case .passive = $0 { true } else { false } }
+    }
+
+    /// The company whose data what matches advertises; nil when it need not.
+    fileprivate var neededCompany: UInt16? {
+        conditions.lazy.compactMap { if case .manufacturer(let company, _) = $0 { company } else { nil } }.first
     }
 
     fileprivate var neededTransport: Transport {

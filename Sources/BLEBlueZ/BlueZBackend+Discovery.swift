@@ -6,10 +6,15 @@ extension BlueZBackend {
     /// One discovery session for this client, whatever the number of scans above.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try requirePower()
+        guard !filter.isPassive else {
+            try await startPassiveScan(filter)
+            return try await stopSession()
+        }
         try await setFilter(filter)
         guard !isDiscovering else { return }
         try await startSession(filter)
         isDiscovering = true
+        await stopPassiveScan()
         // What another client's scan has made known is in range too, and will not be announced as new.
         for (path, device) in tree.devices where device.advertisement.rssi != nil {
             if let id = id(ofDevice: path) { report(.advertisement(id, device.advertisement)) }
@@ -67,8 +72,13 @@ extension BlueZBackend {
         }
     }
 
-    /// Ends this client's discovery session and clears its filter.
+    /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
+        await stopPassiveScan()
+        try await stopSession()
+    }
+
+    private func stopSession() async throws(BLEError) {
         guard isDiscovering else { return }
         isDiscovering = false
         do throws(BLEError) {

@@ -12,6 +12,7 @@ extension BlueZBackend {
         isRunning = false
         tree = ObjectTree()
         isDiscovering = false
+        forgetPassiveScan()
         ownLinks = []
         paths = [:]
         deliveries = [:]

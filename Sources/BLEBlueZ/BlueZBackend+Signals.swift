@@ -104,7 +104,7 @@ extension BlueZBackend {
                 reportAdapterState()
                 look(path)
             case .heard(let path):
-                if isDiscovering, let id = id(ofDevice: path), let device = tree.devices[path] {
+                if isListening, let id = id(ofDevice: path), let device = tree.devices[path] {
                     report(.advertisement(id, device.advertisement))
                 }
             case .device(let path): look(path)
@@ -124,7 +124,10 @@ extension BlueZBackend {
         let state = adapterState()
         guard state != reportedAdapterState else { return }
         reportedAdapterState = state
-        if state != .poweredOn { isDiscovering = false }
+        if state != .poweredOn {
+            isDiscovering = false
+            forgetPassiveScan()
+        }
         report(.adapter(state))
     }
 }

@@ -34,6 +34,9 @@ public actor BlueZBackend: CentralBackend {
     /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
     var isRunning = false
     var isDiscovering = false
+    var passiveScan: PassiveScan?
+    /// Counts them, for paths of their own.
+    var lastPassiveScan = 0
     /// Where each attribute is, filled when services are discovered.
     var paths: [AttributeID: String] = [:]
     /// Where the characteristics are whose notifications somebody takes; unlike `paths` it outlasts the link.
@@ -116,7 +119,7 @@ public actor BlueZBackend: CentralBackend {
         isShutDown = true
         recovery?.cancel()
         guard session != nil else { return }
-        if isDiscovering { try? await stopDiscovery() }
+        if isListening { try? await stopDiscovery() }
         for id in ownLinks { try? await disconnect(id) }
         await closeBus()
     }
@@ -182,6 +185,19 @@ public actor BlueZBackend: CentralBackend {
         } catch {
             throw BLEError(error, during: operation)
         }
+    }
+
+    func export(_ object: ExportedObject) async throws(BLEError) -> UInt32 {
+        do throws(DBusError) {
+            return try await openSession().export(object)
+        } catch {
+            throw BLEError(error, during: .discovery)
+        }
+    }
+
+    /// Serves a scan's objects no more.
+    func withdraw(_ scan: PassiveScan) async {
+        for number in scan.exports { await session?.unexport(number) }
     }
 
     /// Returns once every signal that bluetoothd sent before now has been taken in.

@@ -43,6 +43,16 @@ import Testing
             ([.transport(.classic) && .transport(.any)], DiscoveryFilter(transport: .classic)),
             ([.transport(.classic), .any], DiscoveryFilter(transport: .any)),
             ([.transport(.any), .transport(.any)], DiscoveryFilter(transport: .any)),
+            // a scan is passive when all are
+            ([.passive], DiscoveryFilter(isPassive: true)),
+            ([.passive, .any], DiscoveryFilter()),
+            ([.passive && .transport(.any)], DiscoveryFilter(transport: .any)),
+            (
+                [.passive && .manufacturer(1), .passive && .manufacturer(2, [3])],
+                DiscoveryFilter(manufacturers: [1, 2], isPassive: true)
+            ),
+            ([.passive && .manufacturer(1), .passive], DiscoveryFilter(isPassive: true)),
+            ([.manufacturer(1)], DiscoveryFilter()),
         ] as [([DiscoveryCriteria], DiscoveryFilter?)])
     func `the backend looks for what any of the scans wants`(_ scans: [DiscoveryCriteria], _ filter: DiscoveryFilter?) {
         var scanning = Scanning()

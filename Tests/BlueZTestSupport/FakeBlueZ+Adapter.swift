@@ -16,11 +16,11 @@ extension FakeBlueZ {
     }
 
     var adapterInterfaces: [String: [String: DBusValue]] {
-        [
+        (offersMonitors ? [BlueZ.monitorManager: [:]] : [:]).merging([
             BlueZ.adapter: adapterProperties.merging(["UnknownProperty": .array(element: "(yv)", [])]) { $1 },
             BlueZ.gattManager: [:],
             BlueZ.advertisingManager: ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)],
-        ]
+        ]) { $1 }
     }
 
     func publishAdapter() {

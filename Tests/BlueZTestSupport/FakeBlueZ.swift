@@ -24,6 +24,10 @@ public actor FakeBlueZ {
     var isPowered = true { didSet { publishAdapter() } }
     private var isPresent = true
     var isBlocked = false
+    /// The monitors of clients, by their paths.
+    var monitors: [String: FakeMonitor] = [:]
+    var offersMonitors = false
+    var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.
     nonisolated let publishedAdapter = Mutex<[String: DBusValue]>([:])
@@ -86,6 +90,7 @@ public actor FakeBlueZ {
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
+        await exportMonitorManager()
         _ = try await session.call(
             MethodCall(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
@@ -98,6 +103,7 @@ public actor FakeBlueZ {
         self.session = nil
         await session?.close()
         discoverers = []
+        monitors = [:]
         for device in devices.values { device.connecting?.cancel() }
         devices = [:]
         release()
@@ -279,7 +285,7 @@ public actor FakeBlueZ {
                 return .failure(.remote("org.bluez.Error.Failed", "No discovery started"))
             }
             if discoverers.isEmpty {
-                try? await backend.stopDiscovery()
+                if monitors.isEmpty { try? await backend.stopDiscovery() }
                 await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
                 for device in devices.values {
                     devices[device.id]?.advertisement.rssi = nil
@@ -297,7 +303,7 @@ public actor FakeBlueZ {
         switch event {
         case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
         case .disconnected(let id, _): linkEnded(id)
-        case .adapter, .removed, .servicesChanged, .notificationsEnded, .lost: break
+        case .adapter, .scanEnded, .removed, .servicesChanged, .notificationsEnded, .lost: break
         }
     }
 
@@ -306,6 +312,7 @@ public actor FakeBlueZ {
         if let device = devices[id] {
             devices[id]?.advertisement = advertisement
             await changed(device.path, BlueZ.device, FakeDevice.advertised(advertisement))
+            await tellMonitors(device.path, advertisement)
             return
         }
         let device = FakeDevice(id: id, advertisement: advertisement)
@@ -318,6 +325,12 @@ public actor FakeBlueZ {
         await emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
+        await tellMonitors(device.path, advertisement)
+    }
+
+    /// Calls a client's object, as the daemon does with agents, monitors and the like.
+    func callClient(_ call: MethodCall) async -> MethodReply? {
+        try? await session?.call(call, timeout: .seconds(10))
     }
 
     private func linkEnded(_ id: Peripheral.ID) {

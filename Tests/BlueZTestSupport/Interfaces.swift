@@ -22,6 +22,13 @@ enum Interfaces {
               <property name="Modalias" type="s" access="read"/>
             </interface>
             """)
+    static let monitorManager = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.AdvertisementMonitorManager1">
+              <method name="RegisterMonitor"><arg type="o" direction="in"/></method>
+              <method name="UnregisterMonitor"><arg type="o" direction="in"/></method>
+            </interface>
+            """)
     static let device = InterfaceDescription(
         xml: """
             <interface name="org.bluez.Device1">

@@ -43,6 +43,9 @@ struct ScanCommand: AsyncParsableCommand {
     @Option(help: "What to listen to.")
     var transport = TransportArgument.le
 
+    @Flag(help: "Listen only, without asking for scan responses. Takes an experimental bluetoothd.")
+    var passive = false
+
     @Flag(help: "Report every advertisement.")
     var duplicates = false
 
@@ -58,6 +61,7 @@ struct ScanCommand: AsyncParsableCommand {
         if let exactName { criteria = criteria && .name(exactName) }
         if let manufacturer { criteria = criteria && .manufacturer(manufacturer.company, manufacturer.pattern) }
         if let serviceData { criteria = criteria && .serviceData(serviceData.service, serviceData.pattern) }
+        if passive { criteria = criteria && .passive }
         return criteria && .transport(transport.transport)
     }
 

@@ -1,0 +1,98 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+/// A client's passive scan.
+struct FakeMonitor {
+    let client: String
+    let path: String
+    let root: String
+    /// Companies that it listens for; nil for everything that advertises flags, as all simulated peripherals are taken to.
+    let companies: Set<UInt16>?
+}
+
+/// `org.bluez.AdvertisementMonitorManager1`, as an experimental bluetoothd has it.
+extension FakeBlueZ {
+    private static let monitor = "org.bluez.AdvertisementMonitor1"
+
+    /// Offers passive scanning from now on.
+    ///
+    /// - Parameter refusing: registering works, and then the monitor is released, as the daemon does when the kernel refuses.
+    public func offerMonitors(refusing: Bool = false) async {
+        refusesMonitors = refusing
+        guard !offersMonitors else { return }
+        offersMonitors = true
+        await exportMonitorManager()
+    }
+
+    func exportMonitorManager() async {
+        guard offersMonitors else { return }
+        await export(Self.adapterPath, Interfaces.monitorManager) { [weak self] call in await self?.monitorCall(call) }
+    }
+
+    /// Releases the monitors that are active, as when the kernel drops them.
+    public func releaseMonitors() async {
+        let ended = monitors.values
+        monitors = [:]
+        for monitor in ended { await tell(monitor, "Release") }
+    }
+
+    private func monitorCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard let root = call.arguments.first?.string else {
+            return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call"))
+        }
+        guard call.method == "RegisterMonitor" else {
+            let ended = monitors.values.filter { $0.root == root }
+            guard !ended.isEmpty else { return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist")) }
+            for monitor in ended { monitors[monitor.path] = nil }
+            if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
+            Task { for monitor in ended { await self.tell(monitor, "Release") } }
+            return .success(MethodReply())
+        }
+        guard !monitors.values.contains(where: { $0.root == root }) else {
+            return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists"))
+        }
+        let new = await fetch(root, call.sender)
+        // (that they are registered says nothing yet, not even whether there are any)
+        Task { for monitor in new { await self.activate(monitor) } }
+        return .success(MethodReply())
+    }
+
+    private func fetch(_ root: String, _ client: String) async -> [FakeMonitor] {
+        let reply = await callClient(MethodCall(client, root, BlueZ.objectManager, "GetManagedObjects"))
+        guard case .dictionary(_, _, let objects)? = reply?.values.first else { return [] }
+        return objects.compactMap { path, interfaces in
+            guard let path = path.string, path.hasPrefix(root), let properties = interfaces[key: Self.monitor],
+                properties[key: "Type"]?.string == "or_patterns",
+                let patterns = properties[key: "Patterns"]?.elements?.compactMap(\.elements),
+                !patterns.isEmpty, patterns.count <= 7
+            else { return nil }
+            let companies = patterns.map { pattern -> UInt16? in
+                guard pattern[1].integer == 0xFF, let bytes = pattern[2].bytes, bytes.count == 2 else { return nil }
+                return UInt16(bytes[1]) << 8 | UInt16(bytes[0])
+            }
+            return FakeMonitor(
+                client: client, path: path, root: root,
+                companies: companies.contains(nil) ? nil : Set(companies.compactMap(\.self)))
+        }
+    }
+
+    private func activate(_ monitor: FakeMonitor) async {
+        guard !refusesMonitors else { return await tell(monitor, "Release") }
+        monitors[monitor.path] = monitor
+        await tell(monitor, "Activate")
+        if discoverers.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
+    }
+
+    private func tell(_ monitor: FakeMonitor, _ method: String, _ arguments: DBusValue...) async {
+        _ = await callClient(MethodCall(monitor.client, monitor.path, Self.monitor, method, arguments))
+    }
+
+    func tellMonitors(_ device: String, _ advertisement: Advertisement) async {
+        for monitor in monitors.values
+        where monitor.companies?.isDisjoint(with: advertisement.manufacturerData.keys) != true {
+            await tell(monitor, "DeviceFound", .objectPath(device))
+        }
+    }
+}
