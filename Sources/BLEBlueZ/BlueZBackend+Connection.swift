@@ -61,8 +61,10 @@ extension BlueZBackend {
 
     /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s).
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        ownLinks.remove(peripheral)
-        guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
+        guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else {
+            ownLinks.remove(peripheral)
+            return
+        }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
@@ -75,6 +77,8 @@ extension BlueZBackend {
         try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
+        // (not before: a shutdown that comes meanwhile must not leave the bus with this call unsent)
+        ownLinks.remove(peripheral)
     }
 
     /// The device's link is down; bluetoothd has said so, or has removed the device.
