@@ -29,11 +29,14 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
 
     /// A stream and the end that feeds it.
     ///
-    /// - Parameter onTermination: called once, when nobody can read any more or the stream has ended.
+    /// - Parameters:
+    ///   - onTermination: called once, when nobody can read any more or the stream has ended.
+    ///   - onRoom: called when the reader has taken over what was in a buffer that had no room for more.
     package static func make(
-        of: Element.Type = Element.self, policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void = {}
+        of: Element.Type = Element.self, policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void = {},
+        onRoom: @escaping @Sendable () -> Void = {}
     ) -> (stream: BoundedStream<Element>, producer: Producer) {
-        let buffer = StreamBuffer<Element>(policy: policy, onTermination: onTermination)
+        let buffer = StreamBuffer<Element>(policy: policy, onRoom: onRoom, onTermination: onTermination)
         return (BoundedStream(consumer: Consumer(buffer)), Producer(buffer))
     }
 
@@ -112,6 +115,14 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         /// Adds an element, as the policy says. Never waits.
         package func yield(_ element: Element) { buffer.add(element) }
 
+        /// Adds an element whether or not there is room, for a sender that stops when there is none. Never waits.
+        ///
+        /// - Returns: whether there is room for another. When not, `onRoom` will tell.
+        package func offer(_ element: Element) -> Bool { buffer.offer(element) }
+
+        /// Whether another element fits; always when nobody reads any more.
+        package var hasRoom: Bool { buffer.hasRoom }
+
         /// Ends the stream once what waits has been read; with an error, by throwing it.
         package func finish(throwing error: BLEError? = nil) { buffer.finish(error) }
     }
@@ -131,11 +142,20 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         var head = 0
         var dropped = 0
         var end: BLEError??
+        /// The sender waits for room.
+        var wantsRoom = false
         /// The reader that waits, and any others that do. Each is resumed once, by whoever takes it out of here; unchecked,
         /// because the check costs more than the rest of a wait.
         var waiter: UnsafeContinuation<Void, Never>?
         var otherWaiters: [UnsafeContinuation<Void, Never>] = []
         var onTermination: (@Sendable () -> Void)?
+
+        /// Puts the oldest element first.
+        mutating func unwrap() {
+            guard head != 0 else { return }
+            elements = Array(elements[head...] + elements[..<head])
+            head = 0
+        }
 
         mutating func takeWaiters() -> Waiters {
             guard let first = waiter.take() else { return Waiters() }
@@ -158,10 +178,14 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
 
     private let policy: OverflowPolicy
     private let capacity: Int
+    private let onRoom: @Sendable () -> Void
     private let state: Mutex<State>
 
-    init(policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void) {
+    init(
+        policy: OverflowPolicy, onRoom: @escaping @Sendable () -> Void, onTermination: @escaping @Sendable () -> Void
+    ) {
         self.policy = policy
+        self.onRoom = onRoom
         capacity = policy.capacity
         var state = State()
         state.onTermination = onTermination
@@ -182,7 +206,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                 case .dropNewest: break
                 case .dropOldest:
                     state.elements[state.head] = element
-                    state.head = (state.head + 1) % capacity
+                    state.head = (state.head + 1) % state.elements.count
                 case .fail:
                     state.end = BLEError(
                         .overflow, "the reader fell \(capacity) elements behind",
@@ -195,6 +219,21 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         waiters.resume()
         onTermination?()
     }
+
+    /// Adds an element beyond the capacity, too.
+    func offer(_ element: Element) -> Bool {
+        let (waiters, hasRoom) = state.withLock { state in
+            guard state.end == nil else { return (Waiters(), true) }
+            state.unwrap()
+            state.elements.append(element)
+            state.wantsRoom = state.elements.count >= capacity
+            return (state.takeWaiters(), !state.wantsRoom)
+        }
+        waiters.resume()
+        return hasRoom
+    }
+
+    var hasRoom: Bool { state.withLock { $0.end != nil || $0.elements.count < capacity } }
 
     func finish(_ error: BLEError?) {
         let (waiters, onTermination) = state.withLock { state in
@@ -217,18 +256,18 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
 
     /// Hands over everything that waits. `batch` must be empty; its storage becomes the buffer's.
     func take(into batch: inout [Element]) -> Take {
-        state.withLock { state in
+        let (take, wantedRoom) = state.withLock { state in
             guard !state.elements.isEmpty else {
-                if let end = state.end { return .ended(end) }
-                return .empty
+                if let end = state.end { return (Take.ended(end), false) }
+                return (.empty, false)
             }
+            state.unwrap()
             swap(&state.elements, &batch)
-            if state.head != 0 {
-                batch = Array(batch[state.head...] + batch[..<state.head])
-                state.head = 0
-            }
-            return .taken
+            defer { state.wantsRoom = false }
+            return (.taken, state.wantsRoom)
         }
+        if wantedRoom { onRoom() }
+        return take
     }
 
     /// Returns when there is something to take.

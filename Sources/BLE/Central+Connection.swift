@@ -268,6 +268,7 @@ extension Central {
         }
         let error = endedHere(id)
         endSubscriptions(error) { $0.peripheral == id }
+        endWriters(error) { $0.peripheral == id }
         connections[id]?.database = nil
         report(.disconnected(error), of: id)
         step(id) { $0.disconnectFinished() }

@@ -5,6 +5,10 @@ struct Subscription {
     /// What the first reader asked for; looked for again in the services of a new link.
     let key: AttributeKey
     let fanout = NotificationFanout()
+    /// How the first reader wanted the values.
+    let delivery: NotificationDelivery
+    /// The channel was taken away: on this link the values come as usual.
+    var hasLostChannel = false
     /// The peripheral has been asked to send; false again once it has been asked to stop, and when it has stopped by itself.
     var isOn = false
 }
@@ -13,7 +17,8 @@ extension Central {
     /// A stream of the characteristic's values. The reader is registered before the peripheral is asked to send, so that the
     /// first value finds it.
     func subscribe(
-        to key: AttributeKey, of id: Peripheral.ID, overflow: OverflowPolicy, timeout: Duration?
+        to key: AttributeKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
+        overflow: OverflowPolicy, timeout: Duration?
     ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
         let target = try await resolve(key, on: id)
         guard !target.characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
@@ -22,13 +27,15 @@ extension Central {
         }
         let attribute = target.attribute
         let token = token()
-        let subscription = subscriptions[attribute] ?? Subscription(key: key)
+        let subscription = subscriptions[attribute] ?? Subscription(key: key, delivery: delivery)
         subscriptions[attribute] = subscription
         let fanout = subscription.fanout
         let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
             Task { await self?.removeReader(token, of: fanout) }
+        } onRoom: { [weak self] in
+            Task { await self?.resume(fanout) }
         }
-        fanout.add(token, producer)
+        fanout.add(token, producer, isWaitedFor: delivery == .socket)
         do throws(BLEError) {
             try await switchOn(attribute, fanout, timeout: timeout)
             return stream
@@ -48,6 +55,11 @@ extension Central {
         ) { [weak self] (backend) throws(BLEError) in
             guard await self?.shouldSwitchOn(attribute, fanout) == true else { return }
             do throws(BLEError) {
+                if await self?.wantsChannel(attribute) == true,
+                    try await self?.acquire(attribute, fanout, backend) == true
+                {
+                    return
+                }
                 try await backend.startNotifications(of: attribute) { fanout.deliver($0) }
             } catch {
                 await self?.startFailed(attribute, fanout)
@@ -76,6 +88,7 @@ extension Central {
 
     private func removeReader(_ token: Int, of fanout: NotificationFanout) async {
         fanout.remove(token)
+        await resume(fanout)
         guard fanout.isEmpty, let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key else {
             return
         }
@@ -125,6 +138,7 @@ extension Central {
     func interruptSubscriptions(of id: Peripheral.ID, _ error: BLEError) {
         for (attribute, subscription) in subscriptions where attribute.peripheral == id && subscription.isOn {
             subscriptions[attribute]?.isOn = false
+            subscriptions[attribute]?.hasLostChannel = false
             subscription.fanout.interrupt(error)
         }
     }
@@ -158,6 +172,7 @@ extension Central {
     func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
         guard let subscription = subscriptions[attribute], subscription.isOn else { return }
         subscriptions[attribute]?.isOn = false
+        subscriptions[attribute]?.hasLostChannel = true
         subscription.fanout.interrupt(error)
         let id = attribute.peripheral
         guard connectionState(id) == .connected else { return }

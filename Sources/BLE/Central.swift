@@ -58,6 +58,8 @@ public actor Central {
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
     var subscriptions: [AttributeID: Subscription] = [:]
+    /// The open writers.
+    var writers: [AttributeID: PacketWriterCore] = [:]
     /// The control points whose answer somebody waits for.
     var requests: Set<AttributeID> = []
     /// The state of the adapter in use.
@@ -103,6 +105,7 @@ public actor Central {
         operations.fail(.shutDown) { _ in true }
         endScanning(.shutDown)
         endSubscriptions(.shutDown) { _ in true }
+        endWriters(.shutDown) { _ in true }
         endConnections(.shutDown)
         for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
         for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
@@ -219,6 +222,7 @@ public actor Central {
     private func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
         let error = error.at(id)
         operations.fail(error) { $0 == id }
+        endWriters(error) { $0.peripheral == id }
         if isMaintained(id) {
             interruptSubscriptions(of: id, error)
         } else {

@@ -199,6 +199,25 @@ public protocol CentralBackend: Actor {
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError)
 
+    /// Has notifications delivered over a channel of their own, past the stack's other traffic, in order. Otherwise as
+    /// ``startNotifications(of:deliver:)``. When the channel ends while the link is up, `notificationsEnded` is reported.
+    ///
+    /// Throws `notSupported` for a characteristic that does not notify, `busy` while somebody else has its notifications on.
+    ///
+    /// - Parameter deliver: takes each value, in the backend's isolation; false when there is no room for another. What comes then
+    ///   waits in the channel, until ``resumeNotifications(of:)`` or the link's end.
+    func acquireNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError)
+
+    /// There is room again for what a channel delivers. Nothing happens where there is none.
+    func resumeNotifications(of characteristic: AttributeID)
+
+    /// Opens a channel for writes without response.
+    ///
+    /// Throws `busy` while there is one already, whoever has it.
+    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel
+
     /// Stops the delivery. No error when nothing is delivered or the link is gone.
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
 }

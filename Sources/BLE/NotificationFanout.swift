@@ -13,12 +13,19 @@ enum NotificationPacket: Sendable {
 final class NotificationFanout: Sendable {
     typealias Producer = BoundedStream<NotificationPacket>.Producer
 
-    private let readers = Mutex<[(token: Int, producer: Producer)]>([])
+    /// A reader, and whether what delivers to it waits while it has no room.
+    private struct Reader {
+        let token: Int
+        let producer: Producer
+        let isWaitedFor: Bool
+    }
+
+    private let readers = Mutex<[Reader]>([])
 
     var isEmpty: Bool { readers.withLock { $0.isEmpty } }
 
-    func add(_ token: Int, _ producer: Producer) {
-        readers.withLock { $0.append((token, producer)) }
+    func add(_ token: Int, _ producer: Producer, isWaitedFor: Bool = false) {
+        readers.withLock { $0.append(Reader(token: token, producer: producer, isWaitedFor: isWaitedFor)) }
     }
 
     func remove(_ token: Int) {
@@ -30,6 +37,24 @@ final class NotificationFanout: Sendable {
             for reader in readers { reader.producer.yield(.value(value)) }
         }
     }
+
+    /// Delivers what a channel brought. False when the channel is to wait for a reader.
+    func offer(_ value: [UInt8]) -> Bool {
+        readers.withLock { readers in
+            var hasRoom = true
+            for reader in readers {
+                if !reader.isWaitedFor {
+                    reader.producer.yield(.value(value))
+                } else if !reader.producer.offer(.value(value)) {
+                    hasRoom = false
+                }
+            }
+            return hasRoom
+        }
+    }
+
+    /// Nobody is to be waited for.
+    var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.isWaitedFor || $0.producer.hasRoom } } }
 
     func interrupt(_ error: BLEError) {
         readers.withLock { readers in

@@ -30,9 +30,17 @@ extension Peripheral {
 
     /// The values that the peripheral notifies or indicates from now on, in bytes; as the notifications of a typed key.
     public func notifications(
-        _ key: AttributeKey, overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
+        _ key: AttributeKey, delivery: NotificationDelivery = .standard,
+        overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<[UInt8]> {
-        try await notifications(Characteristic(key), overflow: overflow, timeout: timeout)
+        try await notifications(Characteristic(key), delivery: delivery, overflow: overflow, timeout: timeout)
+    }
+
+    /// A writer of values without response, in bytes; as that of a typed key.
+    public func packetWriter(
+        to key: AttributeKey, timeout: Duration? = nil
+    ) async throws(BLEError) -> PacketWriter<[UInt8]> {
+        try await packetWriter(to: Characteristic(key), timeout: timeout)
     }
 
     /// A request to a control point and its answer, in bytes; as that of a typed key.

@@ -117,13 +117,15 @@ extension Peripheral {
     /// link; see ``NotificationStream``.
     ///
     /// - Parameters:
+    ///   - delivery: how the values come; see ``NotificationDelivery``.
     ///   - overflow: what happens when the reader is slower than the peripheral: by default the newest 256 values are kept.
     ///   - timeout: the longest wait for the peripheral's consent, once connected; nil for the configuration's.
     public func notifications<Value>(
-        _ characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256),
-        timeout: Duration? = nil
+        _ characteristic: Characteristic<Value>, delivery: NotificationDelivery = .standard,
+        overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
-        let packets = try await central.subscribe(to: characteristic.key, of: id, overflow: overflow, timeout: timeout)
+        let packets = try await central.subscribe(
+            to: characteristic.key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
         return NotificationStream(packets: packets, decode: characteristic.decoder(for: id))
     }
 }

@@ -99,6 +99,11 @@ extension BLEError {
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
+            if text == "Write acquired" || text == "Notify acquired" {
+                return BLEError(
+                    .busy, "a socket for it is open: \(text)", remedy: "Close the writer or the stream that has it.",
+                    cause: error)
+            }
             // ATT's security errors arrive as "Not paired".
             if text.contains("paired") || text.contains("authenti") || text.contains("ncrypt") {
                 return BLEError(

@@ -88,6 +88,7 @@ extension BlueZBackend {
         ownLinks.remove(id)
         // (the central says which deliveries are to end, and which wait for the next link)
         for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+        endSockets(of: id)
         let reason = disconnectReasons.removeValue(forKey: path)
         report(
             .disconnected(

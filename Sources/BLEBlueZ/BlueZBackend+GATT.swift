@@ -7,6 +7,11 @@ extension BlueZBackend {
     /// How long to try again while another client holds the attribute.
     private static let busyLimit = Duration.seconds(2)
 
+    /// A socket that was closed just now is open for bluetoothd until it has looked.
+    private static func limit(_ error: BLEError) -> Duration {
+        error.busErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
+    }
+
     func path(_ attribute: AttributeID) throws(BLEError) -> String {
         guard let path = paths[attribute] else {
             _ = try device(attribute.peripheral)
@@ -29,7 +34,7 @@ extension BlueZBackend {
 
     /// A call on the attribute at a path. While another client holds it, tried again for a short time.
     func persisting<Value>(
-        at path: String, _ call: () async throws(BLEError) -> Value
+        at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         var waited = Duration.zero
         var pause = Duration.milliseconds(10)
@@ -44,7 +49,7 @@ extension BlueZBackend {
                 else {
                     throw BLEError(.disconnected, "the link ended", cause: error)
                 }
-                guard error.code == .busy, waited < Self.busyLimit else { throw error }
+                guard error.code == .busy, waited < limit ?? Self.limit(error) else { throw error }
                 try await sleep(pause)
                 waited += pause
                 pause = min(pause * 2, .milliseconds(200))
@@ -104,7 +109,9 @@ extension BlueZBackend {
 
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        guard let path = deliveryPaths[characteristic] ?? paths[characteristic] else { return }
+        let acquired = sockets.removeValue(forKey: characteristic)
+        defer { acquired?.socket.close() }
+        guard let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic] else { return }
         endDelivery(of: characteristic)
         do throws(BLEError) {
             _ = try await call(

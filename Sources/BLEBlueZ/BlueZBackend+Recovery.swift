@@ -10,6 +10,7 @@ extension BlueZBackend {
     func lose(_ message: String) {
         guard isRunning else { return }
         isRunning = false
+        endSockets()
         tree = ObjectTree()
         isDiscovering = false
         forgetPassiveScan()

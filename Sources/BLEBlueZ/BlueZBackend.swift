@@ -49,6 +49,8 @@ public actor BlueZBackend: CentralBackend {
     }
     /// The delivery of the last value: the next one is often for the same, which is found without making a string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
+    /// The sockets that notifications come from.
+    var sockets: [AttributeID: NotificationSocket] = [:]
     /// Reads of this client's that bluetoothd has not answered yet, by the characteristic's path.
     var reads: [String: PendingReads] = [:]
     /// The devices whose links this client asked for.
@@ -120,6 +122,7 @@ public actor BlueZBackend: CentralBackend {
         recovery?.cancel()
         guard session != nil else { return }
         if isListening { try? await stopDiscovery() }
+        endSockets()
         for id in ownLinks { try? await disconnect(id) }
         await closeBus()
     }

@@ -110,7 +110,27 @@ public actor SimulatedBackend: CentralBackend {
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
-        try await radio.subscribe(characteristic, port, deliver)
+        try await radio.subscribe(characteristic, isChannel: false, port) { value in
+            deliver(value)
+            return true
+        }
+    }
+
+    /// Starts the definition's subscription handler; what the reader has no room for waits in memory.
+    public func acquireNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) {
+        try await radio.subscribe(characteristic, isChannel: true, port, deliver)
+    }
+
+    /// Delivers what waits.
+    public func resumeNotifications(of characteristic: AttributeID) {
+        radio.assumeIsolated { $0.resume(characteristic) }
+    }
+
+    /// A channel in memory.
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+        try await radio.acquireWriting(to: characteristic, port)
     }
 
     /// Cancels the definition's subscription handler.

@@ -50,21 +50,66 @@ struct SimulatedLink {
     /// What fails when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// Channels for writes.
+    var writers: [UInt16: SimulatedWriter] = [:]
     /// Handlers of writes that nobody waits for.
     var commands: [Int: Task<Void, Never>] = [:]
 
     init(port: Int) { self.port = port }
 }
 
+/// A central's channel for writes to a characteristic.
+struct SimulatedWriter {
+    let number: Int
+    let channel: SimulatedChannel
+    /// Takes the packets to the peripheral, one after the other.
+    var task: Task<Void, Never>?
+
+    init(number: Int, channel: SimulatedChannel) {
+        self.number = number
+        self.channel = channel
+    }
+}
+
 /// A central's subscription to a characteristic.
 struct SimulatedSubscription {
     let number: Int
-    let deliver: @Sendable ([UInt8]) -> Void
+    /// Takes a value; false when there is no room for another.
+    let deliver: @Sendable ([UInt8]) -> Bool
+    /// The values come over a channel, which holds those for which there is no room.
+    let isChannel: Bool
+    private var waiting: [[UInt8]] = []
+    private var isPaused = false
     /// The definition's handler.
     var task: Task<Void, Never>?
 
-    init(number: Int, deliver: @escaping @Sendable ([UInt8]) -> Void) {
+    /// What fits into a socket of bluetoothd's, more or less.
+    static let capacity = 200
+
+    init(number: Int, isChannel: Bool, deliver: @escaping @Sendable ([UInt8]) -> Bool) {
         self.number = number
+        self.isChannel = isChannel
         self.deliver = deliver
+    }
+
+    /// A value from the peripheral; lost when the channel is full.
+    mutating func take(_ value: [UInt8]) {
+        if isPaused {
+            if waiting.count < Self.capacity { waiting.append(value) }
+        } else {
+            isPaused = !deliver(value) && isChannel
+        }
+    }
+
+    /// There is room again.
+    mutating func resume() {
+        isPaused = false
+        while !isPaused, !waiting.isEmpty { isPaused = !deliver(waiting.removeFirst()) }
+    }
+
+    /// Delivers what waits, whether or not there is room.
+    mutating func drain() {
+        for value in waiting { _ = deliver(value) }
+        waiting = []
     }
 }

@@ -31,6 +31,12 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.setAdvertisement(advertisement, id)
     }
 
+    /// Stops the notifications of all characteristics of that type as another program does that has no right to: bluetoothd lets
+    /// it where they come over a channel, which ends.
+    public func stopChannels(of characteristic: BluetoothUUID) async {
+        await radio.stopChannels(of: characteristic, id)
+    }
+
     /// Says how strong its links are, in dBm; nil for a central that cannot tell, which is what bluetoothd is, and how it begins.
     public func setSignalStrength(_ strength: Int?) async {
         await radio.setSignalStrength(strength, id)

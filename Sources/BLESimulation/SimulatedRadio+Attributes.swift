@@ -74,6 +74,7 @@ extension SimulatedRadio {
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
+        if isAcquired(attribute) { throw Self.writeAcquired }
         guard let handler = characteristic.definition.onWrite else {
             return notify(value, attribute.handle, attribute.peripheral)
         }
@@ -129,16 +130,18 @@ extension SimulatedRadio {
     }
 
     func subscribe(
-        _ attribute: AttributeID, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Void
+        _ attribute: AttributeID, isChannel: Bool, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) throws(BLEError) {
         let device = try device(attribute.peripheral, port)
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
         }
-        guard !characteristic.definition.properties.isDisjoint(with: [.notify, .indicate]) else {
+        // (bluetoothd makes no channel for indications)
+        let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
+        guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
         }
-        var subscription = SimulatedSubscription(number: number(), deliver: deliver)
+        var subscription = SimulatedSubscription(number: number(), isChannel: isChannel, deliver: deliver)
         if let handler = characteristic.definition.onSubscribe {
             let number = subscription.number
             let notifier = Notifier(clock: clock) { [weak self] value in

@@ -174,7 +174,7 @@ public actor SimulatedRadio {
 
     func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
         peripherals[id]?.attributes.set(value, of: handle)
-        peripherals[id]?.link?.subscriptions[handle]?.deliver(value)
+        peripherals[id]?.link?.subscriptions[handle]?.take(value)
     }
 
     /// Ends a link, whoever wanted that, and tells its central.
@@ -182,7 +182,14 @@ public actor SimulatedRadio {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
         for operation in link.operations.values { operation(error) }
-        for subscription in link.subscriptions.values { subscription.task?.cancel() }
+        for var subscription in link.subscriptions.values {
+            subscription.task?.cancel()
+            subscription.drain()
+        }
+        for writer in link.writers.values {
+            writer.task?.cancel()
+            writer.channel.close()
+        }
         for command in link.commands.values { command.cancel() }
         if isRunning { ports[link.port]?.handle(.disconnected(id, error)) }
         updateAdvertising(id)

@@ -68,6 +68,10 @@ struct FakePeer: ContractPeer {
         while await strap.heldCount == 0 { await Task.yield() }
     }
 
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async {
+        await daemon.stopNotifications(of: EchoStrap.output.key.characteristic)
+    }
+
     func stopBluetooth() async { await daemon.kill() }
     func restartBluetooth() async throws { try await daemon.start() }
     func setPowered(_ isPowered: Bool) async { await daemon.setPowered(isPowered) }

@@ -52,6 +52,13 @@ struct RealPeer: ContractPeer {
     func until(subscribers: Int) async throws { try await until("subscribers") { $0 == subscribers } }
     func untilHeld() async throws { try await until("held") { $0 > 0 } }
 
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async throws {
+        func digits(_ handle: UInt16) -> String { Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)]) }
+        let device = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5"
+        let path = "\(device)/service\(digits(service))/char\(digits(characteristic))"
+        try await run("busctl call org.bluez \(path) org.bluez.GattCharacteristic1 StopNotify")
+    }
+
     func stopBluetooth() async throws { try await run("/run/bluez/kill") }
 
     func restartBluetooth() async throws {

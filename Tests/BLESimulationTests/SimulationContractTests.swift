@@ -57,6 +57,10 @@ private struct SimulatedPeer: ContractPeer {
         while await strap.heldCount == 0 { await Task.yield() }
     }
 
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async {
+        await peripheral.stopChannels(of: EchoStrap.output.key.characteristic)
+    }
+
     func stopBluetooth() async { await radio.stop() }
     func restartBluetooth() async { await radio.restart() }
     func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }

@@ -1,4 +1,5 @@
 import BLE
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct BoundedStreamTests {
@@ -179,5 +180,41 @@ import Testing
         #expect(zip(received, received.dropFirst()).allSatisfy { $0 < $1 })
         #expect(received.last == count - 1)
         #expect(received.count + stream.droppedCount == count)
+    }
+
+    // MARK: Senders that wait
+
+    @Test func `an offer is never dropped, and tells when there is no room for more`() async throws {
+        let told = Mutex(0)
+        let (stream, producer) = BoundedStream.make(of: Int.self, policy: .dropOldest(capacity: 2)) {
+        } onRoom: {
+            told.withLock { $0 += 1 }
+        }
+        #expect(producer.hasRoom)
+        #expect([producer.offer(1), producer.offer(2), producer.offer(3)] == [true, false, false])
+        #expect(!producer.hasRoom)
+        #expect(told.withLock { $0 } == 0)
+        var iterator = stream.makeAsyncIterator()
+        #expect(try await iterator.next() == 1)
+        #expect(told.withLock { $0 } == 1)
+        #expect(producer.hasRoom)
+        #expect(producer.offer(4))
+        #expect(try await [iterator.next(), iterator.next(), iterator.next()] == [2, 3, 4])
+        #expect(told.withLock { $0 } == 1)
+        #expect(stream.droppedCount == 0)
+    }
+
+    @Test func `offers and yields keep their order`() async throws {
+        let (stream, producer) = BoundedStream.make(of: Int.self, policy: .dropOldest(capacity: 3))
+        for number in 0..<5 { producer.yield(number) }
+        #expect(!producer.offer(5))
+        producer.yield(6)
+        producer.finish()
+        var seen: [Int] = []
+        for try await number in stream { seen.append(number) }
+        #expect(seen == [3, 4, 5, 6])
+        #expect(stream.droppedCount == 3)
+        #expect(producer.hasRoom)
+        #expect(producer.offer(7))
     }
 }

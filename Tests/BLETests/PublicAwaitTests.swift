@@ -46,6 +46,17 @@ import Testing
         + onLink("writeDescriptor", .writeDescriptor) {
             try await $0.strap.writeDescriptor([1], to: BluetoothUUID(0x2901), of: Bench.level.key)
         }
+        + onLink("read at an offset", .read) { _ = try await $0.strap.read(Bench.level.key, offset: 1) }
+        + onLink("maximumPacketLength", .maximumPacketLength) { _ = try await $0.strap.maximumPacketLength() }
+        + onLink("maximumWriteLength", .maximumPacketLength) {
+            _ = try await $0.strap.maximumWriteLength(for: .withoutResponse)
+        }
+        + onLink("signalStrength", .signalStrength) { _ = try await $0.strap.signalStrength() }
+        + onLink("userDescription", .readDescriptor) { _ = try await $0.strap.userDescription(of: Bench.level.key) }
+        + onLink("notifications over a socket", .acquireNotifications) {
+            _ = try await $0.strap.notifications(Bench.level, delivery: .socket)
+        }
+        + onLink("packetWriter", .acquireWriting) { _ = try await $0.strap.packetWriter(to: Bench.command) }
         + onLink("notifications", .startNotifications) { _ = try await $0.strap.notifications(Bench.level) }
 
     private static func onLink(

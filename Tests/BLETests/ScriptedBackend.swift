@@ -9,7 +9,7 @@ actor ScriptedBackend: CentralBackend {
         case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
-        case maximumPacketLength, signalStrength
+        case maximumPacketLength, signalStrength, acquireNotifications, acquireWriting
     }
 
     /// What it was asked.
@@ -29,6 +29,8 @@ actor ScriptedBackend: CentralBackend {
         case stopNotifications(UInt16)
         case maximumPacketLength(Peripheral.ID)
         case signalStrength(Peripheral.ID)
+        case acquireNotifications(UInt16)
+        case acquireWriting(UInt16)
 
         var operation: Operation {
             switch self {
@@ -50,6 +52,8 @@ actor ScriptedBackend: CentralBackend {
             case .stopNotifications: .stopNotifications
             case .maximumPacketLength: .maximumPacketLength
             case .signalStrength: .signalStrength
+            case .acquireNotifications: .acquireNotifications
+            case .acquireWriting: .acquireWriting
             }
         }
     }
@@ -73,6 +77,10 @@ actor ScriptedBackend: CentralBackend {
     private var state = AdapterState.poweredOn
     private var values: [UInt16: [UInt8]] = [:]
     private var packetLength = 247
+    private var channels: [UInt16: @Sendable ([UInt8]) -> Bool] = [:]
+    private(set) var resumed: [UInt16] = []
+    /// What ``acquireWriting(to:)`` gives.
+    let channel = ScriptedChannel()
     private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
 
@@ -115,6 +123,9 @@ actor ScriptedBackend: CentralBackend {
 
     /// A value from the peripheral; lost when its notifications are not on.
     func notify(_ value: [UInt8], from handle: UInt16) { deliveries[handle]?(value) }
+
+    /// A value over a channel; whether there is room for more.
+    func offer(_ value: [UInt8], from handle: UInt16) -> Bool? { channels[handle]?(value) }
 
     private func answer(_ call: Call) async throws(BLEError) {
         calls.append(call)
@@ -220,5 +231,19 @@ actor ScriptedBackend: CentralBackend {
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
         deliveries[characteristic.handle] = nil
         try await answer(.stopNotifications(characteristic.handle))
+    }
+
+    func acquireNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) {
+        channels[characteristic.handle] = deliver
+        try await answer(.acquireNotifications(characteristic.handle))
+    }
+
+    func resumeNotifications(of characteristic: AttributeID) { resumed.append(characteristic.handle) }
+
+    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+        try await answer(.acquireWriting(characteristic.handle))
+        return channel
     }
 }

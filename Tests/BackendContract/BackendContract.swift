@@ -49,6 +49,14 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case subscribersShareOneRegistration
     case notificationsResumeOnceAfterReconnect
     case readsAreNoNotifications
+    case socketsDeliverAllInOrder
+    case slowReadersOfSocketsMissNothing
+    case socketsTakenAwayAreReplaced
+    case socketsEndWithTheLink
+    case indicationsNeedNoSocket
+    case writersSendAllInOrder
+    case writersAreExclusive
+    case writersEndWithTheLink
     case emptyValuesAreNotified
     // Adapters
     case adaptersAreSwitchedOffAndOn
@@ -123,6 +131,14 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
         case .readsAreNoNotifications: try await contract.readsWhileSubscribed()
         case .emptyValuesAreNotified: try await contract.emptyNotifications()
+        case .socketsDeliverAllInOrder: try await contract.socketOrder()
+        case .slowReadersOfSocketsMissNothing: try await contract.slowSocketReader()
+        case .socketsTakenAwayAreReplaced: try await contract.socketTakenAway()
+        case .socketsEndWithTheLink: try await contract.socketAfterReconnect()
+        case .indicationsNeedNoSocket: try await contract.indicationsForSocketReader()
+        case .writersSendAllInOrder: try await contract.writerOrder()
+        case .writersAreExclusive: try await contract.exclusiveWriter()
+        case .writersEndWithTheLink: try await contract.writerAtLinkEnd()
         case .adaptersAreSwitchedOffAndOn: try await contract.switchedAdapter()
         case .adaptersAreNamed: try await contract.namedAdapter()
         case .unknownAdaptersAreNotFound: try await contract.unknownAdapter()

@@ -8,7 +8,7 @@ extension Contract {
     }
 
     /// The numbers of the next `count` values.
-    private func numbers(_ values: NotificationStream<[UInt8]>, _ count: Int) async throws -> [Int] {
+    func numbers(_ values: NotificationStream<[UInt8]>, _ count: Int) async throws -> [Int] {
         var numbers: [Int] = []
         for try await value in values {
             numbers.append(Self.number(value))
@@ -60,7 +60,7 @@ extension Contract {
     }
 
     /// Takes the last reader over, and so to its end.
-    private func unsubscribed(_ values: consuming NotificationStream<[UInt8]>) async throws {
+    func unsubscribed(_ values: consuming NotificationStream<[UInt8]>) async throws {
         let reading = failing { [values] in for try await _ in values {} }
         reading.cancel()
         _ = await reading.value

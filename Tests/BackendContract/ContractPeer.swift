@@ -32,6 +32,9 @@ public protocol ContractPeer: Sendable {
     /// Returns once something waits at the slow characteristic.
     func untilHeld() async throws
 
+    /// Another program stops the notifications of the echo output. These are its service's and its own handle.
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async throws
+
     /// Kills the Bluetooth service.
     func stopBluetooth() async throws
     /// Starts it again, with the adapter on and no link. (The kernel holds links for 2 s after their bluetoothd has died;

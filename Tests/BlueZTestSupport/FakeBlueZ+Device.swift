@@ -40,7 +40,9 @@ extension FakeBlueZ {
         guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
-        if showsPacketLength { devices[id]?.packetLength = try? await backend.maximumPacketLength(id) }
+        let packetLength = try? await backend.maximumPacketLength(id)
+        devices[id]?.linkPacketLength = packetLength
+        if showsPacketLength { devices[id]?.packetLength = packetLength }
         if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
@@ -101,7 +103,11 @@ extension FakeBlueZ {
         _ id: Peripheral.ID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
     ) async -> Result<MethodReply, DBusError> {
         do throws(BLEError) {
-            return .success(try await operate(AttributeID(peripheral: id, handle: attribute.handle), attribute, call))
+            let place = AttributeID(peripheral: id, handle: attribute.handle)
+            if attribute.interface == BlueZ.gattCharacteristic, let answer = await socketCall(place, attribute, call) {
+                return answer
+            }
+            return .success(try await operate(place, attribute, call))
         } catch {
             return .failure(Self.answer(error))
         }
@@ -134,10 +140,20 @@ extension FakeBlueZ {
                 try await backend.write(value, to: place, type: type, offset: offset)
             }
         case "StartNotify":
-            try await backend.startNotifications(of: place) { [weak self] value in
-                self?.assumeIsolated { $0.deliver(value, attribute.path) }
+            notifiers[place, default: []].insert(call.sender)
+            guard notifiers[place]?.count == 1 else { break }
+            do throws(BLEError) {
+                try await backend.startNotifications(of: place) { [weak self] value in
+                    self?.assumeIsolated { $0.deliver(value, attribute.path) }
+                }
+            } catch {
+                notifiers[place] = nil
+                throw error
             }
         default:
+            notifiers[place]?.remove(call.sender)
+            guard notifiers[place]?.isEmpty != false else { break }
+            notifiers[place] = nil
             try await backend.stopNotifications(of: place)
         }
         return MethodReply()
@@ -158,7 +174,7 @@ extension FakeBlueZ {
     }
 
     /// BlueZ's words for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).
-    private static func answer(_ error: BLEError) -> DBusError {
+    static func answer(_ error: BLEError) -> DBusError {
         switch error.attError {
         case .readNotPermitted: .remote("org.bluez.Error.NotPermitted", "Read not permitted")
         case .writeNotPermitted: .remote("org.bluez.Error.NotPermitted", "Write not permitted")

@@ -16,6 +16,8 @@ public actor FakeBlueZ {
     public nonisolated let radio: SimulatedRadio
     private let address: String
     let backend: SimulatedBackend
+    /// The bus thread.
+    let loop = EventLoop(name: "fake-bluez")
     private var session: BusSession?
 
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
@@ -42,6 +44,11 @@ public actor FakeBlueZ {
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
+    /// Who has the notifications of a characteristic on, by bus name.
+    var notifiers: [AttributeID: Set<String>] = [:]
+    /// The daemon's ends of the sockets it has handed out.
+    var notifySockets: [AttributeID: PacketSocket] = [:]
+    var writeSockets: [AttributeID: PacketSocket] = [:]
     /// Values on their way to the bus.
     var notified: [(path: String, value: [UInt8])] = []
     /// How often each method was called.
@@ -80,7 +87,7 @@ public actor FakeBlueZ {
             try await backend.start(context)
         }
         let session = BusSession(
-            loop: EventLoop(name: "fake-bluez"), logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
+            loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
         try await session.open(.address(address), timeout: .seconds(10))
         self.session = session
         isPowered = true
@@ -104,7 +111,10 @@ public actor FakeBlueZ {
         await session?.close()
         discoverers = []
         monitors = [:]
-        for device in devices.values { device.connecting?.cancel() }
+        for device in devices.values {
+            device.connecting?.cancel()
+            endSockets(of: device.id)
+        }
         devices = [:]
         release()
         try? await backend.stopDiscovery()
@@ -334,10 +344,12 @@ public actor FakeBlueZ {
     }
 
     private func linkEnded(_ id: Peripheral.ID) {
+        endSockets(of: id)
         guard let device = devices[id], device.isConnected else { return }
         devices[id]?.isConnected = false
         devices[id]?.areServicesResolved = false
         devices[id]?.packetLength = nil
+        devices[id]?.linkPacketLength = nil
         // (begun at once, so that no later signal overtakes it)
         Task.immediate {
             if let reason {

@@ -7,8 +7,10 @@ struct FakeDevice {
     let id: Peripheral.ID
     let path: String
     var advertisement: Advertisement
-    /// What the link's packets hold while there is one.
+    /// What `MTU` shows while there is a link.
     var packetLength: Int?
+    /// What the link's packets hold while there is one.
+    var linkPacketLength: Int?
     var isConnected = false
     /// How many links there have been.
     var links = 0

@@ -55,6 +55,12 @@ enum Interfaces {
               \(value)
               <method name="StartNotify"/>
               <method name="StopNotify"/>
+              <method name="AcquireNotify">
+                <arg type="a{sv}" direction="in"/><arg type="h" direction="out"/><arg type="q" direction="out"/>
+              </method>
+              <method name="AcquireWrite">
+                <arg type="a{sv}" direction="in"/><arg type="h" direction="out"/><arg type="q" direction="out"/>
+              </method>
               <property name="MTU" type="q" access="read"/>
             </interface>
             """)

@@ -1,0 +1,82 @@
+internal import BLE
+
+extension SimulatedRadio {
+    // MARK: Channels
+
+    static let writeAcquired = BLEError(.busy, "a channel for it is open", remedy: "Close the writer that has it.")
+
+    func resume(_ attribute: AttributeID) {
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.resume()
+    }
+
+    /// Another program stops notifications that come over a channel.
+    func stopChannels(of uuid: BluetoothUUID, _ id: Peripheral.ID) {
+        guard let device = peripherals[id], let link = device.link else { return }
+        for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
+            var subscription = peripherals[id]?.link?.subscriptions.removeValue(forKey: handle)
+            subscription?.task?.cancel()
+            subscription?.drain()
+            ports[link.port]?.handle(
+                .notificationsEnded(
+                    AttributeID(peripheral: id, handle: handle),
+                    BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+        }
+    }
+
+    func acquireWriting(to attribute: AttributeID, _ port: Int) throws(BLEError) -> SimulatedChannel {
+        let device = try device(attribute.peripheral, port)
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        guard characteristic.definition.properties.contains(.writeWithoutResponse) else {
+            throw BLEError(.requestNotSupported)
+        }
+        guard !isAcquired(attribute) else { throw Self.writeAcquired }
+        let number = number()
+        let channel = SimulatedChannel(maximumLength: min(device.packetLength - 3, 512)) { [weak self] in
+            Task { await self?.takePackets(attribute, number) }
+        } onClose: { [weak self] in
+            // (what waits is sent all the same)
+            Task { await self?.takePackets(attribute, number) }
+        }
+        peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = SimulatedWriter(
+            number: number, channel: channel)
+        return channel
+    }
+
+    /// Whether a channel for writes is open.
+    func isAcquired(_ attribute: AttributeID) -> Bool {
+        guard let writer = peripherals[attribute.peripheral]?.link?.writers[attribute.handle] else { return false }
+        return !writer.channel.isClosed
+    }
+
+    private func writer(_ attribute: AttributeID, _ number: Int) -> SimulatedWriter? {
+        let writer = peripherals[attribute.peripheral]?.link?.writers[attribute.handle]
+        return writer?.number == number ? writer : nil
+    }
+
+    /// Takes what waits in a channel to the peripheral, unless that is going on.
+    private func takePackets(_ attribute: AttributeID, _ number: Int) {
+        guard let writer = writer(attribute, number), writer.task == nil else { return }
+        let channel = writer.channel
+        peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = Task {
+            while !Task.isCancelled {
+                let packets = channel.take()
+                guard !packets.isEmpty else { break }
+                for packet in packets where !Task.isCancelled { await self.arrived(packet, attribute) }
+            }
+            guard self.writer(attribute, number) != nil else { return }
+            self.peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = nil
+            if channel.isClosed { self.peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = nil }
+        }
+    }
+
+    /// A command has reached the peripheral.
+    private func arrived(_ packet: [UInt8], _ attribute: AttributeID) async {
+        let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
+        guard let handler = characteristic?.definition.onWrite else {
+            return notify(packet, attribute.handle, attribute.peripheral)
+        }
+        try? await handler(packet, .withoutResponse)
+    }
+}

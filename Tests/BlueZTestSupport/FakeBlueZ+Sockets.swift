@@ -1,0 +1,148 @@
+public import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+/// AcquireNotify and AcquireWrite, by the rules of the daemon's `src/gatt-client.c`.
+extension FakeBlueZ {
+    private typealias Answer = Result<MethodReply, DBusError>
+
+    private static let writeAcquired = Answer.failure(.remote("org.bluez.Error.NotPermitted", "Write acquired"))
+    private static let notifyAcquired = Answer.failure(.remote("org.bluez.Error.NotPermitted", "Notify acquired"))
+    private static let notSupported = Answer.failure(
+        .remote("org.bluez.Error.NotSupported", "Operation is not supported"))
+
+    /// The answer to a call that has to do with sockets; nil for one that has not.
+    func socketCall(
+        _ place: AttributeID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
+    ) async -> Result<MethodReply, DBusError>? {
+        switch call.method {
+        case "WriteValue" where writeSockets[place] != nil: return Self.writeAcquired
+        case "StartNotify" where notifySockets[place] != nil: return Self.notifyAcquired
+        case "StopNotify":
+            // Whoever asks: the socket is destroyed.
+            guard notifySockets[place] != nil else { return nil }
+            await destroyNotifySocket(place, attribute.path)
+            return .success(MethodReply())
+        case "AcquireNotify": return await acquireNotify(place, attribute)
+        case "AcquireWrite": return await acquireWrite(place, attribute)
+        default: return nil
+        }
+    }
+
+    private func properties(_ place: AttributeID) -> CharacteristicProperties {
+        let characteristics = devices[place.peripheral]?.database?.flatMap { $0 } ?? []
+        return characteristics.first { $0.handle == place.handle }?.properties ?? []
+    }
+
+    private func acquireNotify(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
+        guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
+        guard notifySockets[place] == nil else { return Self.notifyAcquired }
+        guard notifiers[place]?.isEmpty != false else {
+            return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
+        }
+        guard properties(place).contains(.notify) else { return Self.notSupported }
+        guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
+        do throws(BLEError) {
+            // (what comes before there is a socket is lost, as is what the socket does not hold)
+            try await backend.startNotifications(of: place) { [weak self] value in
+                self?.assumeIsolated { _ = try? $0.notifySockets[place]?.send(value) }
+            }
+        } catch {
+            return .failure(Self.answer(error))
+        }
+        let socket = open(ours) { _ in
+        } onEnd: { daemon, socket in
+            guard daemon.notifySockets[place] === socket else { return }
+            await daemon.destroyNotifySocket(place, attribute.path)
+        }
+        notifySockets[place] = socket
+        return .success(
+            MethodReply(
+                [.unixFD(0), .uint16(UInt16(packetLength))], descriptors: [theirs],
+                signals: [Self.signal(attribute.path, attribute.interface, ["NotifyAcquired": .boolean(true)])]))
+    }
+
+    private func destroyNotifySocket(_ place: AttributeID, _ path: String) async {
+        guard let socket = notifySockets.removeValue(forKey: place) else { return }
+        close(socket)
+        try? await backend.stopNotifications(of: place)
+        await changed(path, BlueZ.gattCharacteristic, ["NotifyAcquired": .boolean(false)])
+    }
+
+    private func acquireWrite(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
+        guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
+        guard writeSockets[place] == nil else { return Self.writeAcquired }
+        guard properties(place).contains(.writeWithoutResponse) else { return Self.notSupported }
+        guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
+        let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
+        let socket = open(ours) { packet in
+            arrivals.yield(packet)
+        } onEnd: { daemon, socket in
+            arrivals.finish()
+            guard daemon.writeSockets[place] === socket else { return }
+            daemon.writeSockets[place] = nil
+            await daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
+        }
+        writeSockets[place] = socket
+        Task { [backend] in
+            for await packet in packets { try? await backend.write(packet, to: place, type: .withoutResponse) }
+        }
+        return .success(
+            MethodReply(
+                [.unixFD(0), .uint16(UInt16(packetLength))], descriptors: [theirs],
+                signals: [Self.signal(attribute.path, attribute.interface, ["WriteAcquired": .boolean(true)])]))
+    }
+
+    private static let notConnected = Answer.failure(.remote("org.bluez.Error.Failed", "Not connected"))
+
+    /// The daemon's end of a socket, watched on the bus thread.
+    private func open(
+        _ descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
+        onEnd: @escaping @Sendable (isolated FakeBlueZ, PacketSocket) async -> Void
+    ) -> PacketSocket {
+        let loop = loop
+        let socket = PacketSocket(descriptor, on: loop)
+        loop.perform { [weak self] in
+            socket.open { packet in
+                onPacket(packet)
+                return true
+            } onEnd: { [weak socket] in
+                guard let self, let socket else { return }
+                Task { await onEnd(self, socket) }
+            }
+        }
+        return socket
+    }
+
+    private func close(_ socket: PacketSocket) {
+        loop.perform { socket.close() }
+    }
+
+    /// The link has ended, and with it everybody's notifications and sockets.
+    func endSockets(of id: Peripheral.ID) {
+        for place in notifiers.keys where place.peripheral == id { notifiers[place] = nil }
+        for (place, socket) in notifySockets where place.peripheral == id {
+            notifySockets[place] = nil
+            close(socket)
+        }
+        for (place, socket) in writeSockets where place.peripheral == id {
+            writeSockets[place] = nil
+            close(socket)
+        }
+    }
+
+    /// How many sockets the daemon has handed out.
+    public var socketCount: Int { notifySockets.count + writeSockets.count }
+
+    /// Another client calls StopNotify.
+    public func stopNotifications(of characteristic: BluetoothUUID) async {
+        for place in notifySockets.keys {
+            guard let device = devices[place.peripheral],
+                let attribute = device.attributes.first(where: { $0.handle == place.handle }),
+                device.database?.contains(where: { $0[handle: place.handle]?.uuid == characteristic }) == true
+            else { continue }
+            await destroyNotifySocket(place, attribute.path)
+        }
+    }
+}
