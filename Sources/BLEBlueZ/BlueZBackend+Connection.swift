@@ -61,8 +61,10 @@ extension BlueZBackend {
 
     /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s).
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        ownLinks.remove(peripheral)
-        guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
+        guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else {
+            ownLinks.remove(peripheral)
+            return
+        }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
@@ -75,28 +77,26 @@ extension BlueZBackend {
         try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
+        // (not before: whoever shuts down meanwhile has to wait for it, too)
+        ownLinks.remove(peripheral)
     }
 
     /// The device's link is down; bluetoothd has said so, or has removed the device.
-    func linkEnded(_ path: String) {
-        // Removal takes the object out of the tree before this is called; the path still tells the address.
-        let id = id(ofDevice: path) ?? Peripheral.ID(rawValue: Self.address(inPath: path))
-        ownLinks.remove(id)
-        // (the central says which deliveries are to end, and which wait for the next link)
-        for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+    func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
-        report(
-            .disconnected(
-                id,
-                BLEError(
-                    .disconnected, reason.map { "the link ended: \($0.message)" } ?? "the link ended",
-                    disconnectReason: reason.map { BlueZ.disconnectReason($0.name) }
-                        ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))))
-    }
-
-    private static func address(inPath path: String) -> String {
-        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
-        return String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 })
+        let own = linkEndErrors.removeValue(forKey: path)
+        let error =
+            own
+            ?? BLEError(
+                .disconnected, reason.map { "the link ended: \($0.message)" } ?? "the link ended",
+                disconnectReason: reason.map { BlueZ.disconnectReason($0.name) }
+                    ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))
+        for id in ids(ofDevice: path, address: address) {
+            ownLinks.remove(id)
+            // (the central says which deliveries are to end, and which wait for the next link)
+            for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+            report(.disconnected(id, error))
+        }
     }
 
     // MARK: Services
@@ -133,12 +133,11 @@ extension BlueZBackend {
 
     /// Attributes came or went. While services are being resolved that is the discovery itself.
     func attributesChanged(_ path: String) {
-        guard let device = tree.devices[path], device.isConnected, device.areServicesResolved,
-            let id = id(ofDevice: path)
+        guard let device = tree.devices[path], device.isConnected, device.areServicesResolved, device.adapter == adapter
         else { return }
-        report(.servicesChanged(id))
+        for id in ids(ofDevice: path, address: device.address) { report(.servicesChanged(id)) }
         for (attribute, attributePath) in deliveryPaths
-        where attribute.peripheral == id && tree.attributes[attributePath] == nil {
+        where ObjectTree.device(ofAttribute: attributePath) == path && tree.attributes[attributePath] == nil {
             endDelivery(of: attribute)
             report(
                 .notificationsEnded(

@@ -10,6 +10,7 @@ actor ScriptedBackend: CentralBackend {
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
         case maximumPacketLength, signalStrength
+        case pair, unpair, pairingState, set
     }
 
     /// What it was asked.
@@ -29,6 +30,10 @@ actor ScriptedBackend: CentralBackend {
         case stopNotifications(UInt16)
         case maximumPacketLength(Peripheral.ID)
         case signalStrength(Peripheral.ID)
+        case pair(Peripheral.ID)
+        case unpair(Peripheral.ID)
+        case pairingState(Peripheral.ID)
+        case set(PeripheralSetting, Bool)
 
         var operation: Operation {
             switch self {
@@ -50,6 +55,10 @@ actor ScriptedBackend: CentralBackend {
             case .stopNotifications: .stopNotifications
             case .maximumPacketLength: .maximumPacketLength
             case .signalStrength: .signalStrength
+            case .pair: .pair
+            case .unpair: .unpair
+            case .pairingState: .pairingState
+            case .set: .set
             }
         }
     }
@@ -75,6 +84,9 @@ actor ScriptedBackend: CentralBackend {
     private var packetLength = 247
     private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
+    private var paired: Set<Peripheral.ID> = []
+    /// Whom it asks while it pairs.
+    private(set) var agent = PairingAgent.none
 
     // MARK: The test's side
 
@@ -83,6 +95,7 @@ actor ScriptedBackend: CentralBackend {
         script[operation, default: []] += behaviours
     }
 
+    func setPaired(_ peripheral: Peripheral.ID) { paired.insert(peripheral) }
     func set(_ database: GATTDatabase) { self.database = database }
     func set(_ value: [UInt8], of handle: UInt16) { values[handle] = value }
     func set(packetLength: Int) { self.packetLength = packetLength }
@@ -145,6 +158,7 @@ actor ScriptedBackend: CentralBackend {
 
     func start(_ context: BackendContext) async throws(BLEError) {
         handle = context.handle
+        agent = context.pairing
         try await answer(.start)
     }
 
@@ -220,5 +234,25 @@ actor ScriptedBackend: CentralBackend {
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
         deliveries[characteristic.handle] = nil
         try await answer(.stopNotifications(characteristic.handle))
+    }
+
+    func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.pair(peripheral))
+        paired.insert(peripheral)
+    }
+
+    func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.unpair(peripheral))
+        paired.remove(peripheral)
+    }
+
+    func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
+        try await answer(.pairingState(peripheral))
+        return PairingState(
+            isPaired: paired.contains(peripheral), isTrusted: false, isBlocked: false, identity: peripheral)
+    }
+
+    func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.set(setting, value))
     }
 }
