@@ -112,9 +112,7 @@ extension BlueZBackend {
         on device: String, _ work: @escaping @Sendable () async throws(BLEError) -> MethodReply
     ) async throws(BLEError) -> MethodReply {
         let outcome = Outcome<MethodReply>()
-        lastToken += 1
-        let token = lastToken
-        attributeCalls[token] = (device, { outcome.deliver(.failure($0)) })
+        let token = noteCall(on: device) { outcome.deliver(.failure($0)) }
         let task = Task {
             do throws(BLEError) {
                 outcome.deliver(.success(try await work()))
@@ -127,6 +125,13 @@ extension BlueZBackend {
             attributeCalls[token] = nil
         }
         return try await outcome.wait()
+    }
+
+    /// Remembers who waits for an attribute operation, until the number is taken out of `attributeCalls`.
+    func noteCall(on device: String, fail: @escaping (BLEError) -> Void) -> Int {
+        lastToken += 1
+        attributeCalls[lastToken] = (device, fail)
+        return lastToken
     }
 
     /// A pairing that nobody has asked for with `Pair` was refused here: what waits for it fails, and the link, on which nothing
