@@ -94,6 +94,13 @@ extension Central {
     // MARK: Connecting and disconnecting
 
     func connect(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
+        // (somebody wants the link for more than pairing)
+        pairings.provisional.remove(id)
+        try await establish(id, timeout: timeout)
+    }
+
+    /// Makes the link, or joins an attempt.
+    func establish(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
         try checkRunning()
         if connectionState(id) == .connected { return }
         let outcome = Outcome<Void>()

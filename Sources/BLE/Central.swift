@@ -27,18 +27,21 @@ public actor Central {
         public var clock: any Clock<Duration>
         /// Takes the framework's log lines, at debug and trace level.
         public var logger: Logger
+        /// How to pair: by default without asking anybody.
+        public var pairing: PairingBehaviour
 
         /// A configuration.
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
-            logger: Logger = Logger(label: "ble")
+            logger: Logger = Logger(label: "ble"), pairing: PairingBehaviour = .justWorks
         ) {
             self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout
             self.operationTimeout = operationTimeout
             self.clock = clock
             self.logger = logger
+            self.pairing = pairing
         }
     }
 
@@ -62,6 +65,7 @@ public actor Central {
     var writers: [AttributeID: PacketWriterCore] = [:]
     /// The control points whose answer somebody waits for.
     var requests: Set<AttributeID> = []
+    var pairings = Pairings()
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting
     private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]
@@ -79,7 +83,10 @@ public actor Central {
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
             handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-            logger: configuration.logger, clock: configuration.clock)
+            logger: configuration.logger, clock: configuration.clock,
+            pairing: PairingAgent(
+                capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
+                answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
         try await backend.start(context)
         lookAtAdapter()
     }
@@ -103,6 +110,7 @@ public actor Central {
         guard !isShutDown else { return }
         isShutDown = true
         operations.fail(.shutDown) { _ in true }
+        endPrompts { _ in true }
         endScanning(.shutDown)
         endSubscriptions(.shutDown) { _ in true }
         endWriters(.shutDown) { _ in true }
@@ -192,9 +200,12 @@ public actor Central {
             servicesChanged(id)
         case .notificationsEnded(let attribute, let error):
             notificationsEnded(of: attribute, error)
+        case .pairingEnded(let id):
+            endPrompts { $0 == id }
         case .lost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             operations.fail(error) { _ in true }
+            endPrompts { _ in true }
             interruptScanning(error)
             for id in Array(connections.keys) { linkEnded(id, error) }
         }
@@ -223,6 +234,7 @@ public actor Central {
         let error = error.at(id)
         operations.fail(error) { $0 == id }
         endWriters(error) { $0.peripheral == id }
+        endPrompts { $0 == id }
         if isMaintained(id) {
             interruptSubscriptions(of: id, error)
         } else {

@@ -90,6 +90,8 @@ public enum BackendEvent: Sendable {
     /// Nothing more is delivered of that characteristic, although its link is up: it is gone, or somebody else has ended the
     /// delivery. It may be started again.
     case notificationsEnded(AttributeID, BLEError)
+    /// What was asked or shown to pair with the peripheral is void, or done with.
+    case pairingEnded(Peripheral.ID)
     /// Bluetooth has stopped: all links, scans and subscriptions are gone. The adapter's state says when it is back.
     case lost(BLEError)
 }
@@ -102,14 +104,18 @@ public struct BackendContext: Sendable {
     public let logger: Logger
     /// Measures deadlines and intervals.
     public let clock: any Clock<Duration>
+    /// Answers what pairing asks.
+    public let pairing: PairingAgent
 
     /// A context.
     public init(
-        handle: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>
+        handle: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
+        pairing: PairingAgent = .none
     ) {
         self.handle = handle
         self.logger = logger
         self.clock = clock
+        self.pairing = pairing
     }
 }
 
@@ -220,6 +226,22 @@ public protocol CentralBackend: Actor {
 
     /// Stops the delivery. No error when nothing is delivered or the link is gone.
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
+
+    /// Pairs over a link that is up, asking the context's ``PairingAgent``. Cancelling ends the pairing, unless it has succeeded by
+    /// then, and takes back its prompts.
+    ///
+    /// Throws `alreadyPaired` without touching the bond, `disconnected` when the link ends first, and the other codes of
+    /// pairing.
+    func pair(_ peripheral: Peripheral.ID) async throws(BLEError)
+
+    /// Removes the bond, with all that is known of the peripheral, and ends its link. No error when it is not known.
+    func unpair(_ peripheral: Peripheral.ID) async throws(BLEError)
+
+    /// What the system knows of its relation to the peripheral, now. Throws `peripheralNotFound`.
+    func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState
+
+    /// Tells the system something about a peripheral. Throws `peripheralNotFound`.
+    func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError)
 }
 
 extension CentralBackend {

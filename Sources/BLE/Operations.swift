@@ -7,6 +7,8 @@ struct Operations {
         case value(AttributeID)
         /// Switching the notifications of one characteristic on and off.
         case notifications(AttributeID)
+        /// Pairing with a peripheral, and removing the bond.
+        case pairing(Peripheral.ID)
     }
 
     private struct Operation {

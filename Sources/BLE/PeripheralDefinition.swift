@@ -13,13 +13,17 @@ public struct PeripheralDefinition: Sendable {
     /// The longest packet of the Attribute Protocol that it takes (ATT_MTU), in bytes, 23 to 517. 247 by default, which is what
     /// fits one packet of the link layer.
     public var maximumPacketLength: Int
+    /// How it pairs.
+    public var pairing: PairingMethod
 
     /// A peripheral.
     public init(
         address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
-        services: [ServiceDefinition], maximumPacketLength: Int = 247
+        services: [ServiceDefinition], maximumPacketLength: Int = 247,
+        pairing: PairingMethod = .justWorks
     ) {
         self.maximumPacketLength = maximumPacketLength
+        self.pairing = pairing
         self.address = address
         self.advertisement = advertisement
         self.advertisingInterval = advertisingInterval
@@ -82,6 +86,8 @@ public struct CharacteristicDefinition: Sendable {
     public var uuid: BluetoothUUID
     /// What it allows.
     public var properties: CharacteristicProperties
+    /// What it wants of the link, to be read, written or subscribed to.
+    public var security: AttributeSecurity
     /// The value at first.
     public var value: [UInt8]
     /// Further descriptors.
@@ -95,12 +101,14 @@ public struct CharacteristicDefinition: Sendable {
 
     /// A characteristic.
     public init(
-        _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],
+        _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, security: AttributeSecurity = .open,
+        value: [UInt8] = [],
         descriptors: [DescriptorDefinition] = [], onRead: ReadHandler? = nil, onWrite: WriteHandler? = nil,
         onSubscribe: SubscriptionHandler? = nil
     ) {
         self.uuid = uuid
         self.properties = properties
+        self.security = security
         self.value = value
         self.descriptors = descriptors
         self.onRead = onRead

@@ -10,6 +10,7 @@ enum BlueZOperation {
     case attribute
     /// Something about an adapter: its power, its name.
     case adapter
+    case pairing
 }
 
 extension BLEError {
@@ -47,6 +48,7 @@ extension BLEError {
 
     private static func remote(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
+        if operation == .pairing, let error = pairing(error) { return error }
         switch error.name {
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
             if operation != .start { return .lost("bluetoothd is not running", error) }
@@ -137,6 +139,27 @@ extension BLEError {
         }
     }
 
+    /// What `Pair` answers (`new_authentication_return` in BlueZ's `src/device.c`).
+    private static func pairing(_ error: DBusError) -> BLEError? {
+        var mapped: BLEError
+        switch error.name {
+        case "org.bluez.Error.AlreadyExists": mapped = .alreadyPaired
+        case "org.bluez.Error.AuthenticationFailed":
+            mapped = .pairingFailed("a wrong number, a refusal, or too little to show or ask with")
+        case "org.bluez.Error.AuthenticationRejected":
+            mapped = BLEError(.pairingRejected, "the peripheral does not pair now", isRetryable: true)
+        case "org.bluez.Error.AuthenticationCanceled": mapped = BLEError(.pairingCancelled, "the pairing was cancelled")
+        case "org.bluez.Error.AuthenticationTimeout":
+            mapped = BLEError(.pairingTimedOut, "the peripheral did not go on with the pairing", isRetryable: true)
+        case "org.bluez.Error.ConnectionAttemptFailed":
+            mapped = BLEError(.connectionFailed, "the link could not be made: \(error.message)")
+        case "org.bluez.Error.Failed": mapped = .pairingFailed(error.message)
+        default: return nil
+        }
+        mapped.cause = error
+        return mapped
+    }
+
     /// `Failed` and the like, whose text says more.
     private static func other(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
@@ -150,7 +173,7 @@ extension BLEError {
             // "Operation failed with ATT error", and the end of the link in the middle of an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
-        case .start, .adapter: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
+        case .start, .adapter, .pairing: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         }
     }
 

@@ -12,6 +12,8 @@ package enum BlueZ {
     package static let gattService = "org.bluez.GattService1"
     package static let gattCharacteristic = "org.bluez.GattCharacteristic1"
     package static let gattDescriptor = "org.bluez.GattDescriptor1"
+    package static let agentManager = "org.bluez.AgentManager1"
+    package static let agent = "org.bluez.Agent1"
     package static let properties = "org.freedesktop.DBus.Properties"
     package static let objectManager = "org.freedesktop.DBus.ObjectManager"
     package static let peer = "org.freedesktop.DBus.Peer"

@@ -82,26 +82,22 @@ extension BlueZBackend {
     }
 
     /// The device's link is down; bluetoothd has said so, or has removed the device.
-    func linkEnded(_ path: String) {
-        // Removal takes the object out of the tree before this is called; the path still tells the address.
-        let id = id(ofDevice: path) ?? Peripheral.ID(rawValue: Self.address(inPath: path))
-        ownLinks.remove(id)
-        // (the central says which deliveries are to end, and which wait for the next link)
-        for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
-        endSockets(of: id)
+    func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
-        report(
-            .disconnected(
-                id,
-                BLEError(
-                    .disconnected, reason.map { "the link ended: \($0.message)" } ?? "the link ended",
-                    disconnectReason: reason.map { BlueZ.disconnectReason($0.name) }
-                        ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))))
-    }
-
-    private static func address(inPath path: String) -> String {
-        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
-        return String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 })
+        let own = linkEndErrors.removeValue(forKey: path)
+        let error =
+            own
+            ?? BLEError(
+                .disconnected, reason.map { "the link ended: \($0.message)" } ?? "the link ended",
+                disconnectReason: reason.map { BlueZ.disconnectReason($0.name) }
+                    ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))
+        for id in ids(ofDevice: path, address: address) {
+            ownLinks.remove(id)
+            // (the central says which deliveries are to end, and which wait for the next link)
+            for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+            endSockets(of: id)
+            report(.disconnected(id, error))
+        }
     }
 
     // MARK: Services
@@ -138,12 +134,11 @@ extension BlueZBackend {
 
     /// Attributes came or went. While services are being resolved that is the discovery itself.
     func attributesChanged(_ path: String) {
-        guard let device = tree.devices[path], device.isConnected, device.areServicesResolved,
-            let id = id(ofDevice: path)
+        guard let device = tree.devices[path], device.isConnected, device.areServicesResolved, device.adapter == adapter
         else { return }
-        report(.servicesChanged(id))
+        for id in ids(ofDevice: path, address: device.address) { report(.servicesChanged(id)) }
         for (attribute, attributePath) in deliveryPaths
-        where attribute.peripheral == id && tree.attributes[attributePath] == nil {
+        where ObjectTree.device(ofAttribute: attributePath) == path && tree.attributes[attributePath] == nil {
             endDelivery(of: attribute)
             report(
                 .notificationsEnded(

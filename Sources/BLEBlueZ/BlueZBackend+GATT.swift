@@ -25,10 +25,13 @@ extension BlueZBackend {
         on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
     ) async throws(BLEError) -> MethodReply {
         let path = try path(attribute)
+        let device = ObjectTree.device(ofAttribute: path) ?? path
         return try await persisting(at: path) { () throws(BLEError) in
-            try await self.call(
-                MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
-                timeout: Self.attributeTimeout)
+            try await self.unlessRefused(on: device) { () throws(BLEError) in
+                try await self.call(
+                    MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
+                    timeout: Self.attributeTimeout)
+            }
         }
     }
 
@@ -42,7 +45,7 @@ extension BlueZBackend {
             do throws(BLEError) {
                 return try await call()
             } catch {
-                if error.code == .cancelled { throw error }
+                if error.code == .cancelled || error.code == .pairingRequired { throw error }
                 // A link that ends fails the call; which of the two is heard of first says nothing.
                 try await fence()
                 guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true

@@ -43,6 +43,10 @@ extension BlueZBackend {
         return try await persisting(at: path) { () throws(BLEError) in
             // Whoever gives up does not end the read, whose signal is still to come.
             let outcome = Outcome<[UInt8]>()
+            let token = self.noteCall(on: ObjectTree.device(ofAttribute: path) ?? path) {
+                outcome.deliver(.failure($0))
+            }
+            defer { self.attributeCalls[token] = nil }
             Task {
                 do throws(BLEError) {
                     outcome.deliver(.success(try await self.readValue(path, offset: offset)))

@@ -61,6 +61,7 @@ extension BlueZBackend {
         }
         guard isRunning else { return }
         if let path = preferredAdapter() { adapter = path }
+        await registerAgent()
         logger.debug("bluetoothd is back", metadata: ["adapter": "\(adapter)"])
         reportAdapterState()
     }

@@ -90,9 +90,23 @@ extension BlueZBackend {
         context?.handle(event)
     }
 
+    /// The id of a device on the adapter in use: the address that it had when it was first heard. BlueZ keeps that in the path
+    /// when pairing tells the identity behind a private address, which changes the property `Address`.
     func id(ofDevice path: String) -> Peripheral.ID? {
         guard let device = tree.devices[path], device.adapter == adapter else { return nil }
-        return Peripheral.ID(rawValue: device.address)
+        return Self.id(inPath: path)
+    }
+
+    /// All ids by which a central may know a device: that of its path, and its identity address where that is another.
+    func ids(ofDevice path: String, address: String) -> [Peripheral.ID] {
+        let ids = [Self.id(inPath: path), Peripheral.ID(rawValue: address)]
+        return ids[0] == ids[1] || address.isEmpty ? [ids[0]] : ids
+    }
+
+    /// The id in the path of a device: `…/dev_F0_F1_F2_F3_F4_F5` is `F0:F1:F2:F3:F4:F5`.
+    static func id(inPath path: String) -> Peripheral.ID {
+        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
+        return Peripheral.ID(rawValue: String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 }))
     }
 
     func carryOut(_ changes: [ObjectTree.Change]) {
@@ -108,11 +122,15 @@ extension BlueZBackend {
                     report(.advertisement(id, device.advertisement))
                 }
             case .device(let path): look(path)
-            case .disconnected(let path):
-                linkEnded(path)
+            case .disconnected(let path, let address):
+                linkEnded(path, address)
                 look(path)
-            case .removed(_, let address, let owner):
-                if owner == adapter { report(.removed(Peripheral.ID(rawValue: address))) }
+            case .paired(let path):
+                paired(path)
+                if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
+            case .removed(let path, let address, let owner):
+                guard owner == adapter else { continue }
+                for id in ids(ofDevice: path, address: address) { report(.removed(id)) }
             case .attributes(let path):
                 attributesChanged(path)
                 look(path)

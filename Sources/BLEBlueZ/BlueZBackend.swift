@@ -18,7 +18,7 @@ public actor BlueZBackend: CentralBackend {
     let wantedAdapter: String?
     private let address: BusAddress
     var context: BackendContext?
-    private var session: BusSession?
+    private(set) var session: BusSession?
     /// Opens the bus again after it was lost.
     var recovery: Task<Void, Never>?
     var isShutDown = false
@@ -29,7 +29,7 @@ public actor BlueZBackend: CentralBackend {
     var reportedAdapterState = AdapterState.resetting
     /// Who waits for something about a device or an adapter, by its path.
     var watchers: [Int: (object: String, look: () -> Void)] = [:]
-    private var lastToken = 0
+    var lastToken = 0
 
     /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
     var isRunning = false
@@ -55,6 +55,21 @@ public actor BlueZBackend: CentralBackend {
     var reads: [String: PendingReads] = [:]
     /// The devices whose links this client asked for.
     var ownLinks: Set<Peripheral.ID> = []
+
+    /// The session that the agent is served on, and why bluetoothd does not know it, if so.
+    var agentSession: BusSession?
+    var agentProblem: DBusError?
+    /// The bus name of bluetoothd's connection.
+    var bluetoothd: String?
+    /// What the agent has been asked and has not answered, by the device's path.
+    var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
+    var lastPrompted: Peripheral.ID?
+    /// Why links are being ended here, by the device's path.
+    var linkEndErrors: [String: BLEError] = [:]
+    /// The devices that `Pair` is under way for.
+    var pairingDevices: Set<String> = []
+    /// The attribute operations under way, by the device's path.
+    var attributeCalls: [Int: (device: String, fail: (BLEError) -> Void)] = [:]
 
     /// The longest that a call may take which bluetoothd answers without asking a peripheral.
     static let promptly = Duration.seconds(10)
@@ -91,6 +106,7 @@ public actor BlueZBackend: CentralBackend {
             throw error
         }
         reportedAdapterState = adapterState()
+        await registerAgent()
     }
 
     /// Connects to the bus and listens.
@@ -290,10 +306,9 @@ public actor BlueZBackend: CentralBackend {
 
     /// All that bluetoothd has on the adapter in use, cached ones included.
     public func knownPeripherals() -> [KnownPeripheral] {
-        tree.devices.values.filter { $0.adapter == adapter }.map { device in
+        tree.devices.filter { $0.value.adapter == adapter }.map { path, device in
             KnownPeripheral(
-                id: Peripheral.ID(rawValue: device.address), advertisement: device.advertisement,
-                isConnected: device.isConnected)
+                id: Self.id(inPath: path), advertisement: device.advertisement, isConnected: device.isConnected)
         }
     }
 }

@@ -36,6 +36,9 @@ struct DeviceProperties: Equatable {
     var addressType: AddressType?
     var isConnected: Bool?
     var areServicesResolved: Bool?
+    var isPaired: Bool?
+    var isTrusted: Bool?
+    var isBlocked: Bool?
     /// Properties that have ceased to exist.
     var lostRSSI = false
     var lostTxPower = false
@@ -65,6 +68,9 @@ struct DeviceProperties: Equatable {
         case "AddressType": addressType = AddressType(rawValue: try value.string())
         case "Connected": isConnected = try value.boolean()
         case "ServicesResolved": areServicesResolved = try value.boolean()
+        case "Paired": isPaired = try value.boolean()
+        case "Trusted": isTrusted = try value.boolean()
+        case "Blocked": isBlocked = try value.boolean()
         default: break
         }
     }

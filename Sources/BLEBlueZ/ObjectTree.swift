@@ -19,6 +19,9 @@ struct ObjectTree {
         var advertisement = Advertisement()
         var isConnected = false
         var areServicesResolved = false
+        var isPaired = false
+        var isTrusted = false
+        var isBlocked = false
     }
 
     struct AttributeObject: Equatable {
@@ -38,7 +41,9 @@ struct ObjectTree {
         /// Something about the device's link or services changed: whoever waits may look again.
         case device(String)
         /// The device's link is down.
-        case disconnected(String)
+        case disconnected(String, address: String)
+        /// There are keys for an encrypted link to the device now.
+        case paired(String)
         /// The device's object is gone.
         case removed(String, address: String, adapter: String)
         /// Attributes of the device came or went.
@@ -94,6 +99,9 @@ struct ObjectTree {
         if let value = properties.addressType { device.advertisement.addressType = value }
         if let value = properties.isConnected { device.isConnected = value }
         if let value = properties.areServicesResolved { device.areServicesResolved = value }
+        if let value = properties.isPaired { device.isPaired = value }
+        if let value = properties.isTrusted { device.isTrusted = value }
+        if let value = properties.isBlocked { device.isBlocked = value }
         if properties.lostRSSI { device.advertisement.rssi = nil }
         if properties.lostTxPower { device.advertisement.txPower = nil }
         devices[path] = device
@@ -105,7 +113,8 @@ struct ObjectTree {
         if before.isConnected != device.isConnected || before.areServicesResolved != device.areServicesResolved {
             changes.append(.device(path))
         }
-        if before.isConnected, !device.isConnected { changes.append(.disconnected(path)) }
+        if !before.isPaired, device.isPaired { changes.append(.paired(path)) }
+        if before.isConnected, !device.isConnected { changes.append(.disconnected(path, address: device.address)) }
         return changes
     }
 
@@ -119,7 +128,7 @@ struct ObjectTree {
             case BlueZ.device:
                 guard let device = devices.removeValue(forKey: path) else { continue }
                 // bluetoothd may remove a device without having said that its link is down.
-                if device.isConnected { changes.append(.disconnected(path)) }
+                if device.isConnected { changes.append(.disconnected(path, address: device.address)) }
                 changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
             default:
                 guard AttributeKind(interface: interface) != nil, attributes.removeValue(forKey: path) != nil,
@@ -140,12 +149,13 @@ struct ObjectTree {
         return String(path.utf8.prefix(upTo: parts[3].endIndex))
     }
 
-    /// The path of the device with that address on that adapter.
+    /// The path of the device on that adapter that has that address, or had it when it was first heard.
     func device(address: String, adapter: String) -> String? {
-        // BlueZ builds the path from the address when the object is made; the address may change later, when a private one
-        // has been resolved.
+        // BlueZ builds the path from the address when the object is made; the address may change later, when pairing has told
+        // the identity behind a private one.
         let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
-        if let device = devices[usual], device.address == address { return usual }
+        // (a late signal about an object that is gone makes one that is only half there)
+        if devices[usual]?.address.isEmpty == false { return usual }
         return devices.first { $0.value.address == address && $0.value.adapter == adapter }?.key
     }
 

@@ -40,11 +40,12 @@ struct CommonOptions: ParsableArguments {
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
     /// A central as the options say.
-    func makeCentral() async throws -> Central {
+    func makeCentral(pairing: PairingBehaviour = .justWorks) async throws -> Central {
         var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose == 0 ? .warning : verbose == 1 ? .debug : .trace
         let configuration = Central.Configuration(
-            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: logger)
+            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: logger,
+            pairing: pairing)
         switch backend {
         case .bluez:
             return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)

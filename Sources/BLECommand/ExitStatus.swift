@@ -18,6 +18,11 @@ enum ExitStatus {
         (18, [.pairingRequired], "the peripheral wants to be paired with"),
         (19, [.attributeError, .invalidOffset, .invalidLength], "the peripheral refused"),
         (20, [.bluetoothLost], "bluetoothd or the bus went away"),
+        (
+            21, [.pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut],
+            "pairing failed, or was refused"
+        ),
+        (22, [.alreadyPaired], "there is a bond already"),
         (64, [.invalidArgument], "the command line makes no sense"),
         (65, [.invalidValue], "the peripheral sent a value that is not of its type"),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),

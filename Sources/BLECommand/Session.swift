@@ -24,13 +24,15 @@ enum Session {
     }
 
     static func run(
-        _ options: CommonOptions, outage: Outage = .ends,
+        _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehaviour = .justWorks,
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
         signal(SIGPIPE, SIG_IGN)
         let output = Output(json: options.json)
         let task = Task {
-            let central = try await output.progress.during("Starting Bluetooth") { try await options.makeCentral() }
+            let central = try await output.progress.during("Starting Bluetooth") {
+                try await options.makeCentral(pairing: pairing)
+            }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await watch(central, outage, output) { try await work(central, output) })

@@ -23,7 +23,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Joins the radio.
     public func start(_ context: BackendContext) async throws(BLEError) {
-        port = try await radio.open(context.handle)
+        port = try await radio.open(context.handle, context.pairing)
     }
 
     /// Leaves the radio.
@@ -136,5 +136,23 @@ public actor SimulatedBackend: CentralBackend {
     /// Cancels the definition's subscription handler.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
         await radio.unsubscribe(characteristic, port)
+    }
+
+    /// Plays the definition's way to pair.
+    public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await radio.pair(peripheral, port)
+    }
+
+    /// Forgets the bond and the peripheral.
+    public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) { try await radio.unpair(peripheral) }
+
+    /// The radio's.
+    public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
+        try await radio.pairingState(peripheral, port)
+    }
+
+    /// Tells the radio.
+    public func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await radio.set(setting, value, peripheral, port)
     }
 }

@@ -20,6 +20,11 @@ struct SimulatedDevice {
         let advertised = definition.advertisement.serviceUUIDs
         return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
+    var bond: SimulatedBond?
+    /// The peripheral does not know the bond any more.
+    var hasLostBond = false
+    var isTrusted = false
+    var isBlocked = false
 
     /// What a central hears. An address that is not said to be of a kind is what most devices of its transport have.
     var advertisement: Advertisement {
@@ -46,7 +51,13 @@ struct SimulatedDevice {
 
 /// The link of a central to a simulated peripheral.
 struct SimulatedLink {
+    let number: Int
     let port: Int
+    /// How far it is secured.
+    var security: AttributeSecurity
+    var isPairing = false
+    /// Who waits for the pairing to end.
+    var pairingWaiters: [Outcome<Void>] = []
     /// What fails when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
@@ -55,7 +66,11 @@ struct SimulatedLink {
     /// Handlers of writes that nobody waits for.
     var commands: [Int: Task<Void, Never>] = [:]
 
-    init(port: Int) { self.port = port }
+    init(number: Int, port: Int, security: AttributeSecurity) {
+        self.number = number
+        self.port = port
+        self.security = security
+    }
 }
 
 /// A central's channel for writes to a characteristic.

@@ -66,4 +66,24 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     public func subscriberCount(of characteristic: BluetoothUUID) async -> Int {
         await radio.subscriberCount(characteristic, id)
     }
+
+    /// Pairs another way from now on.
+    public func setPairing(_ method: PairingMethod) async {
+        await radio.setPairing(method, id)
+    }
+
+    /// Loses its half of the bond, as after a reset to factory settings. Links that are made from now on are not secure.
+    public func loseBond() async {
+        await radio.loseBond(id)
+    }
+
+    /// Whether this machine has a bond with it.
+    public var isPaired: Bool {
+        get async { await radio.isPaired(id) }
+    }
+
+    /// Whether a pairing is under way.
+    public var isPairing: Bool {
+        get async { await radio.isPairing(id) }
+    }
 }

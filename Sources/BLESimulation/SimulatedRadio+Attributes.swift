@@ -39,6 +39,7 @@ extension SimulatedRadio {
     func read(_ attribute: AttributeID, offset: Int, _ port: Int) async throws(BLEError) -> [UInt8] {
         let characteristic = try characteristic(attribute, port)
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
+        try await secure(attribute, characteristic.definition.security, port)
         let value = try await value(of: characteristic, attribute.peripheral)
         guard offset > 0 else { return value }
         // A part of a value that fits one packet is refused by many peripherals, which the specification allows.
@@ -68,6 +69,7 @@ extension SimulatedRadio {
         }
         let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
+        try await secure(attribute, characteristic.definition.security, port)
         var value = value
         if offset > 0 {
             let present = try await self.value(of: characteristic, attribute.peripheral)
@@ -131,7 +133,7 @@ extension SimulatedRadio {
 
     func subscribe(
         _ attribute: AttributeID, isChannel: Bool, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Bool
-    ) throws(BLEError) {
+    ) async throws(BLEError) {
         let device = try device(attribute.peripheral, port)
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
@@ -141,6 +143,7 @@ extension SimulatedRadio {
         guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
         }
+        try await secure(attribute, characteristic.definition.security, port)
         var subscription = SimulatedSubscription(number: number(), isChannel: isChannel, deliver: deliver)
         if let handler = characteristic.definition.onSubscribe {
             let number = subscription.number

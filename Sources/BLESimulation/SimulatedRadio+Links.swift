@@ -27,8 +27,12 @@ extension SimulatedRadio {
 
     /// Makes the link if the peripheral can be connected to now.
     private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
-        guard let device = peripherals[id], device.link == nil, device.isAdvertising else { return false }
-        peripherals[id]?.link = SimulatedLink(port: port)
+        guard let device = peripherals[id], device.link == nil, device.isAdvertising, !device.isBlocked else {
+            return false
+        }
+        // A bond secures every link from its beginning.
+        let security = device.hasLostBond ? .open : device.bond?.security ?? .open
+        peripherals[id]?.link = SimulatedLink(number: number(), port: port, security: security)
         updateAdvertising(id)
         return true
     }

@@ -36,6 +36,7 @@ public actor SimulatedRadio {
     /// A central's access to the radio.
     struct Port {
         let handle: @Sendable (BackendEvent) -> Void
+        let pairing: PairingAgent
         var filter: DiscoveryFilter?
         /// The peripherals it has heard, which are those it can connect to.
         var known: Set<Peripheral.ID> = []
@@ -126,7 +127,7 @@ public actor SimulatedRadio {
     private func endEverything(_ error: BLEError) {
         for token in ports.keys {
             ports[token]?.filter = nil
-            if !isRunning { ports[token]?.known = [] }
+            if !isRunning { ports[token]?.known = bonded }
         }
         failPending(!isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent) { _ in true }
         for id in peripherals.keys {
@@ -233,14 +234,19 @@ public actor SimulatedRadio {
 
     // MARK: The central's side
 
-    func open(_ handle: @escaping @Sendable (BackendEvent) -> Void) throws(BLEError) -> Int {
+    func open(
+        _ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent
+    ) throws(BLEError) -> Int {
         guard isRunning else {
             throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
         }
         let token = number()
-        ports[token] = Port(handle: handle)
+        // A bond outlives everything.
+        ports[token] = Port(handle: handle, pairing: pairing, known: bonded)
         return token
     }
+
+    private var bonded: Set<Peripheral.ID> { Set(peripherals.filter { $0.value.bond != nil }.keys) }
 
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }

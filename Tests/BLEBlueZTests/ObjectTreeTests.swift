@@ -5,11 +5,12 @@ import Testing
 
 @Suite struct ObjectTreeTests {
     private static let adapter = "/org/bluez/hci10"
+    private static let address = "F0:F1:F2:F3:F4:F5"
     private static let path = "/org/bluez/hci10/dev_F0_F1_F2_F3_F4_F5"
 
     private func tree(_ change: (inout DeviceProperties) -> Void = { _ in }) -> ObjectTree {
         var tree = ObjectTree()
-        var properties = DeviceProperties(address: "F0:F1:F2:F3:F4:F5", adapter: Self.adapter, name: "Strap")
+        var properties = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
         change(&properties)
         _ = tree.update(Self.path, .device(properties))
         return tree
@@ -19,7 +20,7 @@ import Testing
 
     @Test func `a device that is only remembered is not heard`() {
         var tree = ObjectTree()
-        let remembered = DeviceProperties(address: "F0:F1:F2:F3:F4:F5", adapter: Self.adapter, name: "Strap")
+        let remembered = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
         #expect(tree.update(Self.path, .device(remembered)) == [])
         #expect(tree.update(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180D)]))) == [])
     }
@@ -99,7 +100,10 @@ import Testing
         #expect(tree.update(Self.path, .device(up)) == [.device(Self.path)])
         #expect(tree.update(Self.path, .device(up)) == [])
         let down = DeviceProperties(isConnected: false, areServicesResolved: false)
-        #expect(tree.update(Self.path, .device(down)) == [.device(Self.path), .disconnected(Self.path)])
+        #expect(
+            tree.update(Self.path, .device(down)) == [
+                .device(Self.path), .disconnected(Self.path, address: Self.address),
+            ])
         #expect(tree.update(Self.path, .device(down)) == [])
     }
 
@@ -107,8 +111,8 @@ import Testing
         var tree = tree { $0.isConnected = true }
         #expect(
             tree.remove(Self.path, interfaces: ["org.freedesktop.DBus.Properties", BlueZ.device]) == [
-                .disconnected(Self.path), .device(Self.path),
-                .removed(Self.path, address: "F0:F1:F2:F3:F4:F5", adapter: Self.adapter),
+                .disconnected(Self.path, address: Self.address), .device(Self.path),
+                .removed(Self.path, address: Self.address, adapter: Self.adapter),
             ])
         #expect(tree.remove(Self.path, interfaces: [BlueZ.device]) == [])
     }
@@ -178,10 +182,19 @@ import Testing
 
     @Test func `a device is found by its address, also when that has changed since`() {
         var tree = tree()
-        #expect(tree.device(address: "F0:F1:F2:F3:F4:F5", adapter: Self.adapter) == Self.path)
-        #expect(tree.device(address: "F0:F1:F2:F3:F4:F5", adapter: "/org/bluez/hci0") == nil)
+        #expect(tree.device(address: Self.address, adapter: Self.adapter) == Self.path)
+        #expect(tree.device(address: Self.address, adapter: "/org/bluez/hci0") == nil)
         _ = tree.update(Self.path, .device(DeviceProperties(address: "00:00:00:00:00:01")))
         #expect(tree.device(address: "00:00:00:00:00:01", adapter: Self.adapter) == Self.path)
-        #expect(tree.device(address: "F0:F1:F2:F3:F4:F5", adapter: Self.adapter) == nil)
+        #expect(tree.device(address: Self.address, adapter: Self.adapter) == Self.path)
+        #expect(tree.device(address: "00:00:00:00:00:02", adapter: Self.adapter) == nil)
+    }
+
+    @Test func `pairing is said once`() {
+        var tree = tree { $0.isConnected = true }
+        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: true))) == [.paired(Self.path)])
+        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: true))) == [])
+        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: false))) == [])
+        #expect(tree.devices[Self.path]?.isPaired == false)
     }
 }

@@ -43,6 +43,12 @@ struct RealPeer: ContractPeer {
     func hold() async throws { try await tell("hold") }
     func release() async throws { try await tell("release") }
 
+    func setPairing(_ pairing: PeerPairing) async throws { try await tell("pairing \(pairing.rawValue)") }
+    func enter(_ passkey: Passkey) async throws { try await tell("type \(passkey.value)") }
+    func untilAskedToPair() async throws { try await until("requests") { $0 > 0 } }
+    func bonds() async throws -> Int { Int(try await ask("bonds")) ?? -1 }
+    func loseBonds() async throws { try await tell("forget") }
+
     func reset() async throws {
         try await tell("reset")
         try await endLinks()

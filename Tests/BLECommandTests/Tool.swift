@@ -28,12 +28,20 @@ struct Tool {
     private let output = Pipe()
     private let errors = Pipe()
 
-    init(_ arguments: [String]) {
+    /// - Parameter input: what is on standard input; nil for nothing.
+    init(_ arguments: [String], input: String? = nil) {
         process.executableURL = Self.executable
         process.arguments = arguments
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = FileHandle.nullDevice
+        if let input {
+            // (what fits a pipe can be written before anybody reads)
+            let pipe = Pipe()
+            pipe.fileHandleForWriting.write(Data(input.utf8))
+            try? pipe.fileHandleForWriting.close()
+            process.standardInput = pipe
+        }
     }
 
     /// Runs to the end.
@@ -60,6 +68,13 @@ struct Tool {
         try await afterFirstLine(process, output)
         let rest = try await finish()
         return Result(status: rest.status, output: first + rest.output, errors: rest.errors)
+    }
+
+    /// Runs, does something meanwhile, and waits for the end.
+    func run(meanwhile: (Process) async throws -> Void) async throws -> Result {
+        try process.run()
+        try await meanwhile(process)
+        return try await finish()
     }
 
     private func finish() async throws -> Result {

@@ -41,6 +41,11 @@ private struct SimulatedPeer: ContractPeer {
     func written() async -> [UInt8] { await strap.written }
     func hold() async { await strap.hold() }
     func release() async { await strap.release() }
+    func setPairing(_ pairing: PeerPairing) async { await peripheral.setPairing(strap.method(pairing)) }
+    func enter(_ passkey: Passkey) async { await strap.enter(passkey) }
+    func untilAskedToPair() async { while await !peripheral.isPairing { await Task.yield() } }
+    func bonds() async -> Int { await peripheral.isPaired ? 1 : 0 }
+    func loseBonds() async { await peripheral.loseBond() }
     func reset() async { await strap.reset() }
 
     func until(connections: Int) async {

@@ -57,6 +57,17 @@ import Testing
             _ = try await $0.strap.notifications(Bench.level, delivery: .socket)
         }
         + onLink("packetWriter", .acquireWriting) { _ = try await $0.strap.packetWriter(to: Bench.command) }
+        + onLink("pair", .pair) { try await $0.strap.pair() }
+        + [
+            Call("unpair", .unpair) {
+                await $0.backend.setPaired($0.strap.id)
+                try await $0.strap.unpair()
+            },
+            Call("pairingState", .pairingState) { _ = try await $0.strap.pairingState() },
+            Call("isPaired", .pairingState) { _ = try await $0.strap.isPaired },
+            Call("setTrusted", .set) { try await $0.strap.setTrusted(true) },
+            Call("setBlocked", .set) { try await $0.strap.setBlocked(true) },
+        ]
         + onLink("notifications", .startNotifications) { _ = try await $0.strap.notifications(Bench.level) }
 
     private static func onLink(

@@ -10,6 +10,7 @@ actor ScriptedBackend: CentralBackend {
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
         case maximumPacketLength, signalStrength, acquireNotifications, acquireWriting
+        case pair, unpair, pairingState, set
     }
 
     /// What it was asked.
@@ -31,6 +32,10 @@ actor ScriptedBackend: CentralBackend {
         case signalStrength(Peripheral.ID)
         case acquireNotifications(UInt16)
         case acquireWriting(UInt16)
+        case pair(Peripheral.ID)
+        case unpair(Peripheral.ID)
+        case pairingState(Peripheral.ID)
+        case set(PeripheralSetting, Bool)
 
         var operation: Operation {
             switch self {
@@ -54,6 +59,10 @@ actor ScriptedBackend: CentralBackend {
             case .signalStrength: .signalStrength
             case .acquireNotifications: .acquireNotifications
             case .acquireWriting: .acquireWriting
+            case .pair: .pair
+            case .unpair: .unpair
+            case .pairingState: .pairingState
+            case .set: .set
             }
         }
     }
@@ -83,6 +92,9 @@ actor ScriptedBackend: CentralBackend {
     let channel = ScriptedChannel()
     private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
+    private var paired: Set<Peripheral.ID> = []
+    /// Whom it asks while it pairs.
+    private(set) var agent = PairingAgent.none
 
     // MARK: The test's side
 
@@ -91,6 +103,7 @@ actor ScriptedBackend: CentralBackend {
         script[operation, default: []] += behaviours
     }
 
+    func setPaired(_ peripheral: Peripheral.ID) { paired.insert(peripheral) }
     func set(_ database: GATTDatabase) { self.database = database }
     func set(_ value: [UInt8], of handle: UInt16) { values[handle] = value }
     func set(packetLength: Int) { self.packetLength = packetLength }
@@ -156,6 +169,7 @@ actor ScriptedBackend: CentralBackend {
 
     func start(_ context: BackendContext) async throws(BLEError) {
         handle = context.handle
+        agent = context.pairing
         try await answer(.start)
     }
 
@@ -245,5 +259,25 @@ actor ScriptedBackend: CentralBackend {
     func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         try await answer(.acquireWriting(characteristic.handle))
         return channel
+    }
+
+    func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.pair(peripheral))
+        paired.insert(peripheral)
+    }
+
+    func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.unpair(peripheral))
+        paired.remove(peripheral)
+    }
+
+    func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
+        try await answer(.pairingState(peripheral))
+        return PairingState(
+            isPaired: paired.contains(peripheral), isTrusted: false, isBlocked: false, identity: peripheral)
+    }
+
+    func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await answer(.set(setting, value))
     }
 }

@@ -62,6 +62,20 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case adaptersAreSwitchedOffAndOn
     case adaptersAreNamed
     case unknownAdaptersAreNotFound
+    // Pairing
+    case pairingJustWorks
+    case protectedAttributesPairByThemselves
+    case refusedPairingFailsTheOperation
+    case unansweredPairingEndsTheOperation
+    case peripheralMayRefuseToPair
+    case passkeysAreEntered
+    case passkeysAreShown
+    case numbersAreCompared
+    case weakPairingDoesNotOpenSealedAttributes
+    case cancelledPairingLeavesNothing
+    case deadlineEndsAPairing
+    case linkLossEndsAPairing
+    case trustAndBlocking
     // The stack below
     case powerOffEndsScansAndLinks
     case deathOfBluetoothFailsWhatIsPending
@@ -142,6 +156,19 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .adaptersAreSwitchedOffAndOn: try await contract.switchedAdapter()
         case .adaptersAreNamed: try await contract.namedAdapter()
         case .unknownAdaptersAreNotFound: try await contract.unknownAdapter()
+        case .pairingJustWorks: try await contract.justWorks()
+        case .protectedAttributesPairByThemselves: try await contract.pairingByReading()
+        case .refusedPairingFailsTheOperation: try await contract.refusedPairingByReading()
+        case .unansweredPairingEndsTheOperation: try await contract.unansweredQuestion()
+        case .peripheralMayRefuseToPair: try await contract.rejectedPairing()
+        case .passkeysAreEntered: try await contract.enteredPasskey()
+        case .passkeysAreShown: try await contract.shownPasskey()
+        case .numbersAreCompared: try await contract.comparison()
+        case .weakPairingDoesNotOpenSealedAttributes: try await contract.weakPairing()
+        case .cancelledPairingLeavesNothing: try await contract.cancelledPairing()
+        case .deadlineEndsAPairing: try await contract.pairingDeadline()
+        case .linkLossEndsAPairing: try await contract.pairingLinkLoss()
+        case .trustAndBlocking: try await contract.settings()
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()

@@ -23,7 +23,17 @@ public protocol ContractPeer: Sendable {
     func hold() async throws
     /// Answers what waits, and what follows.
     func release() async throws
-    /// Back to the beginning.
+    /// How the peripheral pairs from now on.
+    func setPairing(_ pairing: PeerPairing) async throws
+    /// The peripheral's user enters a number, for ``PeerPairing/keyboard``.
+    func enter(_ passkey: Passkey) async throws
+    /// Returns once a request to pair has reached the peripheral.
+    func untilAskedToPair() async throws
+    /// How many bonds the peripheral has.
+    func bonds() async throws -> Int
+    /// The peripheral loses its bonds; the machine keeps its half.
+    func loseBonds() async throws
+    /// Back to the beginning, without a bond on the peripheral's side.
     func reset() async throws
     /// Returns once the peripheral has so many links.
     func until(connections: Int) async throws
@@ -45,6 +55,20 @@ public protocol ContractPeer: Sendable {
     func unplug() async throws
     /// Puts the adapter back, switched on.
     func plug() async throws
+}
+
+/// How the contract's peripheral pairs.
+public enum PeerPairing: String, Sendable {
+    case justWorks = "just-works"
+    /// It shows ``EchoStrap/passkey``.
+    case display
+    /// It wants a number entered.
+    case keyboard
+    /// It finds that the numbers are the same.
+    case comparison = "compare"
+    case rejected = "reject"
+    /// It does not answer.
+    case unanswered = "silent"
 }
 
 /// The identities of the contract's peripheral.
@@ -77,6 +101,11 @@ public enum EchoStrap {
         format: .utf8, exponent: 0, unit: BluetoothUUID(0x2700), description: 3)
     /// The longest packet that a link to the strap carries.
     public static let packetLength = 247
+
+    /// Readable on a link that was authenticated only.
+    public static let sealed = Characteristic(uuid(9), service: service)
+    /// What it shows when it pairs with a display.
+    public static let passkey = Passkey(123456)!
 
     private static func uuid(_ number: UInt64) -> BluetoothUUID {
         BluetoothUUID(high: 0x6E40_0000_B5A3_F393 | number << 32, low: 0xE0A9_E50E_24DC_CA9E)

@@ -13,7 +13,30 @@ public actor SimulatedStrap {
     /// How many requests wait at the slow characteristic.
     public var heldCount: Int { held.count }
 
+    private var typed = Outcome<Passkey>()
+    public private(set) var requests = 0
+
+    /// The ways to pair, with this strap's user.
+    public nonisolated func method(_ pairing: PeerPairing) -> PairingMethod {
+        switch pairing {
+        case .justWorks: .justWorks
+        case .display: .display(EchoStrap.passkey)
+        case .keyboard: .keyboard { _ in try? await self.nextTyped() }
+        case .comparison: .comparison { _ in true }
+        case .rejected: .rejected
+        case .unanswered: .unanswered
+        }
+    }
+
+    public func enter(_ passkey: Passkey) { typed.deliver(.success(passkey)) }
+
+    private func nextTyped() async throws -> Passkey {
+        defer { typed = Outcome() }
+        return try await typed.wait()
+    }
+
     public func reset() {
+        typed = Outcome()
         written = []
         note = []
         release()
@@ -111,8 +134,9 @@ public actor SimulatedStrap {
                     descriptors: [DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Echo out".utf8))],
                     onRead: { await self.written }),
                 CharacteristicDefinition(
-                    EchoStrap.secret.key.characteristic, .read,
-                    onRead: { () throws(ATTError) in throw .insufficientEncryption }),
+                    EchoStrap.secret.key.characteristic, .read, security: .encrypted, value: Array("secret".utf8)),
+                CharacteristicDefinition(
+                    EchoStrap.sealed.key.characteristic, .read, security: .authenticated, value: Array("sealed".utf8)),
                 CharacteristicDefinition(
                     EchoStrap.slow.key.characteristic, [.read, .write],
                     onRead: {

@@ -10,11 +10,14 @@ extension FakeBlueZ {
     func deviceCall(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch call.method {
         case "Connect": await connect(id)
+        case "Pair": await pair(id, call.sender)
+        case "CancelPairing": cancelPairing(id)
+        case "Set": await set(id, call)
         default: await disconnect(id)
         }
     }
 
-    private func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
+    func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
         guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
         let task = Task { () async -> BLEError? in

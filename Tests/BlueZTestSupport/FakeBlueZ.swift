@@ -18,7 +18,12 @@ public actor FakeBlueZ {
     let backend: SimulatedBackend
     /// The bus thread.
     let loop = EventLoop(name: "fake-bluez")
-    private var session: BusSession?
+    private(set) var session: BusSession?
+
+    /// The agents, in the order in which they were registered, and which of them is the default.
+    var agents: [FakeAgent] = []
+    /// Whose `Pair` is under way.
+    var pairingSender: String?
 
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
     /// The transport that each client has set in its filter, whether it scans or not.
@@ -49,6 +54,8 @@ public actor FakeBlueZ {
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: PacketSocket] = [:]
+    /// What is exported, by its path.
+    private var exports: [String: UInt32] = [:]
     /// Values on their way to the bus.
     var notified: [(path: String, value: [UInt8])] = []
     /// How often each method was called.
@@ -83,7 +90,10 @@ public actor FakeBlueZ {
             hasStarted = true
             let context = BackendContext(
                 handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-                logger: Logger(label: "fake"), clock: radio.clock)
+                logger: Logger(label: "fake"), clock: radio.clock,
+                pairing: PairingAgent(
+                    capability: { [weak self] in self?.assumeIsolated { $0.agent?.capability } },
+                    answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
             try await backend.start(context)
         }
         let session = BusSession(
@@ -98,6 +108,10 @@ public actor FakeBlueZ {
             self?.publishedAdapter.withLock { $0[name] }
         }
         await exportMonitorManager()
+        if hasAgentManager {
+            await export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
+            }
+        }
         _ = try await session.call(
             MethodCall(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
@@ -111,8 +125,10 @@ public actor FakeBlueZ {
         await session?.close()
         discoverers = []
         monitors = [:]
+        agents = []
         for device in devices.values {
             device.connecting?.cancel()
+            device.pairing?.cancel()
             endSockets(of: device.id)
         }
         devices = [:]
@@ -135,6 +151,14 @@ public actor FakeBlueZ {
     /// Says why a link has ended, as bluetoothd does from 5.82 on.
     public func sayReason(_ name: String, _ message: String) { reason = (name, message) }
     private var reason: (name: String, message: String)?
+
+    /// Has no AgentManager1, from the next start on.
+    public func omitAgentManager() { hasAgentManager = false }
+    private var hasAgentManager = true
+
+    /// The peripheral has a private address, and tells this one when it pairs.
+    public func setIdentity(_ address: String, of id: Peripheral.ID) { identities[id] = address }
+    var identities: [Peripheral.ID: String] = [:]
 
     /// Services do not get resolved after a connect any more.
     public func withholdServices() {
@@ -227,7 +251,17 @@ public actor FakeBlueZ {
         } property: { name in
             property(name)
         }
-        _ = try? await session?.export(object)
+        exports[path] = try? await session?.export(object)
+    }
+
+    /// Objects are gone, those of the deepest paths first.
+    func removed(_ objects: [(path: String, interface: String)]) async {
+        for object in objects {
+            await emit(
+                "/", BlueZ.objectManager, "InterfacesRemoved",
+                [.objectPath(object.path), .strings([object.interface])])
+            if let id = exports.removeValue(forKey: object.path) { await session?.unexport(id) }
+        }
     }
 
     /// One call; the beginning of what it does is not separated from its being noted.
@@ -282,6 +316,7 @@ public actor FakeBlueZ {
         if call.method == "Set" { return await setProperty(call) }
         guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
         switch call.method {
+        case "RemoveDevice": return await removeDevice(call)
         case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
         case "StartDiscovery":
             guard discoverers.insert(call.sender).inserted else {
@@ -313,6 +348,7 @@ public actor FakeBlueZ {
         switch event {
         case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
         case .disconnected(let id, _): linkEnded(id)
+        case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
         case .adapter, .scanEnded, .removed, .servicesChanged, .notificationsEnded, .lost: break
         }
     }

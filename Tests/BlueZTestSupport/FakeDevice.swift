@@ -17,6 +17,12 @@ struct FakeDevice {
     var areServicesResolved = false
     var database: GATTDatabase?
     var connecting: Task<BLEError?, Never>?
+    var pairing: Task<BLEError?, Never>?
+    var isPaired = false
+    var isTrusted = false
+    var isBlocked = false
+    /// Its identity address, where that is not the one in its path.
+    var identity: String?
 
     init(id: Peripheral.ID, advertisement: Advertisement) {
         self.id = id
@@ -34,7 +40,9 @@ struct FakeDevice {
     var properties: [String: DBusValue] {
         Self.advertised(advertisement).merging([
             "UUIDs": .strings(services.map(\.fullDescription)),
-            "Address": .string(id.rawValue), "Adapter": .objectPath(FakeBlueZ.adapterPath),
+            "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
+            "Trusted": .boolean(isTrusted), "Blocked": .boolean(isBlocked),
+            "Adapter": .objectPath(FakeBlueZ.adapterPath),
             "Connected": .boolean(isConnected), "ServicesResolved": .boolean(areServicesResolved),
         ]) { $1 }
     }

@@ -14,6 +14,7 @@ enum Interfaces {
               <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
               <method name="StartDiscovery"/>
               <method name="StopDiscovery"/>
+              <method name="RemoveDevice"><arg type="o" direction="in"/></method>
               <property name="Address" type="s" access="read"/>
               <property name="Name" type="s" access="read"/>
               <property name="Alias" type="s" access="readwrite"/>
@@ -29,11 +30,25 @@ enum Interfaces {
               <method name="UnregisterMonitor"><arg type="o" direction="in"/></method>
             </interface>
             """)
+    static let agentManager = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.AgentManager1">
+              <method name="RegisterAgent"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
+              <method name="UnregisterAgent"><arg type="o" direction="in"/></method>
+              <method name="RequestDefaultAgent"><arg type="o" direction="in"/></method>
+            </interface>
+            """)
     static let device = InterfaceDescription(
         xml: """
             <interface name="org.bluez.Device1">
               <method name="Connect"/>
               <method name="Disconnect"/>
+              <method name="Pair"/>
+              <method name="CancelPairing"/>
+              <property name="Paired" type="b" access="read"/>
+              <property name="Bonded" type="b" access="read"/>
+              <property name="Trusted" type="b" access="readwrite"/>
+              <property name="Blocked" type="b" access="readwrite"/>
               <property name="Address" type="s" access="read"/>
               <property name="Adapter" type="o" access="read"/>
               <property name="Name" type="s" access="read"/>

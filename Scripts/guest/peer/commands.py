@@ -16,6 +16,7 @@ from bumble.core import UUID, AdvertisingData
 from bumble.device import Advertisement, Connection, Peer
 
 from host import Adapter
+from pairing import METHODS
 from strap import Strap
 
 logger = logging.getLogger(__name__)
@@ -83,6 +84,29 @@ class Commands:
         for connection in self._links():
             await connection.pair()
 
+    async def do_pairing(self, method: str) -> None:
+        """pairing METHOD: how the strap pairs from now on: just-works (so it is at the start), display (it shows 123456),
+        keyboard (it wants a number typed in), compare, reject, or silent, which does not answer."""
+        if method not in METHODS:
+            raise CommandError(f'the methods are {", ".join(METHODS)}')
+        self.strap.pairing.set_method(method)
+
+    async def do_type(self, passkey: str) -> None:
+        """type N: types a number in on the strap, for the method keyboard."""
+        self.strap.pairing.type(int(passkey))
+
+    async def do_requests(self) -> int:
+        """requests: how often a central has asked to pair since the method was chosen."""
+        return self.strap.pairing.requests
+
+    async def do_bonds(self) -> int:
+        """bonds: how many centrals the strap is bonded with."""
+        return await self.strap.bonds()
+
+    async def do_forget(self) -> None:
+        """forget: forgets all bonds. Links stay."""
+        await self.strap.forget()
+
     def _links(self) -> list[Connection]:
         if not self.strap.connections:
             raise CommandError('there is no link')
@@ -145,7 +169,7 @@ class Commands:
         return self.strap.echo.gate.waiting
 
     async def do_reset(self) -> None:
-        """reset: as at the start: nothing written, heart rate 72, the first name, advertising. Held requests are answered,
+        """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising. Held requests are answered,
         following ones are held. Links stay."""
         await self.strap.reset()
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from bumble import hci
+from bumble.att import ATT_Error, ErrorCode
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection, Device, DeviceConfiguration
 from bumble.gatt import (
@@ -32,13 +33,13 @@ from bumble.gatt import (
     Service,
 )
 from bumble.host import Host
-from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.profiles.battery_service import BatteryService
 from bumble.profiles.heart_rate_service import HeartRateService
 from bumble.transport.common import AsyncPipeSink
 from bumble.utils import AsyncRunner
 
 from air import Air, LowEnergyController
+from pairing import Pairing
 
 ADDRESS = 'F0:F1:F2:F3:F4:F5'
 """The strap's address, static random."""
@@ -149,6 +150,7 @@ class EchoService(Service):
     …0008  write, indicate       a control point: indicates 0x20 and what was written,
                                  before that EE if that begins with 0xEE, and nothing
                                  if it begins with 0xFF
+    …0009  read                  "sealed", only on a link that was authenticated
     ====== ===================== =======================================================
 
     It includes a secondary service, …0010, with the characteristic …0011, which reads as "included".
@@ -208,6 +210,7 @@ class EchoService(Service):
                 Characteristic(self._uuid(6), READ, READABLE, b'second'),
                 self.note,
                 self.control_point,
+                Characteristic(self._uuid(9), READ, READABLE, CharacteristicValue(read=self._read_sealed)),
             ],
             included_services=[self.included],
         )
@@ -232,6 +235,13 @@ class EchoService(Service):
         assert self.indicate
         for answer in answers:
             await self.indicate(connection, self.control_point, answer)
+
+    async def _read_sealed(self, connection: Connection) -> bytes:
+        # (bumble takes every encrypted link for an authenticated one)
+        keys = connection.device.keystore and await connection.device.keystore.get(str(connection.peer_address))
+        if not (keys and keys.ltk and keys.ltk.authenticated and connection.is_encrypted):
+            raise ATT_Error(ErrorCode.INSUFFICIENT_AUTHENTICATION)
+        return b'sealed'
 
     async def _read_slowly(self, connection: Connection) -> bytes:
         await self.gate.passed(connection)
@@ -264,12 +274,8 @@ class Strap:
             ),
             host=Host(self.controller, AsyncPipeSink(self.controller)),
         )
-        self.device.pairing_config_factory = lambda _: PairingConfig(
-            sc=True,
-            mitm=False,
-            bonding=True,
-            delegate=PairingDelegate(PairingDelegate.IoCapability.NO_OUTPUT_NO_INPUT),
-        )
+        self.pairing = Pairing()
+        self.device.pairing_config_factory = lambda _: self.pairing.config()
         self.device.on(Device.EVENT_CONNECTION, self._on_connection)
         self.echo = EchoService()
         self.heart = HeartRateService(
@@ -368,7 +374,12 @@ class Strap:
     # --- links ---
 
     def _on_connection(self, connection: Connection) -> None:
+        # (bumble goes on with the session of a pairing that has failed when the next one begins)
+        connection.on(Connection.EVENT_PAIRING_FAILURE, lambda _: self._end_session(connection))
         connection.on(Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising()))
+
+    def _end_session(self, connection: Connection) -> None:
+        self.device.smp_manager.sessions.pop(connection.handle, None)
 
     @property
     def connections(self) -> list[Connection]:
@@ -446,9 +457,23 @@ class Strap:
         if number % 16 == 15:
             await asyncio.sleep(0)
 
+    # --- bonds ---
+
+    async def bonds(self) -> int:
+        """How many centrals the strap is bonded with."""
+        keys = self.device.keystore
+        return len(await keys.get_all()) if keys else 0
+
+    async def forget(self) -> None:
+        """Forgets all bonds."""
+        if self.device.keystore:
+            await self.device.keystore.delete_all()
+
     async def reset(self) -> None:
-        """Makes the strap what it was at the start: nothing written, the first heart rate and name, advertising. What is
-        held up is answered, what follows is held up anew. Links stay."""
+        """Makes the strap what it was at the start: nothing written, no bond, the first heart rate and name, advertising. What
+        is held up is answered, what follows is held up anew. Links stay."""
+        self.pairing.set_method('just-works')
+        await self.forget()
         self.echo.written = self.echo.noted = b''
         self.echo.gate.release()
         self.echo.gate.hold()

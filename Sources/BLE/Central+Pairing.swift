@@ -1,0 +1,198 @@
+internal import Logging
+
+/// What goes on in a central about pairing.
+struct Pairings {
+    /// A question that somebody has been asked.
+    struct Question {
+        let peripheral: Peripheral.ID
+        let outcome: Outcome<PairingAnswer>
+    }
+
+    /// How many callers pair with a peripheral.
+    var running: [Peripheral.ID: Int] = [:]
+    /// Links that were made to pair, and that nobody else has asked for.
+    var provisional: Set<Peripheral.ID> = []
+    var questions: [Int: Question] = [:]
+    /// The peripherals for which something is shown.
+    var shown: Set<Peripheral.ID> = []
+    /// The last that the delegate was told; what it is told next follows.
+    var telling: Task<Void, Never>?
+}
+
+extension Central {
+    func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
+        let begun = elapsed()
+        if try await pairingState(id).isPaired { throw BLEError.alreadyPaired.at(id) }
+        pairings.running[id, default: 0] += 1
+        if case .maintained = policy(id) {
+        } else if connections[id]?.machine.isIdle ?? true {
+            pairings.provisional.insert(id)
+        }
+        _ = beginScope(id)
+        defer {
+            connections[id]?.scopes -= 1
+            considerIdle(id)
+            tidy(id)
+        }
+        do throws(BLEError) {
+            try await establish(id, timeout: min(timeout, configuration.connectTimeout))
+            // (not failed by the link's end: what the backend says of it is the better reason)
+            try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
+                (backend) throws(BLEError) in try await backend.pair(id)
+            }
+            pairings.provisional.remove(id)
+            pairingEnded(id)
+        } catch {
+            let isLast = pairingEnded(id)
+            if isLast, pairings.provisional.remove(id) != nil { try? await disconnect(id) }
+            throw error.at(id)
+        }
+    }
+
+    /// One of the callers is done. True when it was the last.
+    @discardableResult private func pairingEnded(_ id: Peripheral.ID) -> Bool {
+        let left = (pairings.running[id] ?? 1) - 1
+        pairings.running[id] = left > 0 ? left : nil
+        if left == 0 { endPrompts { $0 == id } }
+        return left == 0
+    }
+
+    func unpair(_ id: Peripheral.ID) async throws(BLEError) {
+        do throws(BLEError) {
+            guard try await pairingState(id).isPaired else { return }
+        } catch  where error.code == .peripheralNotFound {
+            return
+        }
+        try await disconnect(id)
+        do throws(BLEError) {
+            try await perform(timeout: configuration.operationTimeout, name: "unpairing", using: .pairing(id)) {
+                (backend) throws(BLEError) in try await backend.unpair(id)
+            }
+        } catch {
+            throw error.at(id)
+        }
+    }
+
+    func pairingState(_ id: Peripheral.ID) async throws(BLEError) -> PairingState {
+        try checkRunning()
+        do throws(BLEError) {
+            return try await perform(timeout: configuration.operationTimeout, name: "asking for the pairing") {
+                [weak self] (backend) throws(BLEError) in
+                // (a Bluetooth that is being restarted is waited for)
+                try await self?.untilAdapterHasSettled()
+                return try await backend.pairingState(id)
+            }
+        } catch {
+            throw error.at(id)
+        }
+    }
+
+    func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID) async throws(BLEError) {
+        try checkRunning()
+        do throws(BLEError) {
+            try await perform(timeout: configuration.operationTimeout, name: "changing a setting") {
+                [weak self] (backend) throws(BLEError) in
+                try await self?.untilAdapterHasSettled()
+                try await backend.set(setting, value, id)
+            }
+        } catch {
+            throw error.at(id)
+        }
+    }
+}
+
+// MARK: Prompts
+
+extension Central {
+    /// BlueZ's own limit for the answer of an agent (`REQUEST_TIMEOUT` in its `src/agent.c`).
+    private static let promptLimit = Duration.seconds(60)
+
+    /// What the delegate, or the default in its place, says to a prompt.
+    func answer(_ prompt: PairingPrompt, for id: Peripheral.ID) async -> PairingAnswer {
+        let behaviour = configuration.pairing
+        guard !isShutDown, behaviour.isDefaultAgent || concerns(id) else {
+            logger.info("refused to pair: nobody here has asked for it", metadata: ["peripheral": "\(id)"])
+            return .refuse
+        }
+        guard let delegate = behaviour.delegate else { return prompt == .authorizePairing ? .accept : .refuse }
+        let peripheral = peripheral(id)
+        switch prompt {
+        case .show, .showPINCode:
+            pairings.shown.insert(id)
+            tell { _ = await prompt.put(to: delegate, for: peripheral) }
+            return .accept
+        case .confirm, .enterPasskey, .enterPINCode, .authorizePairing, .authorizeService:
+            return await ask(delegate, prompt, peripheral)
+        }
+    }
+
+    /// Whether this central pairs with the peripheral, or has a link to it or makes one.
+    private func concerns(_ id: Peripheral.ID) -> Bool {
+        pairings.running[id] != nil || connectionState(id) != .disconnected
+    }
+
+    /// The delegate's answer; a refusal once it is not wanted any more.
+    private func ask(
+        _ delegate: any PairingDelegate, _ prompt: PairingPrompt, _ peripheral: Peripheral
+    ) async -> PairingAnswer {
+        let token = token()
+        let outcome = Outcome<PairingAnswer>()
+        pairings.questions[token] = Pairings.Question(peripheral: peripheral.id, outcome: outcome)
+        let deadline = deadline(Self.promptLimit, "answering a question about pairing") {
+            outcome.deliver(.failure($0))
+        }
+        let question = Task { @concurrent in
+            outcome.deliver(.success(await prompt.put(to: delegate, for: peripheral)))
+        }
+        defer {
+            question.cancel()
+            deadline.cancel()
+            pairings.questions[token] = nil
+        }
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            logger.debug("a question about pairing is void", metadata: ["why": "\(error.message)"])
+            tell { await delegate.promptEnded(for: peripheral) }
+            return .refuse
+        }
+    }
+
+    /// Takes back what was shown and asked.
+    func endPrompts(where matches: (Peripheral.ID) -> Bool) {
+        for question in pairings.questions.values where matches(question.peripheral) {
+            question.outcome.deliver(.failure(.cancelled))
+        }
+        guard let delegate = configuration.pairing.delegate else { return }
+        for id in pairings.shown where matches(id) {
+            pairings.shown.remove(id)
+            let peripheral = peripheral(id)
+            tell { await delegate.promptEnded(for: peripheral) }
+        }
+    }
+
+    /// Tells the delegate, off this actor and one thing after the other.
+    private func tell(_ what: @escaping @Sendable () async -> Void) {
+        pairings.telling = Task { @concurrent [previous = pairings.telling] in
+            await previous?.value
+            await what()
+        }
+    }
+}
+
+extension PairingPrompt {
+    /// Asks the delegate, or has it show something.
+    func put(to delegate: any PairingDelegate, for peripheral: Peripheral) async -> PairingAnswer {
+        switch self {
+        case .confirm(let passkey): await delegate.confirm(passkey, for: peripheral) ? .accept : .refuse
+        case .enterPasskey: await delegate.enterPasskey(for: peripheral).map { .passkey($0) } ?? .refuse
+        case .show(let passkey, let entered): await shown(delegate.show(passkey, entered: entered, for: peripheral))
+        case .enterPINCode: await delegate.enterPINCode(for: peripheral).map { .pinCode($0) } ?? .refuse
+        case .showPINCode(let code): await shown(delegate.show(pinCode: code, for: peripheral))
+        case .authorizePairing: await delegate.authorizePairing(with: peripheral) ? .accept : .refuse
+        case .authorizeService(let service): await delegate.authorize(service, for: peripheral) ? .accept : .refuse
+        }
+    }
+
+    private func shown(_: Void) -> PairingAnswer { .accept }
+}

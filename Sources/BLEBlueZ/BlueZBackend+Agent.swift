@@ -1,0 +1,165 @@
+internal import BLE
+internal import DBus
+internal import Logging
+
+/// This program's agent: the object that bluetoothd calls when pairing has something to ask.
+///
+/// A program has one agent, and it serves the `Pair` calls of the same bus connection. It stays registered for as long as bluetoothd
+/// runs; a new bluetoothd has to be told again.
+extension BlueZBackend {
+    static let agentPath = "/org/swift_ble/agent"
+
+    /// Has bluetoothd call this program's agent. What goes wrong is logged: all but pairing works without.
+    func registerAgent() async {
+        guard let session, let pairing = context?.pairing, let capability = pairing.capability() else { return }
+        do throws(DBusError) {
+            try await exportAgent(session)
+            bluetoothd = try await owner(session)
+            let path = DBusValue.objectPath(Self.agentPath)
+            do throws(DBusError) {
+                _ = try await session.call(
+                    agentManager("RegisterAgent", path, .string(capability.rawValue)), timeout: Self.promptly)
+            } catch  where error.name == "org.bluez.Error.AlreadyExists" {}
+            if pairing.isDefault {
+                _ = try await session.call(agentManager("RequestDefaultAgent", path), timeout: Self.promptly)
+            }
+            agentProblem = nil
+        } catch {
+            agentProblem = error
+            logger.info("no agent, so nothing can be paired with", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func agentManager(_ method: String, _ arguments: DBusValue...) -> MethodCall {
+        MethodCall(BlueZ.service, "/org/bluez", BlueZ.agentManager, method, arguments)
+    }
+
+    private func exportAgent(_ session: BusSession) async throws(DBusError) {
+        guard agentSession !== session else { return }
+        let object = ExportedObject(path: Self.agentPath, interface: Self.agentInterface) { [weak self] call in
+            await self?.answer(call) ?? .failure(Self.rejected)
+        }
+        _ = try await session.export(object)
+        agentSession = session
+    }
+
+    /// The bus name of bluetoothd's connection, the only one that the agent listens to.
+    private func owner(_ session: BusSession) async throws(DBusError) -> String? {
+        let bus = "org.freedesktop.DBus"
+        return try await session.call(
+            MethodCall(bus, "/org/freedesktop/DBus", bus, "GetNameOwner", [.string(BlueZ.service)]),
+            timeout: Self.promptly
+        ).value().string
+    }
+
+    private static let rejected = DBusError.remote("org.bluez.Error.Rejected", "refused")
+
+    // MARK: bluetoothd's calls
+
+    private func answer(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard call.sender == bluetoothd else {
+            return .failure(.remote("org.freedesktop.DBus.Error.AccessDenied", "only bluetoothd may call the agent"))
+        }
+        switch call.method {
+        case "Release":
+            logger.debug("bluetoothd has released the agent")
+            return .success(MethodReply())
+        case "Cancel":
+            cancelPrompts()
+            return .success(MethodReply())
+        default:
+            guard let path = call.arguments.first?.string, let prompt = Self.prompt(call) else {
+                return .failure(.remote("org.freedesktop.DBus.Error.InvalidArgs", "not as documented"))
+            }
+            return await answer(prompt, path)
+        }
+    }
+
+    private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
+        // (a device may be asked about in the moment in which its object appears)
+        if tree.devices[path] == nil { try? await fence() }
+        guard let pairing = context?.pairing, let id = id(ofDevice: path) else { return .failure(Self.rejected) }
+        logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
+        lastToken += 1
+        let token = lastToken
+        let task = Task { await pairing.answer(id, prompt) }
+        prompts[token] = (path, task)
+        lastPrompted = id
+        let answer = await task.value
+        let isVoid = prompts.removeValue(forKey: token) == nil
+        switch answer {
+        case .accept: return .success(MethodReply())
+        case .passkey(let passkey): return .success(MethodReply([.uint32(passkey.value)]))
+        case .pinCode(let code): return .success(MethodReply([.string(code)]))
+        case .refuse:
+            if !isVoid, prompt.decidesPairing { await pairingRefused(path) }
+            return .failure(Self.rejected)
+        }
+    }
+
+    /// bluetoothd does not want an answer any more, or has nothing to be shown any more.
+    private func cancelPrompts() {
+        let open = prompts
+        prompts = [:]
+        for prompt in open.values { prompt.task.cancel() }
+        if let lastPrompted { report(.pairingEnded(lastPrompted)) }
+    }
+
+    private static func prompt(_ call: IncomingCall) -> PairingPrompt? {
+        let argument = call.arguments.dropFirst().first
+        let passkey = argument?.integer.flatMap { UInt32(exactly: $0) }.flatMap { Passkey($0) }
+        switch call.method {
+        case "RequestPinCode": return .enterPINCode
+        case "DisplayPinCode": return (argument?.string).map { .showPINCode($0) }
+        case "RequestPasskey": return .enterPasskey
+        case "DisplayPasskey":
+            let entered = call.arguments.last?.integer ?? 0
+            return passkey.map { .show($0, entered: min(max(entered, 0), 6)) }
+        case "RequestConfirmation": return passkey.map { .confirm($0) }
+        case "RequestAuthorization": return .authorizePairing
+        case "AuthorizeService": return (argument?.string).flatMap { BluetoothUUID($0) }.map { .authorizeService($0) }
+        default: return nil
+        }
+    }
+
+    /// BlueZ's `doc/org.bluez.Agent.rst`.
+    private static let agentInterface = InterfaceDescription(
+        xml: """
+            <interface name="org.bluez.Agent1">
+              <method name="Release"/>
+              <method name="RequestPinCode"><arg type="o" direction="in"/><arg type="s" direction="out"/></method>
+              <method name="DisplayPinCode"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
+              <method name="RequestPasskey"><arg type="o" direction="in"/><arg type="u" direction="out"/></method>
+              <method name="DisplayPasskey">
+                <arg type="o" direction="in"/><arg type="u" direction="in"/><arg type="q" direction="in"/>
+              </method>
+              <method name="RequestConfirmation"><arg type="o" direction="in"/><arg type="u" direction="in"/></method>
+              <method name="RequestAuthorization"><arg type="o" direction="in"/></method>
+              <method name="AuthorizeService"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
+              <method name="Cancel"/>
+            </interface>
+            """)
+}
+
+extension PairingPrompt {
+    /// Whether refusing it ends the pairing.
+    fileprivate var decidesPairing: Bool {
+        switch self {
+        case .confirm, .enterPasskey, .enterPINCode, .authorizePairing: true
+        case .show, .showPINCode, .authorizeService: false
+        }
+    }
+
+    /// What is asked, without the numbers, which do not belong into a log.
+    fileprivate var name: String {
+        switch self {
+        case .confirm: "confirm a number"
+        case .enterPasskey: "enter a passkey"
+        case .show: "show a passkey"
+        case .enterPINCode: "enter a PIN code"
+        case .showPINCode: "show a PIN code"
+        case .authorizePairing: "authorize the pairing"
+        case .authorizeService: "authorize a service"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import BLE
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Whoever sits at the terminal, or writes to standard input, asked what pairing wants to know.
+///
+/// Questions are written to standard error. What is typed when nothing is asked waits for the next question; the end of the input
+/// refuses.
+actor TerminalUser: PairingDelegate {
+    private let saysYes: Bool
+    private var lines: Task<String?, Never>?
+
+    init(saysYes: Bool) {
+        self.saysYes = saysYes
+    }
+
+    func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool {
+        await agree("Does \(peripheral) show \(passkey)?")
+    }
+
+    func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
+        let question = "The number that \(peripheral) shows: "
+        while let line = await ask(question) {
+            if let passkey = Passkey(line) { return passkey }
+            Progress.write("That is not a number of up to six digits.\n")
+        }
+        return nil
+    }
+
+    func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
+        Progress.write(
+            entered == 0
+                ? "Enter \(passkey) on \(peripheral).\n" : "\(entered) of 6 digits entered on \(peripheral).\n")
+    }
+
+    func enterPINCode(for peripheral: Peripheral) async -> String? {
+        guard let code = await ask("The PIN code of \(peripheral): "), (1...16).contains(code.utf8.count) else {
+            return nil
+        }
+        return code
+    }
+
+    func show(pinCode: String, for peripheral: Peripheral) async {
+        Progress.write("Enter \(pinCode) on \(peripheral).\n")
+    }
+
+    func authorizePairing(with peripheral: Peripheral) async -> Bool { await agree("Pair with \(peripheral)?") }
+
+    func authorize(_ service: BluetoothUUID, for peripheral: Peripheral) async -> Bool {
+        await agree("May \(peripheral) use the service \(service)?")
+    }
+
+    private func agree(_ question: String) async -> Bool {
+        if saysYes {
+            Progress.write("\(question) yes\n")
+            return true
+        }
+        guard let answer = await ask("\(question) [y/N] ")?.lowercased() else { return false }
+        return answer == "y" || answer == "yes"
+    }
+
+    /// A line from standard input, without spaces around it; nil at its end, when nobody is to be asked, and when the answer is not
+    /// wanted any more.
+    private func ask(_ question: String) async -> String? {
+        guard !saysYes else { return nil }
+        Progress.write(question)
+        let outcome = Outcome<String?>()
+        let reader = lines ?? Task { await Self.readLine() }
+        lines = reader
+        Task { outcome.deliver(.success(await reader.value)) }
+        guard let line = try? await outcome.wait() else {
+            Progress.write("\n")
+            return nil
+        }
+        lines = nil
+        return line
+    }
+
+    /// Reads a line on a thread that may wait.
+    private static func readLine() async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Swift.readLine()) }
+        }
+    }
+}

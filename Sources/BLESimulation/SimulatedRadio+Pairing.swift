@@ -1,0 +1,223 @@
+internal import BLE
+
+/// The keys that a peripheral and this machine have for each other.
+struct SimulatedBond {
+    let security: AttributeSecurity
+}
+
+/// Pairing as bluetoothd and its kernel do it; the contract has what was looked up there.
+extension SimulatedRadio {
+    /// The longest that either side waits for the other's next step: 30 s (Core Specification 5.4, volume 3, part H, section 3.4).
+    private static let stepTimeout = Duration.seconds(30)
+
+    func pair(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
+        try checkReady()
+        guard peripherals[id]?.bond == nil else { throw .alreadyPaired }
+        let device = try device(id, port)
+        guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is under way") }
+        do throws(BLEError) {
+            try await runPairing(id, port, isAsked: true)
+        } catch {
+            if case .rejected = device.definition.pairing { endLink(id, Self.authenticationFailed) }
+            throw error
+        }
+    }
+
+    private static let authenticationFailed = BLEError(.disconnected, "the link ended: pairing failed")
+
+    /// Makes the link as secure as an attribute wants it, which may begin a pairing that nobody has asked for.
+    func secure(_ attribute: AttributeID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
+        let id = attribute.peripheral
+        guard let link = try device(id, port).link, link.security < security else { return }
+        if peripherals[id]?.bond != nil {
+            // The bond is not good enough, and BlueZ does not replace it: nothing moves on the link any more.
+            guard link.security == .open else { try await stall(id) }
+            // (the peripheral has lost its half)
+            throw BLEError(.insufficientEncryption)
+        }
+        if link.isPairing {
+            try await wait(id) { await self.pairingEnd(id) }
+        } else {
+            do throws(BLEError) {
+                try await runPairing(id, port, isAsked: false)
+            } catch {
+                try await pairingFailed(error, id)
+            }
+        }
+        guard let reached = try device(id, port).link?.security, reached >= security else {
+            throw BLEError(.insufficientAuthentication)
+        }
+    }
+
+    /// What comes of a pairing that an operation has begun. A refusal on this side, as one on the other, ends the link at once;
+    /// otherwise nothing moves on it any more.
+    private func pairingFailed(_ error: BLEError, _ id: Peripheral.ID) async throws(BLEError) {
+        switch error.code {
+        case .cancelled, .disconnected: throw error
+        case .pairingRequired:
+            Task { self.endLink(id, error) }
+            throw error
+        default:
+            if case .rejected? = peripherals[id]?.definition.pairing {
+                endLink(id, Self.authenticationFailed)
+                throw Self.authenticationFailed
+            }
+            try await stall(id)
+        }
+    }
+
+    /// BlueZ holds back what it sends on a link that it could not secure, until the link ends or the caller gives up.
+    private func stall(_ id: Peripheral.ID) async throws(BLEError) -> Never {
+        try await wait(id) { while (try? await Outcome<Void>().wait()) != nil {} }
+        throw Self.authenticationFailed
+    }
+
+    /// Runs a pairing until it ends, the link ends or the caller gives up.
+    private func runPairing(_ id: Peripheral.ID, _ port: Int, isAsked: Bool) async throws(BLEError) {
+        guard let agent = ports[port]?.pairing, let definition = peripherals[id]?.definition else { return }
+        peripherals[id]?.link?.isPairing = true
+        let link = peripherals[id]?.link?.number
+        defer {
+            if peripherals[id]?.link?.number == link {
+                peripherals[id]?.link?.isPairing = false
+                for waiter in peripherals[id]?.link?.pairingWaiters ?? [] { waiter.deliver(.success(())) }
+                peripherals[id]?.link?.pairingWaiters = []
+            }
+            ports[port]?.handle(.pairingEnded(id))
+        }
+        guard let capability = agent.capability() else { throw .pairingFailed("nobody here can be asked") }
+        let security = try await wait(id) { [clock] () throws(BLEError) in
+            try await Self.negotiate(id, definition.pairing, capability, agent, isAsked: isAsked, clock)
+        }
+        peripherals[id]?.bond = SimulatedBond(security: security)
+        peripherals[id]?.link?.security = security
+    }
+
+    /// Returns once the pairing on the link has ended.
+    private func pairingEnd(_ id: Peripheral.ID) async {
+        guard peripherals[id]?.link?.isPairing == true else { return }
+        let outcome = Outcome<Void>()
+        peripherals[id]?.link?.pairingWaiters.append(outcome)
+        try? await outcome.wait()
+    }
+
+    /// What the two sides ask their users, and what comes of it.
+    private static func negotiate(
+        _ id: Peripheral.ID, _ method: PairingMethod, _ capability: PairingCapability, _ agent: PairingAgent,
+        isAsked: Bool, _ clock: any Clock<Duration>
+    ) async throws(BLEError) -> AttributeSecurity {
+        let refused = isAsked ? BLEError.pairingFailed("refused here") : .pairingRefused
+        switch method {
+        case .rejected: throw .pairingFailed("the peripheral does not pair")
+        case .unanswered:
+            guard (try? await clock.sleep(for: stepTimeout)) != nil else { throw .cancelled }
+            throw authenticationFailed
+        default: break
+        }
+        let number = Passkey(.random(in: 0...999_999))!
+        let procedure = PairingProcedure(initiator: capability, responder: method.capability)
+        switch procedure {
+        case .justWorks:
+            // Whoever has called for a pairing is not asked whether it may be.
+            if isAsked { return .encrypted }
+            guard await agent.answer(id, .authorizePairing) == .accept else { throw refused }
+            return .encrypted
+        case .comparison:
+            guard case .comparison(let agrees) = method else { break }
+            async let theirs = agrees(number)
+            guard await agent.answer(id, .confirm(number)) == .accept else { throw refused }
+            guard await theirs else { throw .pairingFailed("the peripheral's user has found another number") }
+        case .enteredByInitiator:
+            guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
+            guard entered == method.shown(number) else { throw .pairingFailed("a wrong number") }
+        case .enteredByResponder:
+            guard case .keyboard(let enter) = method else { break }
+            _ = await agent.answer(id, .show(number, entered: 0))
+            guard await enter(number) == number else { throw .pairingFailed("a wrong number") }
+        case .enteredByBoth:
+            guard case .keyboard(let enter) = method else { break }
+            guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
+            guard await enter(entered) == entered else { throw .pairingFailed("a wrong number") }
+        }
+        return .authenticated
+    }
+
+    /// Waits for something on a link, until the link ends or the caller gives up.
+    private func wait<Value: Sendable>(
+        _ id: Peripheral.ID, _ work: @escaping @Sendable () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard peripherals[id]?.link != nil else { throw BLEError(.disconnected, "there is no link") }
+        let outcome = Outcome<Value>()
+        let token = number()
+        let task = Task {
+            do throws(BLEError) {
+                outcome.deliver(.success(try await work()))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
+        defer {
+            task.cancel()
+            peripherals[id]?.link?.operations[token] = nil
+        }
+        return try await outcome.wait()
+    }
+
+    // MARK: Bonds and settings
+
+    /// Forgets the bond and the peripheral, for all centrals.
+    func unpair(_ id: Peripheral.ID) throws(BLEError) {
+        try checkReady()
+        guard peripherals[id] != nil else { return }
+        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
+        peripherals[id]?.bond = nil
+        peripherals[id]?.hasLostBond = false
+        peripherals[id]?.isTrusted = false
+        peripherals[id]?.isBlocked = false
+        for token in ports.keys where ports[token]?.known.remove(id) != nil {
+            ports[token]?.handle(.removed(id))
+        }
+        updateAdvertising(id, anew: true)
+    }
+
+    func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
+        guard isRunning else { throw Self.lost }
+        guard let device = peripherals[id], ports[port]?.known.contains(id) == true else {
+            throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
+        }
+        return PairingState(
+            isPaired: device.bond != nil, isTrusted: device.isTrusted, isBlocked: device.isBlocked, identity: id)
+    }
+
+    func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID, _ port: Int) throws(BLEError) {
+        _ = try pairingState(id, port)
+        switch setting {
+        case .trusted: peripherals[id]?.isTrusted = value
+        case .blocked:
+            peripherals[id]?.isBlocked = value
+            if value { endLink(id, BLEError(.disconnected, "the link was ended: the peripheral is blocked")) }
+        }
+    }
+
+    func isPaired(_ id: Peripheral.ID) -> Bool { peripherals[id]?.bond != nil }
+
+    func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link?.isPairing == true }
+
+    func setPairing(_ method: PairingMethod, _ id: Peripheral.ID) {
+        peripherals[id]?.definition.pairing = method
+    }
+
+    /// The peripheral loses its half of the bond; this machine does not know.
+    func loseBond(_ id: Peripheral.ID) {
+        let hasBond = isPaired(id)
+        peripherals[id]?.hasLostBond = hasBond
+    }
+}
+
+extension PairingMethod {
+    /// The number that the peripheral shows, where one has been agreed on.
+    fileprivate func shown(_ number: Passkey) -> Passkey {
+        if case .display(let passkey) = self { passkey } else { number }
+    }
+}

@@ -1,0 +1,123 @@
+import BLE
+import BLESimulation
+import Logging
+import Testing
+
+/// Ways to pair that the contract leaves out, as a user's own tests play them.
+@Suite(.timeLimit(.minutes(1)))
+struct SimulatedPairingTests {
+    private struct User: PairingDelegate {
+        var passkey: Passkey?
+
+        func enterPasskey(for peripheral: Peripheral) async -> Passkey? { passkey }
+        func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool { true }
+        func authorizePairing(with peripheral: Peripheral) async -> Bool { true }
+    }
+
+    private let clock = ManualClock()
+    private let radio: SimulatedRadio
+    private static let secret = Characteristic(BluetoothUUID(0xFF01))
+    private static let sealed = Characteristic(BluetoothUUID(0xFF02))
+    private static let setting = Characteristic(BluetoothUUID(0xFF03))
+
+    init() { radio = SimulatedRadio(clock: clock) }
+
+    private func lock(
+        _ method: PairingMethod, _ behaviour: PairingBehaviour = .justWorks
+    ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
+        let grip = await radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Lock", rssi: -40),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [
+                            CharacteristicDefinition(BluetoothUUID(0xFF01), .read, security: .encrypted, value: [1]),
+                            CharacteristicDefinition(
+                                BluetoothUUID(0xFF02), [.read, .notify], security: .authenticated, value: [2]),
+                            CharacteristicDefinition(BluetoothUUID(0xFF03), .write, security: .encrypted),
+                        ])
+                ], pairing: method))
+        return (try await find(grip, try await central(behaviour)), grip)
+    }
+
+    private func central(_ behaviour: PairingBehaviour) async throws -> Central {
+        try await Central(
+            backend: .simulated(radio),
+            configuration: Central.Configuration(
+                clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: behaviour))
+    }
+
+    private func find(_ grip: SimulatedPeripheral, _ central: Central) async throws -> Peripheral {
+        for try await found in central.discoveries() where found.peripheral.id == grip.id { return found.peripheral }
+        throw BLEError(.peripheralNotFound, "the scan ended")
+    }
+
+    @Test func `writing and subscribing pair as reading does`() async throws {
+        let (writing, grip) = try await lock(.justWorks)
+        try await writing.write([9], to: Self.setting)
+        #expect(await grip.isPaired)
+        #expect(await grip.value(of: BluetoothUUID(0xFF03)) == [9])
+        let (subscribing, other) = try await lock(.display(Passkey(7)!), .prompting(User(passkey: Passkey(7))))
+        _ = try await subscribing.notifications(Self.sealed)
+        #expect(await other.isPaired)
+    }
+
+    @Test func `operations that want security share one pairing`() async throws {
+        let (peripheral, _) = try await lock(.comparison { _ in true }, .prompting(User()))
+        async let first = peripheral.read(Self.secret)
+        async let second = peripheral.read(Self.sealed)
+        #expect(try await first == [1])
+        #expect(try await second == [2])
+    }
+
+    @Test func `a bond is there for every central and after a restart`() async throws {
+        let (peripheral, grip) = try await lock(.justWorks)
+        try await peripheral.pair()
+        await peripheral.central.shutDown()
+        await radio.stop()
+        await radio.restart()
+        let central = try await central(.justWorks)
+        let known = await central.knownPeripherals().map(\.id)
+        #expect(known == [grip.id])
+        #expect(try await central.peripheral(grip.id).isPaired)
+        #expect(try await central.peripheral(grip.id).read(Self.secret) == [1])
+    }
+
+    @Test func `a peripheral that has lost its bond refuses until it is unpaired`() async throws {
+        let (peripheral, grip) = try await lock(.justWorks)
+        try await peripheral.pair()
+        try await peripheral.disconnect()
+        await grip.loseBond()
+        await expect(.pairingRequired) { _ = try await peripheral.read(Self.secret) }
+        #expect(try await peripheral.isPaired)
+        try await peripheral.unpair()
+        let found = try await find(grip, peripheral.central)
+        #expect(try await found.read(Self.secret) == [1])
+    }
+
+    @Test func `a peripheral that does not answer ends the link after 30 s`() async throws {
+        let (peripheral, grip) = try await lock(.unanswered)
+        try await peripheral.connect()
+        let pairing = Task { try await peripheral.pair() }
+        while await !grip.isPairing { await Task.yield() }
+        await clock.sleepers(2)
+        clock.advance(by: .seconds(30))
+        await expect(.disconnected) { try await pairing.value }
+        #expect(await grip.isPaired == false)
+    }
+
+    @Test func `a pairing that was given up does not stand in the way of others`() async throws {
+        let (peripheral, grip) = try await lock(.unanswered)
+        let pairing = Task { try await peripheral.pair() }
+        while await !grip.isPairing { await Task.yield() }
+        let other = try await central(.justWorks)
+        let same = try await find(try await lock(.justWorks).grip, other)
+        try await same.pair()
+        pairing.cancel()
+        await expect(.cancelled) { try await pairing.value }
+        await grip.setPairing(.justWorks)
+        try await peripheral.pair()
+        #expect(await grip.isPaired)
+    }
+}

@@ -1,0 +1,248 @@
+import BLE
+import BLEProfiles
+import Testing
+
+extension Contract {
+    /// Runs a check with a peripheral that pairs in a certain way, and no bond before and after.
+    private func withPairing(
+        _ method: PeerPairing, _ behaviour: PairingBehaviour = .justWorks,
+        _ check: (Peripheral) async throws -> Void
+    ) async throws {
+        try await peer.setPairing(method)
+        try await withCentral(pairing: behaviour) { central in
+            let strap = try await find(central).peripheral
+            try await strap.unpair()
+            #expect(try await find(central).peripheral == strap)
+            let result: Result<Void, any Error>
+            do { result = .success(try await check(strap)) } catch { result = .failure(error) }
+            try? await strap.unpair()
+            try await peer.loseBonds()
+            try result.get()
+        }
+    }
+
+    func justWorks() async throws {
+        try await withPairing(.justWorks) { strap in
+            #expect(try await strap.isPaired == false)
+            try await strap.pair()
+            #expect(try await strap.isPaired)
+            #expect(await strap.connectionState == .connected)
+            #expect(try await peer.bonds() == 1)
+            #expect(try await strap.pairingState().identity == strap.id)
+            #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
+            let again = await error { try await strap.pair() }
+            #expect(again?.code == .alreadyPaired)
+            #expect(again?.peripheral == strap.id)
+            // The bond secures the next link, too.
+            try await strap.disconnect()
+            #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
+            try await strap.unpair()
+            #expect(await strap.connectionState == .disconnected)
+            try await peer.until(connections: 0)
+            #expect(try await strap.isPaired == false)
+            try await strap.unpair()
+            #expect(try await find(strap.central).peripheral == strap)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    /// Reads what begins a pairing. The kernel may lose the answer, after which the link is ended and made anew.
+    private func readSecret(_ strap: Peripheral) async throws -> [UInt8] {
+        let first: Result<[UInt8], BLEError>
+        do throws(BLEError) {
+            first = .success(try await strap.read(EchoStrap.secret))
+        } catch {
+            first = .failure(error)
+        }
+        if case .failure(let error) = first, error.code == .disconnected, error.isRetryable {
+            return try await strap.read(EchoStrap.secret)
+        }
+        return try first.get()
+    }
+
+    func pairingByReading() async throws {
+        try await withPairing(.justWorks) { strap in
+            let value = try await readSecret(strap)
+            #expect(value == Array("secret".utf8))
+            #expect(try await strap.isPaired)
+        }
+        let user = PairingUser()
+        try await withPairing(.justWorks, .prompting(user)) { strap in
+            let value = try await readSecret(strap)
+            #expect(value == Array("secret".utf8))
+            #expect(await user.events == [.authorize])
+        }
+    }
+
+    func refusedPairingByReading() async throws {
+        let user = PairingUser(authorizes: false)
+        try await withPairing(.justWorks, .prompting(user)) { strap in
+            try await strap.connect()
+            let error = await error { _ = try await strap.read(EchoStrap.secret) }
+            #expect(error?.code == .pairingRequired)
+            #expect(error?.characteristic == EchoStrap.secret.key.characteristic)
+            #expect(error?.remedy != nil)
+            #expect(await user.events == [.authorize])
+            // The link cannot be used any more; the next one can.
+            try await until(.disconnected, strap)
+            #expect(try await Battery(strap).level() == 87)
+            #expect(try await strap.isPaired == false)
+            // Calling for it is an assent.
+            try await strap.pair()
+            #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
+        }
+    }
+
+    func unansweredQuestion() async throws {
+        let user = PairingUser(hesitates: true)
+        try await withPairing(.justWorks, .prompting(user)) { strap in
+            let reading = failing { _ = try await strap.read(EchoStrap.secret) }
+            _ = try await user.until { $0 == .authorize }
+            try await peer.loseLink()
+            #expect(await reading.value?.code == .disconnected)
+            _ = try await user.until { $0 == .ended }
+            #expect(try await Battery(strap).level() == 87)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    func rejectedPairing() async throws {
+        try await withPairing(.rejected) { strap in
+            let error = await error { try await strap.pair() }
+            #expect(error?.code == .pairingFailed)
+            #expect(error?.peripheral == strap.id)
+            try await until(.disconnected, strap)
+            try await peer.until(connections: 0)
+            #expect(try await Battery(strap).level() == 87)
+            #expect(await self.error { try await strap.pair() }?.code == .pairingFailed)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    func enteredPasskey() async throws {
+        let user = PairingUser(passkey: Passkey(654321))
+        try await withPairing(.display, .prompting(user)) { strap in
+            #expect(await error { try await strap.pair() }?.code == .pairingFailed)
+            #expect(try await strap.isPaired == false)
+            await user.set(passkey: nil)
+            #expect(await error { try await strap.pair() }?.code == .pairingFailed)
+            await user.set(passkey: EchoStrap.passkey)
+            try await strap.pair()
+            #expect(await user.events == [.enter, .enter, .enter])
+            #expect(try await strap.read(EchoStrap.sealed) == Array("sealed".utf8))
+            #expect(try await peer.bonds() == 1)
+        }
+    }
+
+    func shownPasskey() async throws {
+        let user = PairingUser()
+        try await withPairing(.keyboard, .prompting(user, capability: .displayOnly)) { strap in
+            let pairing = failing { try await strap.pair() }
+            guard case .show(let passkey) = try await user.until({ if case .show = $0 { true } else { false } }) else {
+                return
+            }
+            try await peer.enter(passkey)
+            #expect(await pairing.value == nil)
+            _ = try await user.until { $0 == .ended }
+            #expect(try await strap.read(EchoStrap.sealed) == Array("sealed".utf8))
+        }
+    }
+
+    func comparison() async throws {
+        let user = PairingUser(confirms: false)
+        try await withPairing(.comparison, .prompting(user, capability: .displayYesNo)) { strap in
+            #expect(await error { try await strap.pair() }?.code == .pairingFailed)
+            #expect(await user.events == [.confirm])
+            #expect(try await strap.isPaired == false)
+            await user.set(confirms: true)
+            try await strap.pair()
+            #expect(try await strap.isPaired)
+            #expect(try await strap.read(EchoStrap.sealed) == Array("sealed".utf8))
+        }
+    }
+
+    func weakPairing() async throws {
+        try await withPairing(.justWorks) { strap in
+            try await strap.pair()
+            // There is no way to a better one: BlueZ says nothing, and the link is good for nothing any more.
+            let error = await error { _ = try await strap.read(EchoStrap.sealed, timeout: .seconds(2)) }
+            #expect(error?.code == .timedOut)
+            #expect(try await strap.isPaired)
+            try await strap.disconnect()
+            #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
+        }
+    }
+
+    func cancelledPairing() async throws {
+        try await withPairing(.unanswered) { strap in
+            let pairing = failing { try await strap.pair() }
+            try await peer.untilAskedToPair()
+            pairing.cancel()
+            #expect(await pairing.value?.code == .cancelled)
+            try await until(.disconnected, strap)
+            try await peer.until(connections: 0)
+            #expect(try await strap.isPaired == false)
+            // A link that was there before stays.
+            try await peer.setPairing(.unanswered)
+            try await strap.connect()
+            let second = failing { try await strap.pair() }
+            try await peer.untilAskedToPair()
+            second.cancel()
+            #expect(await second.value?.code == .cancelled)
+            #expect(try await Battery(strap).level() == 87)
+            #expect(await strap.connectionState == .connected)
+            try await peer.setPairing(.justWorks)
+            try await strap.pair()
+            #expect(try await peer.bonds() == 1)
+        }
+        let user = PairingUser(hesitates: true)
+        try await withPairing(.comparison, .prompting(user, capability: .displayYesNo)) { strap in
+            let pairing = failing { try await strap.pair() }
+            _ = try await user.until { $0 == .confirm }
+            pairing.cancel()
+            #expect(await pairing.value?.code == .cancelled)
+            _ = try await user.until { $0 == .ended }
+            try await peer.until(connections: 0)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    func pairingDeadline() async throws {
+        try await withPairing(.unanswered) { strap in
+            let error = await error { try await strap.pair(timeout: .seconds(2)) }
+            #expect(error?.code == .timedOut)
+            try await peer.until(connections: 0)
+            #expect(await strap.connectionState == .disconnected)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    func pairingLinkLoss() async throws {
+        try await withPairing(.unanswered) { strap in
+            try await strap.connect()
+            let pairing = failing { try await strap.pair() }
+            try await peer.untilAskedToPair()
+            try await peer.loseLink()
+            #expect(await pairing.value?.code == .disconnected)
+            #expect(try await strap.isPaired == false)
+        }
+    }
+
+    func settings() async throws {
+        try await withPairing(.justWorks) { strap in
+            let unknown = strap.central.peripheral(Peripheral.ID(rawValue: "00:11:22:33:44:55"))
+            #expect(await error { try await unknown.setTrusted(true) }?.code == .peripheralNotFound)
+            try await strap.setTrusted(true)
+            #expect(try await strap.pairingState().isTrusted)
+            try await strap.setTrusted(false)
+            #expect(try await strap.pairingState().isTrusted == false)
+            try await strap.connect()
+            try await strap.setBlocked(true)
+            #expect(try await strap.pairingState().isBlocked)
+            try await until(.disconnected, strap)
+            try await peer.until(connections: 0)
+            try await strap.setBlocked(false)
+            #expect(try await strap.pairingState().isBlocked == false)
+        }
+    }
+}

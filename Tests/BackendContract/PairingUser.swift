@@ -1,0 +1,59 @@
+import BLE
+
+/// Somebody who answers what pairing asks, as a check wants it, and remembers what was asked.
+actor PairingUser: PairingDelegate {
+    enum Event: Equatable {
+        case confirm, enter, show(Passkey), authorize, ended
+    }
+
+    private var confirms: Bool
+    private var authorizes: Bool
+    private var passkey: Passkey?
+    private var hesitates: Bool
+    private(set) var events: [Event] = []
+    private var observers: [(matches: (Event) -> Bool, outcome: Outcome<Event>)] = []
+
+    init(confirms: Bool = true, authorizes: Bool = true, passkey: Passkey? = nil, hesitates: Bool = false) {
+        self.confirms = confirms
+        self.authorizes = authorizes
+        self.passkey = passkey
+        self.hesitates = hesitates
+    }
+
+    func set(confirms: Bool) { self.confirms = confirms }
+    func set(passkey: Passkey?) { self.passkey = passkey }
+
+    /// Returns once there has been such an event.
+    func until(_ matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
+        if let event = events.last(where: matches) { return event }
+        let outcome = Outcome<Event>()
+        observers.append((matches, outcome))
+        return try await outcome.wait()
+    }
+
+    private func note(_ event: Event) async {
+        events.append(event)
+        for observer in observers where observer.matches(event) { observer.outcome.deliver(.success(event)) }
+        // (one who hesitates thinks until he is told that it is too late)
+        if hesitates, event != .ended { _ = try? await Outcome<Void>().wait() }
+    }
+
+    func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool {
+        await note(.confirm)
+        return confirms
+    }
+
+    func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
+        await note(.enter)
+        return passkey
+    }
+
+    func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async { await note(.show(passkey)) }
+
+    func authorizePairing(with peripheral: Peripheral) async -> Bool {
+        await note(.authorize)
+        return authorizes
+    }
+
+    func promptEnded(for peripheral: Peripheral) async { await note(.ended) }
+}

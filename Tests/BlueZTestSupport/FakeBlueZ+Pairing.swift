@@ -1,0 +1,186 @@
+public import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+/// An agent that a client of the fake daemon has registered.
+struct FakeAgent {
+    let owner: String
+    let path: String
+    let capability: PairingCapability?
+}
+
+/// Pairing on the bus: agents on one side, the radio's way to pair on the other. What `Pair` answers, and when, is that of
+/// BlueZ 5.66 (`pair_device` and what follows in its `src/device.c`).
+extension FakeBlueZ {
+    // MARK: AgentManager1
+
+    func agentManagerCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        await removeDeadAgents()
+        let path = call.arguments.first?.string ?? ""
+        let known = agents.firstIndex { $0.owner == call.sender }
+        switch (call.method, known) {
+        case ("RegisterAgent", nil):
+            let name = call.arguments.last?.string ?? ""
+            agents.append(
+                FakeAgent(
+                    owner: call.sender, path: path,
+                    capability: name.isEmpty ? .keyboardDisplay : PairingCapability(rawValue: name)))
+        case ("RegisterAgent", _):
+            return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists"))
+        case (_, nil):
+            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+        case ("RequestDefaultAgent", let index?):
+            agents.insert(agents.remove(at: index), at: 0)
+        case (_, let index?):
+            agents.remove(at: index)
+        }
+        return .success(MethodReply())
+    }
+
+    /// (a daemon watches the names of its agents; this one looks)
+    private func removeDeadAgents() async {
+        for agent in agents {
+            let reply = try? await session?.call(
+                MethodCall(
+                    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                    [.string(agent.owner)]), timeout: .seconds(10))
+            if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
+        }
+    }
+
+    /// Who is asked: the agent of whoever has called `Pair`, else the default one.
+    var agent: FakeAgent? {
+        agents.first { $0.owner == pairingSender } ?? agents.first
+    }
+
+    /// How many agents there are, and which is asked first.
+    public var agentCapabilities: [PairingCapability] { agents.compactMap(\.capability) }
+
+    /// The bus names of the agents' programs.
+    public var agentOwners: [String] { agents.map(\.owner) }
+
+    /// Has the agent answer, as the daemon asks it.
+    func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
+        guard let agent, let session, let device = devices[id] else { return .refuse }
+        func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
+            MethodCall(agent.owner, agent.path, BlueZ.agent, method, arguments)
+        }
+        let path = DBusValue.objectPath(device.path)
+        let request =
+            switch prompt {
+            case .confirm(let passkey): call("RequestConfirmation", path, .uint32(passkey.value))
+            case .enterPasskey: call("RequestPasskey", path)
+            case .show(let passkey, let entered):
+                call("DisplayPasskey", path, .uint32(passkey.value), .uint16(UInt16(entered)))
+            case .enterPINCode: call("RequestPinCode", path)
+            case .showPINCode(let code): call("DisplayPinCode", path, .string(code))
+            case .authorizePairing: call("RequestAuthorization", path)
+            case .authorizeService(let service): call("AuthorizeService", path, .string(service.fullDescription))
+            }
+        if case .show = prompt {
+            Task { try? await session.call(request, timeout: .seconds(60)) }
+            return .accept
+        }
+        do throws(DBusError) {
+            let reply = try await session.call(request, timeout: .seconds(60))
+            switch reply.values.first {
+            case .uint32(let value)?: return Passkey(value).map { .passkey($0) } ?? .refuse
+            case .string(let code)?: return .pinCode(code)
+            default: return .accept
+            }
+        } catch {
+            if error.kind == .cancelled || error.kind == .timedOut {
+                let cancel = call("Cancel")
+                Task { try? await session.call(cancel, timeout: .seconds(10)) }
+            }
+            return .refuse
+        }
+    }
+
+    // MARK: Device1
+
+    func pair(_ id: Peripheral.ID, _ sender: String) async -> Result<MethodReply, DBusError> {
+        guard let device = devices[id] else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
+        guard device.pairing == nil else {
+            return .failure(.remote("org.bluez.Error.InProgress", "In Progress"))
+        }
+        if device.isPaired { return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists")) }
+        if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
+        pairingSender = sender
+        let task = Task { () async -> BLEError? in
+            do throws(BLEError) {
+                try await self.backend.pair(id)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        devices[id]?.pairing = task
+        let error = await task.value
+        devices[id]?.pairing = nil
+        if pairingSender == sender { pairingSender = nil }
+        await publishPairing(id)
+        return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
+    }
+
+    func cancelPairing(_ id: Peripheral.ID) -> Result<MethodReply, DBusError> {
+        guard let pairing = devices[id]?.pairing else {
+            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+        }
+        pairing.cancel()
+        return .success(MethodReply())
+    }
+
+    private static func answer(pairing error: BLEError) -> DBusError {
+        switch error.code {
+        case .alreadyPaired: .remote("org.bluez.Error.AlreadyExists", "Already Paired")
+        case .cancelled, .disconnected, .connectionCancelled, .bluetoothLost:
+            .remote("org.bluez.Error.AuthenticationCanceled", "Authentication Canceled")
+        case .pairingTimedOut: .remote("org.bluez.Error.AuthenticationTimeout", "Authentication Timeout")
+        case .pairingRejected: .remote("org.bluez.Error.AuthenticationRejected", "Authentication Rejected")
+        default: .remote("org.bluez.Error.AuthenticationFailed", "Authentication Failed")
+        }
+    }
+
+    /// Says so when the device has been paired with, and under which address it is known then.
+    func publishPairing(_ id: Peripheral.ID) async {
+        guard let device = devices[id], let state = try? await backend.pairingState(id),
+            state.isPaired != device.isPaired
+        else { return }
+        devices[id]?.isPaired = state.isPaired
+        if let identity = identities[id] {
+            devices[id]?.identity = identity
+            await changed(device.path, BlueZ.device, ["Address": .string(identity)])
+        }
+        await changed(
+            device.path, BlueZ.device, ["Bonded": .boolean(state.isPaired), "Paired": .boolean(state.isPaired)])
+    }
+
+    /// Sets a property of a device.
+    func set(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        let name = call.arguments.dropFirst().first?.string ?? ""
+        guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last,
+            ["Trusted", "Blocked"].contains(name)
+        else { return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call")) }
+        if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
+        try? await backend.set(name == "Trusted" ? .trusted : .blocked, value, id)
+        await changed(device.path, BlueZ.device, [name: .boolean(value)])
+        return .success(MethodReply())
+    }
+
+    // MARK: Adapter1
+
+    func removeDevice(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        let path = call.arguments.first?.string
+        guard let device = devices.values.first(where: { $0.path == path }) else {
+            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+        }
+        device.pairing?.cancel()
+        try? await backend.unpair(device.id)
+        devices[device.id] = nil
+        await removed(
+            device.attributes.reversed().map { ($0.path, $0.interface) } + [(device.path, BlueZ.device)])
+        return .success(MethodReply())
+    }
+}
