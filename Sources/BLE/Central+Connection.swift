@@ -176,6 +176,8 @@ extension Central {
                 case .attempt: connections[id]?.error ?? BLEError(.connectionFailed, "the link could not be made")
                 case .cancelledByDisconnect:
                     BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
+                case .disconnect:
+                    connections[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
         case .startAttempt(let number):
@@ -268,17 +270,20 @@ extension Central {
     }
 
     private func takeDown(_ id: Peripheral.ID) async {
+        var hasFailed = false
         do throws(BLEError) {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            connections[id]?.error = error
+            hasFailed = true
         }
         let error = endedHere(id)
         endSubscriptions(error) { $0.peripheral == id }
         endWriters(error) { $0.peripheral == id }
         connections[id]?.database = nil
         report(.disconnected(error), of: id)
-        step(id) { $0.disconnectFinished() }
+        step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         tidy(id)
     }
 

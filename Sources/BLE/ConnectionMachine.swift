@@ -38,6 +38,8 @@ struct ConnectionMachine {
         case attempt
         /// A disconnect came between.
         case cancelledByDisconnect
+        /// The disconnect's own error.
+        case disconnect
     }
 
     private(set) var state = ConnectionState.disconnected
@@ -189,13 +191,14 @@ struct ConnectionMachine {
         return [.publish(.disconnected)] + (upkeep == nil ? [] : start())
     }
 
-    /// What `cancelAttempt` or `startDisconnect` began has ended.
-    mutating func disconnectFinished() -> [Action] {
+    /// What `cancelAttempt` or `startDisconnect` began has ended; `hasFailed` when the link may still be up, of which nobody here
+    /// makes use any more.
+    mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
         guard state == .disconnecting else { return [] }
         state = .disconnected
         let done = disconnecting
         disconnecting = []
-        let actions: [Action] = [.publish(.disconnected), .succeed(done)]
+        let actions: [Action] = [.publish(.disconnected), hasFailed ? .fail(done, .disconnect) : .succeed(done)]
         return connecting.isEmpty && upkeep == nil ? actions : actions + start()
     }
 }

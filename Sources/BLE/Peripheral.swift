@@ -50,6 +50,8 @@ extension Peripheral {
     }
 
     /// Ends the link, or the attempt to make one, and returns once it is down. No error when there is none.
+    ///
+    /// Ends the upkeep of a maintained link, too. Throws `disconnectionFailed` and `timedOut` when the system cannot end it.
     public func disconnect() async throws(BLEError) {
         try await central.disconnect(id)
     }

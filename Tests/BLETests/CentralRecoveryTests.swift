@@ -128,6 +128,15 @@ import Testing
         await central.shutDown()
     }
 
+    @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
+        await expect(.disconnectionFailed) { try await strap.disconnect() }
+        #expect(await strap.connectionState == .disconnected)
+        try await strap.connect()
+        try await strap.disconnect()
+    }
+
     // MARK: Streams over gaps
 
     @Test func `a stream goes on after a gap, for every reader, and nothing is doubled`() async throws {
