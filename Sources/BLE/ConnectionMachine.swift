@@ -14,8 +14,7 @@ public enum ConnectionState: Hashable, Sendable {
 ///
 /// Any number of callers share one attempt; only when the last of them gives up, and the link is not maintained, is the attempt
 /// cancelled. A disconnect ends an attempt at once. Calls that come while the link is being ended wait for that and then start
-/// anew. A maintained link is made anew whenever it is down: at once when it was lost, after a growing pause when an attempt has
-/// failed.
+/// anew. A maintained link is made anew whenever it is down, after a pause that grows with every attempt that fails.
 struct ConnectionMachine {
     typealias Waiter = Int
 
@@ -52,7 +51,7 @@ struct ConnectionMachine {
     private var disconnecting: [Waiter] = []
 
     /// How long it is until the next attempt, when one was scheduled.
-    var nextPause: Duration? { isRetryScheduled ? upkeep?.pause(afterFailures: failures) : nil }
+    var nextPause: Duration? { isRetryScheduled ? upkeep?.pause(afterFailures: max(1, failures)) : nil }
 
     /// Nothing is going on, nothing is to happen by itself, and nobody waits.
     var isIdle: Bool { state == .disconnected && upkeep == nil && connecting.isEmpty && disconnecting.isEmpty }
@@ -188,7 +187,11 @@ struct ConnectionMachine {
     mutating func linkLost() -> [Action] {
         guard state == .connected else { return [] }
         state = .disconnected
-        return [.publish(.disconnected)] + (upkeep == nil ? [] : start())
+        guard let upkeep else { return [.publish(.disconnected)] }
+        // Not at once: the link may be the first that is heard of an adapter that is being switched off, and connecting then
+        // brings down some kernels (seen with Linux 6.1: a list of L2CAP channels is corrupted).
+        isRetryScheduled = true
+        return [.publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: 1))]
     }
 
     /// What `cancelAttempt` or `startDisconnect` began has ended; `hasFailed` when the link may still be up, of which nobody here

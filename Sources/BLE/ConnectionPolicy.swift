@@ -7,14 +7,14 @@ public enum ConnectionPolicy: Hashable, Sendable {
     /// The link is ended when nothing has used it for `idle`: no operation, no stream of notifications, no
     /// ``Peripheral/withConnection(_:)``.
     case onDemand(idle: Duration)
-    /// The link is made now, and anew whenever it has ended, until the policy is another or ``Peripheral/disconnect()`` is
+    /// The link is made now, and anew whenever it has ended, after a pause, until the policy is another or ``Peripheral/disconnect()`` is
     /// called. Streams of notifications outlast the gaps; see ``NotificationStream``.
     case maintained(backoff: Backoff = .standard)
 }
 
 /// How long to wait before the next attempt: longer after each that fails, up to a limit.
 public struct Backoff: Hashable, Sendable {
-    /// The pause after the first failure.
+    /// The pause after the end of a link, and after the first attempt that fails.
     public var initial: Duration
     /// How many times longer each pause is than the one before; at least 1.
     public var factor: Int

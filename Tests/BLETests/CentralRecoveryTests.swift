@@ -9,19 +9,24 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    private func maintain() async throws {
+    /// Without pauses where they are not what the test is about.
+    private func maintain(_ initial: Duration = .zero) async throws {
         try await strap.setConnectionPolicy(
-            .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
+            .maintained(backoff: Backoff(initial: initial, factor: 2, maximum: .seconds(4))))
     }
 
     private func settle() async { for _ in 0..<200 { await Task.yield() } }
 
     // MARK: Maintained links
 
-    @Test func `a maintained link is made at once and again when it is lost`() async throws {
-        try await maintain()
+    @Test func `a maintained link is made at once, and again after a pause when it is lost`() async throws {
+        try await maintain(.seconds(1))
         await until { await strap.connectionState == .connected }
         await bench.dropLink()
+        await bench.clock.sleepers(1)
+        await settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        bench.clock.advance(by: .seconds(1))
         await bench.backend.asked(.connect, 2)
         await until { await strap.connectionState == .connected }
     }
@@ -30,7 +35,7 @@ import Testing
         await bench.backend.script(
             .connect, .fail(Bench.error(.connectionFailed)), .fail(Bench.error(.connectionFailed)))
         var events = await strap.connectionEvents().makeAsyncIterator()
-        try await maintain()
+        try await maintain(.seconds(1))
         var pauses: [Duration?] = []
         while let event = try await events.next() {
             switch event {
@@ -49,7 +54,7 @@ import Testing
     @Test func `an operation waits over the pauses of a maintained link`() async throws {
         await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
         await bench.backend.set([77], of: 2)
-        try await maintain()
+        try await maintain(.seconds(1))
         await bench.clock.sleepers(1)
         // (the caller has it tried at once)
         #expect(try await strap.read(Bench.level) == 77)
@@ -118,7 +123,9 @@ import Testing
         await backend.set(Bench.database)
         let central = try await Central(
             backend: backend,
-            configuration: Central.Configuration(connectionPolicy: .maintained(), clock: bench.clock))
+            configuration: Central.Configuration(
+                connectionPolicy: .maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)),
+                clock: bench.clock))
         let peripheral = central.peripheral(strap.id)
         await settle()
         #expect(await backend.count(.connect) == 0)

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a new link brings a new socket`() async throws {
-        try await strap.setConnectionPolicy(.maintained())
+        try await strap.setConnectionPolicy(.maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)))
         var values = try await subscribe(8).makeAsyncIterator()
         let attribute = AttributeID(peripheral: strap.id, handle: 2)
         await bench.backend.emit(.notificationsEnded(attribute, Bench.error(.busy)))

@@ -12,10 +12,11 @@ struct UpkeepTests {
         return machine
     }
 
-    @Test func `it is connected at once, and at once again when it is lost`() {
+    @Test func `it is connected at once, and again after the first pause when it is lost`() {
         var machine = maintained()
         #expect(machine.attemptSucceeded(1) == [.publish(.connected), .succeed([])])
-        #expect(machine.linkLost() == [.publish(.disconnected), .publish(.connecting), .startAttempt(2)])
+        #expect(machine.linkLost() == [.publish(.disconnected), .scheduleRetry(after: .seconds(1))])
+        #expect(machine.retryIsDue() == [.publish(.connecting), .startAttempt(2)])
     }
 
     @Test func `attempts that fail are followed by growing pauses, until one succeeds`() {
@@ -29,6 +30,7 @@ struct UpkeepTests {
         }
         _ = machine.attemptSucceeded(5)
         _ = machine.linkLost()
+        _ = machine.retryIsDue()
         #expect(machine.attemptFailed(6) == [.publish(.disconnected), .scheduleRetry(after: .seconds(1))])
     }
 
