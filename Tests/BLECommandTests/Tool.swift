@@ -1,3 +1,4 @@
+import BlueZTestSupport
 import Foundation
 import Synchronization
 
@@ -50,13 +51,13 @@ struct Tool {
     }
 
     func run() async throws -> Result {
-        try process.run()
+        try process.runAlone()
         return try await finish()
     }
 
     /// Runs, and after the first line of output does something; then waits for the end.
     func run(afterFirstLine: (Process, Pipe) async throws -> Void) async throws -> Result {
-        try process.run()
+        try process.runAlone()
         let first = try await Self.onThread { [output] in
             var bytes: [UInt8] = []
             while bytes.last != UInt8(ascii: "\n") {
@@ -72,7 +73,7 @@ struct Tool {
 
     /// Runs, does something meanwhile, and waits for the end.
     func run(meanwhile: (Process) async throws -> Void) async throws -> Result {
-        try process.run()
+        try process.runAlone()
         try await meanwhile(process)
         return try await finish()
     }

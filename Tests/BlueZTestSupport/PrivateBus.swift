@@ -48,7 +48,7 @@ public final class PrivateBus: Sendable {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.runAlone()
         var text = Data()
         while !text.contains(UInt8(ascii: "\n")) {
             guard let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty else {
@@ -75,5 +75,14 @@ public final class PrivateBus: Sendable {
         try? FileManager.default.removeItem(at: directory.appending(path: "socket"))
         let process = try Self.start(directory.appending(path: "bus.conf")).0
         self.process.withLock { $0 = process }
+    }
+}
+
+extension Process {
+    private static let running = Mutex(())
+
+    /// `run()`, one at a time: Foundation's crashed once while several threads were in it.
+    public func runAlone() throws {
+        try Self.running.withLock { _ in try run() }
     }
 }
