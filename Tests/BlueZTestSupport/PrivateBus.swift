@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Synchronization
 
 /// A message bus for one test: a `dbus-daemon` that ends with this object, or with the test process.
