@@ -69,6 +69,8 @@ import Testing
             Call("setBlocked", .set) { try await $0.strap.setBlocked(true) },
         ]
         + onLink("notifications", .startNotifications) { _ = try await $0.strap.notifications(Bench.level) }
+        + onLink("readableValues", .read) { _ = try await $0.strap.readableValues() }
+        + onLink("values", .startNotifications) { _ = try await $0.strap.values([.readAndNotify(Bench.level)]) }
 
     private static func onLink(
         _ name: String, _ operation: ScriptedBackend.Operation?, _ run: @escaping @Sendable (Bench) async throws -> Void

@@ -1,0 +1,172 @@
+import BLE
+import BLESimulation
+import Testing
+
+/// Declared values: read and listened to on each link, known as long as it lasts.
+@Suite(.timeLimit(.minutes(1))) struct PeripheralValuesTests {
+    private let bench: Bench
+    private var strap: Peripheral { bench.strap }
+    private static let missing = Characteristic<UInt8>(.uint8, BluetoothUUID(0x2A6E))
+
+    init() async throws {
+        bench = try await Bench()
+        await bench.backend.set([50], of: 2)
+        await bench.backend.set([1, 2], of: 14)
+    }
+
+    private func maintain() async throws {
+        try await strap.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)))
+    }
+
+    @Test func `ready means connected, notifications on, values read`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
+        #expect(values.isReady)
+        #expect(try values.value(of: Bench.level) == 50)
+        #expect(try values.value(of: Bench.setting) == [1, 2])
+        #expect(await bench.backend.calls(.startNotifications, .read) == [.startNotifications(2), .read(2), .read(14)])
+        #expect(values.failures.isEmpty)
+    }
+
+    @Test func `each change is told with the value before`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level)])
+        var changes = values.changes(of: Bench.level).makeAsyncIterator()
+        #expect(try await changes.next() == ValueChange(old: nil, new: 50))
+        await bench.backend.notify([51], from: 2)
+        await bench.backend.notify([51], from: 2)
+        #expect(try await changes.next() == ValueChange(old: 50, new: 51))
+        #expect(try await changes.next() == ValueChange(old: 51, new: 51))
+        #expect(try values.value(of: Bench.level) == 51)
+    }
+
+    @Test func `without the initial value only changes are told`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level)])
+        var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
+        await bench.backend.notify([7], from: 2)
+        #expect(try await changes.next() == ValueChange(old: 50, new: 7))
+    }
+
+    @Test func `what was read does not replace what was notified meanwhile`() async throws {
+        await bench.backend.script(.read, .hold)
+        async let values = strap.values([.readAndNotify(Bench.level)])
+        await bench.backend.asked(.read)
+        await bench.backend.notify([99], from: 2)
+        // (the notification goes its way through a task of its own)
+        for _ in 0..<200 { await Task.yield() }
+        await bench.backend.release(.read)
+        #expect(try await values.value(of: Bench.level) == 99)
+    }
+
+    @Test func `a value that cannot be decoded throws, and the next one follows`() async throws {
+        let values = try await strap.values([.notify(Bench.level)])
+        var changes = values.changes(of: Bench.level).makeAsyncIterator()
+        await bench.backend.notify([], from: 2)
+        await bench.backend.notify([5], from: 2)
+        await expect(.invalidValue) { try await changes.next() }
+        #expect(try await changes.next() == ValueChange(old: nil, new: 5))
+    }
+
+    @Test func `a missing or refusing characteristic does not fail the others`() async throws {
+        await bench.backend.script(.read, .fail(Bench.error(.notPermitted)))
+        let values = try await strap.values([.read(Bench.level), .read(Self.missing), .read(Bench.setting)])
+        #expect(try values.value(of: Bench.level) == nil)
+        #expect(try values.value(of: Bench.setting) == [1, 2])
+        #expect(
+            values.failures.mapValues(\.code) == [
+                Bench.level.key: .notPermitted, Self.missing.key: .characteristicNotFound,
+            ])
+    }
+
+    @Test func `everything readable is found under its exact key`() async throws {
+        let values = try await strap.readableValues()
+        #expect(values[AttributeKey(characteristic: BluetoothUUID(0x2A19), handle: 2)] == [50])
+        #expect(values[AttributeKey(characteristic: BluetoothUUID(0xFF02), handle: 14)] == [1, 2])
+        #expect(await bench.backend.count(.read) == 2)
+    }
+
+    // MARK: Ends of links
+
+    @Test func `no value is known after the end of the link, until a new one is ready`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level)])
+        var changes = values.changes(of: Bench.level).makeAsyncIterator()
+        #expect(try await changes.next()?.new == 50)
+        await bench.dropLink()
+        #expect(try await changes.next() == ValueChange(old: 50, new: nil))
+        #expect(try values.value(of: Bench.level) == nil)
+        await until { !values.isReady }
+        await bench.backend.set([60], of: 2)
+        try await values.ready()
+        #expect(try values.value(of: Bench.level) == 60)
+        #expect(try await changes.next() == ValueChange(old: nil, new: 60))
+        #expect(await bench.backend.count(.startNotifications) == 2)
+    }
+
+    @Test func `a maintained link is made ready anew by itself`() async throws {
+        try await maintain()
+        let values = try await strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
+        var changes = values.changes(of: Bench.setting, initial: false).makeAsyncIterator()
+        await bench.backend.set([3], of: 14)
+        await bench.dropLink()
+        #expect(try await changes.next() == ValueChange(old: [1, 2], new: nil))
+        #expect(try await changes.next() == ValueChange(old: nil, new: [3]))
+        await until { values.isReady }
+        await bench.backend.notify([61], from: 2)
+        await until { (try? values.value(of: Bench.level)) == 61 }
+    }
+
+    @Test func `the end of the link during preparation fails the wait, unless another is made`() async throws {
+        await bench.backend.script(.read, .hold)
+        let ready = Task { try await strap.values([.read(Bench.level)]) }
+        await bench.backend.asked(.read)
+        await bench.dropLink()
+        await expect(.disconnected) { try await ready.value }
+
+        try await maintain()
+        await bench.backend.script(.read, .hold)
+        let second = Task { try await strap.values([.read(Bench.level)]) }
+        await bench.backend.asked(.read, 2)
+        await bench.dropLink()
+        #expect(try await second.value.value(of: Bench.level) == 50)
+    }
+
+    @Test func `changed services are read anew`() async throws {
+        let values = try await strap.values([.read(Bench.setting)])
+        var changes = values.changes(of: Bench.setting).makeAsyncIterator()
+        #expect(try await changes.next()?.new == [1, 2])
+        await bench.backend.set([9], of: 14)
+        await bench.backend.emit(.servicesChanged(strap.id))
+        #expect(try await changes.next() == ValueChange(old: [1, 2], new: [9]))
+    }
+
+    // MARK: Ends of waits
+
+    @Test func `the wait ends at its deadline and with its task`() async throws {
+        await bench.backend.script(.read, .hold, .hold)
+        let late = Task { try await strap.values([.read(Bench.level)], timeout: .seconds(3)) }
+        await bench.backend.asked(.read)
+        bench.clock.advance(by: .seconds(3))
+        await expect(.timedOut) { try await late.value }
+
+        let given = Task { try await strap.values([.read(Bench.level)]) }
+        await bench.backend.asked(.read, 2)
+        given.cancel()
+        await expect(.cancelled) { try await given.value }
+    }
+
+    @Test func `the end of the object ends its streams and its notifications`() async throws {
+        var values: PeripheralValues? = try await strap.values([.notify(Bench.level)])
+        var changes = values?.changes(of: Bench.level).makeAsyncIterator()
+        values = nil
+        await expect(.cancelled) { try await changes?.next() }
+        await bench.backend.asked(.stopNotifications)
+    }
+
+    @Test func `a shutdown ends everything`() async throws {
+        let values = try await strap.values([.read(Bench.level)])
+        var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
+        await bench.central.shutDown()
+        // (first the link ends, which leaves the value unknown)
+        while let change = try? await changes.next() { #expect(change.new == nil) }
+        await expect(.shutDown) { try await values.ready() }
+    }
+}
