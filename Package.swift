@@ -17,6 +17,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -24,14 +25,17 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "BLE", targets: ["BLE"]),
+        .library(name: "BLEFeatures", targets: ["BLEFeatures"]),
         .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
         .library(name: "BLESimulation", targets: ["BLESimulation"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .target(name: "BLE", dependencies: [log], swiftSettings: settings),
+        .target(name: "BLEFeatures", dependencies: ["BLE", crypto, log], swiftSettings: settings),
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
@@ -39,6 +43,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation"], swiftSettings: settings),
+        .testTarget(name: "BLEFeaturesTests", dependencies: ["BLEFeatures"], swiftSettings: settings),
         .testTarget(
             name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation"], swiftSettings: settings),
         .testTarget(

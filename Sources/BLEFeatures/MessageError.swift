@@ -1,0 +1,78 @@
+/// Why a frame was not taken, a message could not be sent, or keys could not be agreed.
+///
+/// Nothing here allocates, so rubbish on the air costs a receiver no more than a good frame.
+public enum MessageError: Error, Hashable, Sendable {
+    /// The frame, of `count` bytes, ends before its header does, or claims to be as short as that.
+    case tooShort(count: Int)
+    /// The length byte does not say how many bytes the frame has.
+    case lengthMismatch(declared: Int, actual: Int)
+    /// The type byte is none of 1, 2 and 3.
+    case unknownType(UInt8)
+    /// The encrypted byte is neither 0 nor 1.
+    case invalidEncryptedFlag(UInt8)
+    /// The payload has more bytes than a frame can hold.
+    case payloadTooLong(count: Int, maximum: Int)
+    /// The buffer to encode into has too little room.
+    case bufferTooSmall(needed: Int, available: Int)
+    /// An encrypted message is to be sent or was received, and no key has been agreed.
+    case missingKey
+    /// The frame to open is not an encrypted one.
+    case notEncrypted
+    /// The tag does not fit: the frame was changed on its way, or the two sides have different keys.
+    case authenticationFailed
+    /// The frame's nonce was used before.
+    case replayed
+    /// The encrypted payload is too short for nonce and tag, or the nonce is not built as the mode says.
+    case malformedCiphertext
+    /// The other side's public key does not have 32 bytes, or is one that no secret can be agreed with.
+    case invalidPublicKey
+    /// The private key does not have 32 bytes.
+    case invalidPrivateKey
+    /// The device does not know the pairing key that was to be resumed with.
+    case keyUnknownToDevice
+}
+
+extension MessageError: CustomStringConvertible {
+    /// One line: what is wrong, and what helps.
+    public var description: String { "\(message) — \(remedy)" }
+
+    /// What is wrong, in words.
+    public var message: String {
+        switch self {
+        case .tooShort(let count): "a frame of \(count) bytes has no room for the header's \(MessageHeader.size)"
+        case .lengthMismatch(let declared, let actual): "the frame says it has \(declared) bytes, and has \(actual)"
+        case .unknownType(let byte): "there is no message type \(byte)"
+        case .invalidEncryptedFlag(let byte): "the encrypted byte is \(byte), neither 0 nor 1"
+        case .payloadTooLong(let count, let maximum): "the payload has \(count) bytes, at most \(maximum) fit"
+        case .bufferTooSmall(let needed, let available):
+            "the frame has \(needed) bytes, the buffer room for \(available)"
+        case .missingKey: "the message is encrypted, and no key has been agreed on this connection"
+        case .notEncrypted: "the frame to open is not encrypted"
+        case .authenticationFailed: "the frame's tag does not fit: it was changed on its way, or the keys differ"
+        case .replayed: "the frame's nonce was used before"
+        case .malformedCiphertext: "the encrypted payload is not nonce, ciphertext and tag as this mode builds them"
+        case .invalidPublicKey: "the other side's public key is not a usable one of 32 bytes"
+        case .invalidPrivateKey: "the private key does not have 32 bytes"
+        case .keyUnknownToDevice: "the device does not know the key of an earlier pairing"
+        }
+    }
+
+    /// What a person can do about it, in words.
+    public var remedy: String {
+        switch self {
+        case .tooShort, .lengthMismatch:
+            "check that the device speaks this protocol, and whether it splits frames (MessageReassembler)"
+        case .unknownType, .invalidEncryptedFlag: "check that the device speaks this protocol"
+        case .payloadTooLong: "split the payload over several messages"
+        case .bufferTooSmall: "give a buffer of encodedCount bytes"
+        case .missingKey: "exchange keys first"
+        case .notEncrypted: "decode it with Message(decoding:), if plain messages are welcome"
+        case .authenticationFailed: "exchange keys again; pair anew if that does not help"
+        case .replayed: "drop the frame; if the device means well, it counts wrongly: exchange keys again"
+        case .malformedCiphertext: "check that both sides use the same mode, bound or firmware"
+        case .invalidPublicKey: "check that the device does X25519 with raw keys"
+        case .invalidPrivateKey: "give the key's 32 raw bytes"
+        case .keyUnknownToDevice: "pair anew: the device was reset, or has forgotten its oldest pairings"
+        }
+    }
+}

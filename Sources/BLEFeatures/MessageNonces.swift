@@ -1,0 +1,70 @@
+/// Nonces of 12 bytes that are never used twice: how they are made, and which of the other side's are taken.
+protocol MessageNonces: Sendable {
+    /// The nonce for the next message to send.
+    mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8]
+    /// Throws `malformedCiphertext` or `replayed` when a received nonce is not to be taken.
+    func check(_ nonce: [UInt8]) throws(MessageError)
+    /// Notes a received nonce, whose message was authentic.
+    mutating func took(_ nonce: [UInt8])
+}
+
+/// Nonces that count: direction, three zero bytes, a big-endian counter of 64 bits. What arrives must come from the other
+/// direction and count upwards; gaps are taken, since a message may be lost on its way.
+struct CountingNonces: MessageNonces {
+    let role: MessageCipher.Role
+    private var sent: UInt64 = 0
+    private var received: UInt64?
+
+    init(role: MessageCipher.Role) {
+        self.role = role
+    }
+
+    mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8] {
+        defer { sent += 1 }
+        return [role.direction, 0, 0, 0] + (0..<8).map { UInt8(truncatingIfNeeded: sent >> (56 - 8 * $0)) }
+    }
+
+    func check(_ nonce: [UInt8]) throws(MessageError) {
+        guard nonce.prefix(4) == [role.other.direction, 0, 0, 0] else { throw .malformedCiphertext }
+        if let received, Self.counter(nonce) <= received { throw .replayed }
+    }
+
+    mutating func took(_ nonce: [UInt8]) {
+        received = Self.counter(nonce)
+    }
+
+    private static func counter(_ nonce: [UInt8]) -> UInt64 {
+        nonce.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// Random nonces. The last 1024 of both directions are remembered and not taken again; those that were sent, too, since
+/// nothing else tells a message from the same message sent back.
+struct RandomNonces: MessageNonces {
+    static let memory = 1024
+
+    private var seen: Set<[UInt8]> = []
+    private var order: [[UInt8]] = []
+    private var oldest = 0
+
+    mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8] {
+        let nonce = (0..<MessageCipher.nonceSize).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
+        took(nonce)
+        return nonce
+    }
+
+    func check(_ nonce: [UInt8]) throws(MessageError) {
+        if seen.contains(nonce) { throw .replayed }
+    }
+
+    mutating func took(_ nonce: [UInt8]) {
+        guard seen.insert(nonce).inserted else { return }
+        if order.count < Self.memory {
+            order.append(nonce)
+        } else {
+            seen.remove(order[oldest])
+            order[oldest] = nonce
+            oldest = (oldest + 1) % Self.memory
+        }
+    }
+}
