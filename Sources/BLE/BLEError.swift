@@ -127,7 +127,7 @@ public struct BLEError: Error, Sendable {
     ]
 
     /// The same error, saying where it happened. What is known already stays.
-    func at(
+    package func at(
         _ peripheral: Peripheral.ID, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil
     ) -> BLEError {
         var error = self

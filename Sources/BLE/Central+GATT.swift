@@ -103,9 +103,12 @@ extension Central {
 
     func write(
         _ value: [UInt8], to key: AttributeKey, of id: Peripheral.ID, type: WriteType, offset: Int = 0,
-        timeout: Duration?
+        timeout: Duration?, connecting: Bool = true
     ) async throws(BLEError) {
         try Self.checkExtent(value.count, offset, key, id)
+        guard connecting || connectionState(id) == .connected else {
+            throw BLEError(.disconnected, "there is no link to write over").at(id)
+        }
         let target = try await resolve(key, on: id)
         switch type {
         case .withResponse: try require(.write, "writing with response", of: target)

@@ -50,7 +50,7 @@ public actor Central {
     /// The configuration it was made with.
     public nonisolated let configuration: Configuration
     /// Time since this central was made.
-    nonisolated let elapsed: @Sendable () -> Duration
+    package nonisolated let elapsed: @Sendable () -> Duration
 
     /// The backend's executor: central and backend take turns on it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }

@@ -28,6 +28,13 @@ extension Peripheral {
         try await central.write(value, to: key, of: id, type: type, offset: offset, timeout: timeout)
     }
 
+    /// Writes a value; without `connecting` it throws `disconnected` where there is no link.
+    package func write(
+        _ value: [UInt8], to key: AttributeKey, type: WriteType, timeout: Duration?, connecting: Bool
+    ) async throws(BLEError) {
+        try await central.write(value, to: key, of: id, type: type, timeout: timeout, connecting: connecting)
+    }
+
     /// The values that the peripheral notifies or indicates from now on, in bytes; as the notifications of a typed key.
     public func notifications(
         _ key: AttributeKey, delivery: NotificationDelivery = .standard,

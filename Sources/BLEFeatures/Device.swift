@@ -1,0 +1,79 @@
+public import BLE
+internal import Synchronization
+
+/// A connected device, for as long as the link lasts.
+///
+/// Its features work until the link ends; then what they wait for fails with `disconnected`, and connecting again gives another
+/// device.
+public final class Device: Sendable {
+    /// The serial number, twelve digits of lower case hexadecimal.
+    public let serial: String
+    /// What it advertised as its name.
+    public let name: String?
+    /// Messages without a feature, for what no feature knows.
+    public let messages: MessageSession
+    /// The features, in the order of the configuration.
+    public let features: [any Feature]
+
+    init(_ discovered: DiscoveredDevice, _ configuration: Devices.Configuration, _ storage: any DeviceStorage) {
+        serial = discovered.serial
+        name = discovered.name
+        let session = MessageSession(
+            discovered.peripheral, configuration: configuration.transactions, reassembles: configuration.reassembles,
+            encryption: configuration.encryption,
+            keys: StoredPairingKeys(serial: discovered.serial, storage: storage))
+        messages = session
+        features = configuration.features.map { type in
+            type.init(handler: MessageHandler(serial: discovered.serial, session: session, commands: type.commands))
+        }
+    }
+
+    /// The peripheral behind it.
+    public var peripheral: Peripheral { messages.peripheral }
+
+    /// The feature of that type; `featureNotFound` when the configuration does not have it.
+    public func feature<F: Feature>(_ type: F.Type = F.self) throws(BLEError) -> F {
+        for case let feature as F in features { return feature }
+        throw BLEError(
+            .featureNotFound, "the configuration has no \(F.self)", isRetryable: false,
+            remedy: "Add it to the configuration's features.")
+    }
+
+    /// Ends the link.
+    public func disconnect() async throws(BLEError) {
+        try await peripheral.disconnect()
+    }
+
+    /// Why the link has ended; returns when it has. Throws `cancelled`.
+    public func untilDisconnected() async throws(BLEError) -> BLEError { try await messages.untilClosed() }
+
+    // MARK: Its life
+
+    /// Connects, discovers, subscribes.
+    func start() async throws(BLEError) {
+        _ = try await peripheral.services()
+        for feature in features { await feature.connected() }
+        try await messages.start()
+        for feature in features { await feature.ready() }
+        try await messages.transactions.checkOpen()
+    }
+
+    /// Tells the features that it is over.
+    func end(_ error: BLEError) async {
+        await messages.close(error)
+        for feature in features { await feature.disconnected(error) }
+    }
+}
+
+/// A device that is near.
+public struct DiscoveredDevice: Sendable, Equatable {
+    /// The serial number, twelve digits of lower case hexadecimal.
+    public let serial: String
+    /// The peripheral that it is.
+    public let peripheral: Peripheral
+    /// What it advertises.
+    public let advertisement: Advertisement
+
+    /// What it advertises as its name.
+    public var name: String? { advertisement.localName }
+}

@@ -1,0 +1,104 @@
+public import BLE
+
+extension Devices {
+    /// A kind of device: how it is recognised, how it talks, and what it can do.
+    public struct Configuration: Sendable {
+        /// What devices advertise and serve.
+        public let service: BluetoothUUID
+        /// The characteristic that requests are written to.
+        public let request: BluetoothUUID
+        /// The characteristic that notifies replies.
+        public let reply: BluetoothUUID
+        /// The company whose manufacturer data carries the serial number (Assigned Numbers, section 7.1).
+        public let company: UInt16
+        /// What the devices can do.
+        public let features: [any Feature.Type]
+        /// How encrypted messages are; nil: there are none.
+        public let encryption: MessageEncryption?
+        /// The longest wait for a reply. 10 s by default.
+        public var replyTimeout: Duration
+        /// The longest that one attempt to connect may take, until all features are ready. 15 s by default.
+        public var connectTimeout: Duration
+        /// How many attempts to connect there are; only what may succeed the next time is tried again. 3 by default.
+        public var connectAttempts: Int
+        /// How long a device without a link may be silent before it leaves the list. 8 s by default, 1 s at least.
+        public var staleness: Duration
+        /// What becomes of a message that does not fit one packet.
+        public var longFrames: TransactionConfiguration.LongFrames
+        /// Devices split their frames over several notifications.
+        public var reassembles: Bool
+
+        /// The service of devices that keep to the protocol's defaults.
+        public static let defaultService = uuid(0)
+        /// Their request characteristic.
+        public static let defaultRequest = uuid(1)
+        /// Their reply characteristic.
+        public static let defaultReply = uuid(2)
+        /// The company identifier for tests, which no company has.
+        public static let defaultCompany: UInt16 = 0xFFFF
+
+        /// `0000000N-9f34-11ee-8c90-0242ac120002`
+        private static func uuid(_ number: UInt64) -> BluetoothUUID {
+            BluetoothUUID(high: number << 32 | 0x9F34_11EE, low: 0x8C90_0242_AC12_0002)
+        }
+
+        /// A kind of device. Throws `commandConflict` when two features claim the same command, or one claims that of the key
+        /// exchange.
+        public init(
+            service: BluetoothUUID = defaultService, request: BluetoothUUID = defaultRequest,
+            reply: BluetoothUUID = defaultReply, company: UInt16 = defaultCompany, features: [any Feature.Type],
+            encryption: MessageEncryption? = nil, replyTimeout: Duration = .seconds(10),
+            connectTimeout: Duration = .seconds(15), connectAttempts: Int = 3, staleness: Duration = .seconds(8),
+            longFrames: TransactionConfiguration.LongFrames = .longWrite, reassembles: Bool = false
+        ) throws(BLEError) {
+            self.service = service
+            self.request = request
+            self.reply = reply
+            self.company = company
+            self.features = features
+            self.encryption = encryption
+            self.replyTimeout = replyTimeout
+            self.connectTimeout = connectTimeout
+            self.connectAttempts = max(1, connectAttempts)
+            self.staleness = staleness
+            self.longFrames = longFrames
+            self.reassembles = reassembles
+            try Self.checkClaims(features, encryption)
+        }
+
+        private static func checkClaims(
+            _ features: [any Feature.Type], _ encryption: MessageEncryption?
+        ) throws(BLEError) {
+            var owners: [MessageCommand: String] = [:]
+            if let encryption { owners[encryption.command] = "the key exchange" }
+            for feature in features {
+                for command in feature.commands.sorted(by: { $0.rawValue < $1.rawValue }) {
+                    if let owner = owners.updateValue("\(feature)", forKey: command) {
+                        throw BLEError(
+                            .commandConflict, "command \(command) is claimed by \(owner) and by \(feature)",
+                            isRetryable: false, remedy: "Leave it to one of them.")
+                    }
+                }
+            }
+        }
+
+        /// The serial number in what a device advertises: the six bytes after the company identifier, in lower case
+        /// hexadecimal; nil for anything that is no such device.
+        public func serial(in advertisement: Advertisement) -> String? {
+            guard let data = advertisement.manufacturerData[company], data.count >= 6 else { return nil }
+            return Hex.string(Array(data.prefix(6)))
+        }
+
+        /// What its devices are recognised by.
+        var criteria: DiscoveryCriteria {
+            .service(service) && .custom { [self] in serial(in: $0) != nil }
+        }
+
+        var transactions: TransactionConfiguration {
+            TransactionConfiguration(
+                request: AttributeKey(service: service, characteristic: request),
+                reply: AttributeKey(service: service, characteristic: reply), replyTimeout: replyTimeout,
+                longFrames: longFrames)
+        }
+    }
+}

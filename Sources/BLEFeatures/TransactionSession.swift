@@ -1,0 +1,346 @@
+public import BLE
+internal import Logging
+
+/// Requests and replies with one peripheral, over a characteristic that is written and one that notifies.
+///
+/// A request that is sent waits for the reply with its key (``TransactionCodec``): of each key one request is under way, the
+/// others queue up. Each wait ends: with the reply, the deadline, cancellation, or the link. Requests are written one after the
+/// other, in the order in which they were sent, as far as their keys let them.
+public actor TransactionSession<Codec: TransactionCodec> {
+    private struct Request {
+        let request: Codec.Request
+        let key: Codec.Key
+        /// Delivers the reply; nil for what has none, once it is written.
+        let outcome: Outcome<Codec.Reply?>
+        let isAnswered: Bool
+    }
+
+    private struct Listener {
+        let matches: @Sendable (Codec.Reply) -> Bool
+        let producer: BoundedStream<Codec.Reply>.Producer
+    }
+
+    /// Whom it talks to.
+    public nonisolated let peripheral: Peripheral
+    /// How.
+    public nonisolated let configuration: TransactionConfiguration
+    /// What has gone wrong and right so far.
+    public private(set) var counters = TransactionCounters()
+
+    var codec: Codec
+    private var queue = TransactionQueue<Codec.Key>()
+    private var requests: [Int: Request] = [:]
+    private var lastToken = 0
+    private var isWriting = false
+    private var starting: SharedWork<Void>?
+    private var listening: Task<Void, Never>?
+    private var listeners: [Int: Listener] = [:]
+    private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
+    /// The last thing that went wrong while a request was under way; the reason why its reply may be missing.
+    private var lastProblem: BLEError?
+    private var end: BLEError?
+    private var endWaiters: [Int: Outcome<BLEError>] = [:]
+
+    /// The central's executor: values are taken where they arrive.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { peripheral.central.unownedExecutor }
+
+    /// A session. Nothing happens before ``start()`` or the first request.
+    public init(_ peripheral: Peripheral, codec: Codec, configuration: TransactionConfiguration) {
+        self.peripheral = peripheral
+        self.codec = codec
+        self.configuration = configuration
+    }
+
+    deinit { listening?.cancel() }
+
+    // MARK: Start and end
+
+    /// Connects when there is no link, and listens to the peripheral's replies. Requests do it by themselves.
+    public func start() async throws(BLEError) {
+        try checkOpen()
+        guard listening == nil else { return }
+        let work: SharedWork<Void>
+        if let starting, !starting.isOver {
+            work = starting
+        } else {
+            work = SharedWork { [weak self] () throws(BLEError) in _ = try await self?.listen() }
+            starting = work
+        }
+        try await work.value()
+    }
+
+    /// Ends the session: who still waits gets `error`. The link stays.
+    public func close(_ error: BLEError = BLEError(.connectionCancelled, "the session was ended", isRetryable: false)) {
+        guard end == nil else { return }
+        end = error
+        listening?.cancel()
+        listening = nil
+        codec.reset()
+        for id in queue.interrupt() + queue.removeWaiting() { settle(id, .failure(error)) }
+        for listener in listeners.values { listener.producer.finish(throwing: error) }
+        for observer in observers.values { observer.finish() }
+        for waiter in endWaiters.values { waiter.deliver(.success(error)) }
+        (listeners, observers, endWaiters) = ([:], [:], [:])
+    }
+
+    /// Why the session has ended; returns when it has. Throws `cancelled`.
+    public func untilClosed() async throws(BLEError) -> BLEError {
+        if let end { return end }
+        let (token, outcome) = (token(), Outcome<BLEError>())
+        endWaiters[token] = outcome
+        defer { endWaiters[token] = nil }
+        return try await outcome.wait()
+    }
+
+    var isClosed: Bool { end != nil }
+
+    func checkOpen() throws(BLEError) {
+        if let end { throw end }
+        if Task.isCancelled { throw .cancelled }
+    }
+
+    // MARK: Requests
+
+    /// Sends a request and returns its reply.
+    ///
+    /// Throws `commandTimedOut` without a reply in time, with the last thing that went wrong meanwhile as its cause;
+    /// `disconnected` when the link ends first; and what writing throws.
+    ///
+    /// - Parameter timeout: the longest that queueing, writing and waiting may take together; nil for the configuration's.
+    public func send(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) -> Codec.Reply {
+        guard let reply = try await submit(request, isAnswered: true, timeout) else {
+            preconditionFailure("what is answered ends with a reply or an error")
+        }
+        return reply
+    }
+
+    /// Sends something that has no reply; returns when the peripheral has taken it.
+    public func post(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) {
+        _ = try await submit(request, isAnswered: false, timeout)
+    }
+
+    private func submit(
+        _ request: Codec.Request, isAnswered: Bool, _ timeout: Duration?
+    ) async throws(BLEError) -> Codec.Reply? {
+        try checkOpen()
+        let timeout = timeout ?? configuration.replyTimeout
+        let (id, key, outcome) = (token(), codec.key(of: request), Outcome<Codec.Reply?>())
+        requests[id] = Request(request: request, key: key, outcome: outcome, isAnswered: isAnswered)
+        queue.add(id, key)
+        let timer = Task { [weak self, clock = peripheral.central.configuration.clock] in
+            guard (try? await clock.sleep(for: timeout)) != nil else { return }
+            await self?.timeOut(id, after: timeout)
+        }
+        defer {
+            timer.cancel()
+            giveUp(id)
+        }
+        writeNext()
+        return try await outcome.wait()
+    }
+
+    private func timeOut(_ id: Int, after timeout: Duration) {
+        guard let request = requests[id] else { return }
+        let error = BLEError(
+            .commandTimedOut, "no reply to \(codec.name(of: request.request)) within \(timeout)",
+            peripheral: peripheral.id, service: configuration.request.service,
+            characteristic: configuration.request.characteristic, isRetryable: true, cause: lastProblem)
+        request.outcome.deliver(.failure(error))
+    }
+
+    /// Ends a request's wait. Whoever comes first has its way.
+    private func settle(_ id: Int, _ result: Result<Codec.Reply?, BLEError>) {
+        requests.removeValue(forKey: id)?.outcome.deliver(result)
+    }
+
+    /// The caller has gone. A request that was written keeps its place for the grace time.
+    private func giveUp(_ id: Int) {
+        guard let request = requests.removeValue(forKey: id), queue.giveUp(id, request.key) else { return }
+        Task { [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
+            try? await clock.sleep(for: grace)
+            await self?.graceEnded(id, request.key)
+        }
+    }
+
+    private func graceEnded(_ id: Int, _ key: Codec.Key) {
+        queue.graceEnded(id, key)
+        writeNext()
+    }
+
+    private func token() -> Int {
+        lastToken += 1
+        return lastToken
+    }
+
+    // MARK: Writing
+
+    /// Writes what may be written, one after the other.
+    private func writeNext() {
+        guard !isWriting, end == nil, !requests.isEmpty else { return }
+        isWriting = true
+        Task {
+            defer { isWriting = false }
+            do throws(BLEError) {
+                try await start()
+            } catch {
+                for id in queue.removeWaiting() { settle(id, .failure(error)) }
+                return
+            }
+            while end == nil, let id = queue.next() { await write(id) }
+        }
+    }
+
+    private func write(_ id: Int) async {
+        guard let request = requests[id] else { return }
+        do throws(BLEError) {
+            let bytes = try codec.encode(request.request)
+            lastProblem = nil
+            try await checkLength(bytes.count)
+            try await peripheral.write(
+                bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,
+                connecting: configuration.outlastsLinks)
+            counters.written += 1
+            guard !request.isAnswered else { return }
+            queue.finish(id, request.key)
+            settle(id, .success(nil))
+        } catch {
+            // (refused: no reply is to be expected. Whether another failure has reached the peripheral nobody knows)
+            if error.attError != nil || error.code == .invalidLength || error.code == .invalidMessage {
+                queue.finish(id, request.key)
+                settle(id, .failure(error))
+            } else {
+                requests[id]?.outcome.deliver(.failure(error))
+            }
+        }
+    }
+
+    private func checkLength(_ count: Int) async throws(BLEError) {
+        guard configuration.longFrames == .refuse, count > 20 else { return }
+        let limit = try await peripheral.maximumWriteLength(for: .withoutResponse)
+        guard count > limit else { return }
+        throw BLEError(
+            .invalidLength, "the request has \(count) bytes, and one packet takes \(limit)", peripheral: peripheral.id,
+            isRetryable: false, remedy: "Send less at a time, or let long frames be written in parts.")
+    }
+
+    // MARK: What comes
+
+    private func listen() async throws(BLEError) {
+        let stream = try await peripheral.notifications(
+            configuration.reply, overflow: .fail(capacity: configuration.bufferedPackets))
+        try checkOpen()
+        guard listening == nil else { return }
+        let events = stream.events
+        listening = Task { [weak self] in
+            do throws(BLEError) {
+                for try await event in events { await self?.take(event) }
+                await self?.listeningEnded(BLEError(.disconnected, "the notifications have ended"))
+            } catch {
+                await self?.listeningEnded(error)
+            }
+        }
+    }
+
+    private func take(_ event: NotificationEvent<[UInt8]>) {
+        switch event {
+        case .value(let packet):
+            counters.packets += 1
+            codec.decode(packet) { input in
+                take(input)
+            }
+            writeNext()
+        case .gap(let error):
+            interrupt(error)
+        }
+    }
+
+    private func take(_ input: TransactionInput<Codec.Key, Codec.Reply>) {
+        switch input {
+        case .reply(let key, let reply):
+            switch queue.reply(key) {
+            case .request(let id):
+                counters.replies += 1
+                settle(id, .success(reply))
+            case .late:
+                counters.late += 1
+                log("late reply", nil)
+            case .none:
+                counters.unmatched += 1
+                report(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
+            }
+        case .failure(let key, let error):
+            if case .request(let id) = queue.reply(key) { settle(id, .failure(error.at(peripheral.id))) }
+            counters.malformed += 1
+            report(error)
+        case .notification(let reply):
+            counters.notifications += 1
+            for listener in listeners.values where listener.matches(reply) { listener.producer.yield(reply) }
+        case .malformed(let error):
+            counters.malformed += 1
+            lastProblem = error
+            report(error)
+        }
+    }
+
+    private func listeningEnded(_ error: BLEError) {
+        listening = nil
+        interrupt(error)
+    }
+
+    /// The link has ended. What was under way has no reply; what waits goes with the session or waits for the next link.
+    private func interrupt(_ error: BLEError) {
+        guard end == nil else { return }
+        guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
+        codec.reset()
+        for id in queue.interrupt() { settle(id, .failure(error)) }
+        writeNext()
+    }
+
+    // MARK: Listeners
+
+    /// What the peripheral sends unasked and `matches` wants, from now on. Keeps the newest 256 that are not read yet; ends
+    /// with the session, throwing what it ended with.
+    public func notifications(
+        where matches: @escaping @Sendable (Codec.Reply) -> Bool = { _ in true }
+    ) -> BoundedStream<Codec.Reply> {
+        let token = token()
+        let (stream, producer) = BoundedStream.make(of: Codec.Reply.self, policy: .dropOldest(capacity: 256)) {
+            [weak self] in
+            Task { await self?.removeListener(token) }
+        }
+        if let end {
+            producer.finish(throwing: end)
+        } else {
+            listeners[token] = Listener(matches: matches, producer: producer)
+        }
+        return stream
+    }
+
+    /// What goes wrong from now on without being anybody's error: malformed, unmatched and undecipherable frames. Keeps the
+    /// newest 64.
+    public func problems() -> BoundedStream<BLEError> {
+        let token = token()
+        let (stream, producer) = BoundedStream.make(of: BLEError.self, policy: .dropOldest(capacity: 64)) {
+            [weak self] in
+            Task { await self?.removeListener(token) }
+        }
+        if end == nil { observers[token] = producer } else { producer.finish() }
+        return stream
+    }
+
+    private func removeListener(_ token: Int) {
+        listeners[token] = nil
+        observers[token] = nil
+    }
+
+    private func report(_ error: BLEError) {
+        log("not taken", error)
+        for observer in observers.values { observer.yield(error) }
+    }
+
+    private func log(_ text: Logger.Message, _ error: BLEError?) {
+        var metadata: Logger.Metadata = ["peripheral": "\(peripheral.id)"]
+        if let error { metadata["error"] = "\(error)" }
+        peripheral.central.configuration.logger.debug(text, metadata: metadata)
+    }
+}
