@@ -63,7 +63,9 @@ public struct KeyExchange: Sendable {
     func sharedSecret(with publicKey: [UInt8]) throws(MessageError) -> SymmetricKey {
         guard publicKey.count == Self.publicKeySize,
             let publicKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
-            let secret = try? privateKey.sharedSecretFromKeyAgreement(with: publicKey)
+            let secret = try? privateKey.sharedSecretFromKeyAgreement(with: publicKey),
+            // (a point of low order makes it zero, whatever this side's key: RFC 7748, section 6.1)
+            secret.withUnsafeBytes({ $0.reduce(0, |) }) != 0
         else { throw .invalidPublicKey }
         return SymmetricKey(data: secret)
     }

@@ -42,6 +42,12 @@ public struct Message: Hashable, Sendable {
         payload = frame.extracting(MessageHeader.size...).withUnsafeBufferPointer { Array($0) }
     }
 
+    /// The same for a frame in an array.
+    @inlinable
+    public init(decoding frame: [UInt8]) throws(MessageError) {
+        self = try Message(decoding: frame.span)
+    }
+
     /// How many bytes the frame has.
     @inlinable
     public var encodedCount: Int { MessageHeader.size + payload.count }

@@ -74,10 +74,11 @@ public struct MessageCipher: Sendable {
             type: message.type, command: message.command, isEncrypted: true,
             payloadCount: Self.nonceSize + message.payload.count + Self.tagSize)
         let nonce = nonces.next(using: &generator)
-        // Sealing cannot fail: key and nonce have the only sizes that there are.
-        let box = try! AES.GCM.seal(
-            message.payload, using: key.material, nonce: AES.GCM.Nonce(data: nonce),
-            authenticating: authenticated(header))
+        guard
+            let box = try? AES.GCM.seal(
+                message.payload, using: key.material, nonce: AES.GCM.Nonce(data: nonce),
+                authenticating: authenticated(header))
+        else { preconditionFailure("key and nonce have the sizes that AES-GCM takes") }
         frame.payload = nonce + box.ciphertext + box.tag
         return try frame.encode()
     }
@@ -100,6 +101,11 @@ public struct MessageCipher: Sendable {
         nonces.took(nonce)
         message.payload = [UInt8](plaintext)
         return message
+    }
+
+    /// The same for a frame in an array.
+    public mutating func open(_ frame: [UInt8]) throws(MessageError) -> Message {
+        try open(frame.span)
     }
 
     private func authenticated(_ header: MessageHeader) -> [UInt8] {

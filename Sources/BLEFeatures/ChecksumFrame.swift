@@ -1,0 +1,109 @@
+/// Commands with checksums, several to a frame, as small robots take them.
+///
+/// On the wire: `2A 2A 2A 2A`, the number of commands, and for each its id, its body, and the sum of the body's bytes modulo
+/// 256. How long a body is, only its id tells, so who decodes a frame must know the ids.
+public struct ChecksumFrame: Hashable, Sendable {
+    /// One command of a frame.
+    public struct Command: Hashable, Sendable {
+        /// Which command it is. Not part of the checksum.
+        public var id: UInt8
+        /// What follows the id, without the checksum.
+        public var body: [UInt8]
+
+        /// A command.
+        public init(id: UInt8, body: [UInt8]) {
+            self.id = id
+            self.body = body
+        }
+
+        /// The sum of the body's bytes modulo 256.
+        public var checksum: UInt8 { body.reduce(0, &+) }
+    }
+
+    private static let preamble: [UInt8] = [0x2A, 0x2A, 0x2A, 0x2A]
+
+    /// The commands, in order; at most 255.
+    public var commands: [Command]
+
+    /// A frame with these commands.
+    public init(_ commands: [Command]) {
+        self.commands = commands
+    }
+
+    /// The commands in `frame`, which must be one whole frame and nothing else.
+    ///
+    /// `bodyLength` is asked how many bytes the body of an id has; nil for an id that is none. Throws the first
+    /// ``ChecksumFrameError`` that applies.
+    public init(
+        decoding frame: Span<UInt8>, bodyLength: (_ id: UInt8) -> Int?
+    ) throws(ChecksumFrameError) {
+        guard frame.count > Self.preamble.count else { throw .truncated(count: frame.count) }
+        for index in Self.preamble.indices where frame[index] != Self.preamble[index] { throw .missingPreamble }
+        var position = Self.preamble.count + 1
+        commands = []
+        for _ in 0..<frame[Self.preamble.count] {
+            commands.append(try Self.command(in: frame, at: &position, bodyLength))
+        }
+        guard position == frame.count else { throw .trailingBytes(count: frame.count - position) }
+    }
+
+    /// The frame. Throws `tooManyCommands`.
+    public func encode() throws(ChecksumFrameError) -> [UInt8] {
+        guard commands.count <= 255 else { throw .tooManyCommands(count: commands.count) }
+        var frame = Self.preamble + [UInt8(commands.count)]
+        for command in commands {
+            frame.append(command.id)
+            frame += command.body
+            frame.append(command.checksum)
+        }
+        return frame
+    }
+
+    private static func command(
+        in frame: Span<UInt8>, at position: inout Int, _ bodyLength: (_ id: UInt8) -> Int?
+    ) throws(ChecksumFrameError) -> Command {
+        guard position < frame.count else { throw .truncated(count: frame.count) }
+        let id = frame[position]
+        guard let length = bodyLength(id), length >= 0 else { throw .unknownCommand(id: id) }
+        // (the id is one of the bytes left, the checksum another)
+        guard length <= frame.count - position - 2 else { throw .truncated(count: frame.count) }
+        let body = frame.extracting(position + 1..<position + 1 + length).withUnsafeBufferPointer { Array($0) }
+        let command = Command(id: id, body: body)
+        position += length + 2
+        guard frame[position - 1] == command.checksum else {
+            throw .checksumMismatch(id: id, expected: command.checksum, actual: frame[position - 1])
+        }
+        return command
+    }
+}
+
+/// Why a ``ChecksumFrame`` was not taken or cannot be sent.
+public enum ChecksumFrameError: Error, Hashable, Sendable {
+    /// The frame does not begin with `2A 2A 2A 2A`.
+    case missingPreamble
+    /// The frame, of `count` bytes, ends before its last command does.
+    case truncated(count: Int)
+    /// There is no command of that id, so its length is not known.
+    case unknownCommand(id: UInt8)
+    /// The body's bytes add up to `expected`, the frame says `actual`.
+    case checksumMismatch(id: UInt8, expected: UInt8, actual: UInt8)
+    /// More bytes follow the last command.
+    case trailingBytes(count: Int)
+    /// The count byte goes to 255.
+    case tooManyCommands(count: Int)
+}
+
+extension ChecksumFrameError: CustomStringConvertible {
+    /// One line: what is wrong, and what helps.
+    public var description: String {
+        switch self {
+        case .missingPreamble: "the frame does not begin with 2A 2A 2A 2A — check that the device speaks this protocol"
+        case .truncated(let count): "the frame ends after \(count) bytes, too early — send it whole"
+        case .unknownCommand(let id): "there is no command \(id) — give its body's length"
+        case .checksumMismatch(let id, let expected, let actual):
+            "command \(id) has the checksum \(actual) instead of \(expected) — send it again"
+        case .trailingBytes(let count): "\(count) bytes follow the last command — check the lengths of the bodies"
+        case .tooManyCommands(let count): "\(count) commands do not fit into a frame — send at most 255 in one"
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import BLE
+import BLEFeatures
+import Testing
+
+@Suite struct MessageCipherTests {
+    static let request = Message(MessageCommand(rawValue: 0x0204), isEncrypted: true, payload: [0x01])
+    static let reply = Message(MessageCommand(rawValue: 0x0204), type: .reply, isEncrypted: true)
+
+    private func cipher(
+        _ mode: MessageCipher.Mode, _ role: MessageCipher.Role, key: String? = nil
+    ) throws -> MessageCipher {
+        let key = key ?? (mode == .bound ? CipherVectors.sessionKey : CipherVectors.pairingKey)
+        return try MessageCipher(mode, role: role, key: #require(MessageKey(Hex.bytes(key) ?? [])))
+    }
+
+    /// Bytes that count up from a first one, as a source of nonces.
+    private struct Counting: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            defer { state += 1 }
+            return state
+        }
+    }
+
+    @Test func `bound frames are those that others compute`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        let second = Message(MessageCommand(rawValue: 0x0301), isEncrypted: true)
+        #expect(try Hex.string(central.seal(Self.request)) == CipherVectors.boundRequest)
+        #expect(try Hex.string(central.seal(second)) == CipherVectors.secondBoundRequest)
+        #expect(try Hex.string(peripheral.seal(Self.reply)) == CipherVectors.boundReply)
+        let requests = try [CipherVectors.boundRequest, CipherVectors.secondBoundRequest].map {
+            try #require(Hex.bytes($0))
+        }
+        #expect(try peripheral.open(requests[0]) == Self.request)
+        #expect(try peripheral.open(requests[1]) == second)
+    }
+
+    @Test func `the longest bound frame, with a counter of two bytes, is the one that others compute`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        let message = Message(
+            MessageCommand(rawValue: 0x0201), type: .reply, isEncrypted: true, payload: Array(0..<222))
+        for _ in 0..<258 { _ = try peripheral.seal(Self.reply) }
+        let frame = try peripheral.seal(message)
+        #expect(Hex.string(frame) == CipherVectors.longestBoundReply)
+        #expect(try central.open(frame) == message)
+    }
+
+    @Test func `firmware frames are those that others compute`() throws {
+        var central = try cipher(.firmware, .central)
+        var peripheral = try cipher(.firmware, .peripheral)
+        var nonces = Counting(state: 0xA0)
+        let request = try central.seal(Self.request, using: &nonces)
+        nonces = Counting(state: 0xB0)
+        let reply = try peripheral.seal(Self.reply, using: &nonces)
+        #expect(Hex.string(request) == CipherVectors.firmwareRequest)
+        #expect(Hex.string(reply) == CipherVectors.firmwareReply)
+        #expect(try peripheral.open(request) == Self.request)
+        #expect(try central.open(reply) == Self.reply)
+    }
+
+    /// Cases 13 to 15 of McGrew and Viega, The Galois/Counter Mode of Operation: key, nonce, plaintext, ciphertext, tag. (The
+    /// firmware mode authenticates nothing else, as these do not.)
+    static let published = [
+        (
+            String(repeating: "00", count: 32), String(repeating: "00", count: 12), "", "",
+            "530f8afbc74536b9a963b4f1c4cb738b"
+        ),
+        (
+            String(repeating: "00", count: 32), String(repeating: "00", count: 12), String(repeating: "00", count: 16),
+            "cea7403d4d606b6e074ec5d3baf39d18", "d0d1c8a799996bf0265b98b5d48ab919"
+        ),
+        (
+            "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308", "cafebabefacedbaddecaf888",
+            "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+                + "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255",
+            "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+                + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662898015ad",
+            "b094dac5d93471bdec1a502270e3cc6c"
+        ),
+    ]
+
+    @Test(arguments: published)
+    func `AES-GCM's published vectors open`(
+        _ key: String, _ nonce: String, _ plaintext: String, _ ciphertext: String, _ tag: String
+    ) throws {
+        var cipher = try cipher(.firmware, .central, key: key)
+        let payload = try #require(Hex.bytes(nonce + ciphertext + tag))
+        let frame = try Message(Self.reply.command, isEncrypted: true, payload: payload).encode()
+        #expect(try Hex.string(cipher.open(frame).payload) == plaintext)
+    }
+
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `what one side seals the other opens, in both directions`(_ mode: MessageCipher.Mode) throws {
+        var random = Seeded(6)
+        var central = try cipher(mode, .central)
+        var peripheral = try cipher(mode, .peripheral)
+        for _ in 0..<300 {
+            var message = random.message(upTo: Message.maximumEncryptedPayload)
+            let sent = try central.seal(message)
+            let answered = try peripheral.seal(message)
+            message.isEncrypted = true
+            #expect(try peripheral.open(sent) == message)
+            #expect(try central.open(answered) == message)
+        }
+    }
+
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `a frame is opened once`(_ mode: MessageCipher.Mode) throws {
+        var central = try cipher(mode, .central)
+        var peripheral = try cipher(mode, .peripheral)
+        let frames = try (0..<3).map { _ in try central.seal(Self.request) }
+        for frame in frames { _ = try peripheral.open(frame) }
+        for frame in frames {
+            #expect(throws: MessageError.replayed) { try peripheral.open(frame) }
+        }
+    }
+
+    @Test func `a bound frame that was overtaken is not opened, one after a gap is`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        let frames = try (0..<5).map { _ in try central.seal(Self.request) }
+        #expect(try peripheral.open(frames[3]) == Self.request)
+        for frame in frames[0...3] {
+            #expect(throws: MessageError.replayed) { try peripheral.open(frame) }
+        }
+        #expect(try peripheral.open(frames[4]) == Self.request)
+    }
+
+    @Test func `a firmware frame that was overtaken is opened`() throws {
+        var central = try cipher(.firmware, .central)
+        var peripheral = try cipher(.firmware, .peripheral)
+        let frames = try (0..<5).map { _ in try central.seal(Self.request) }
+        for frame in frames.reversed() { #expect(try peripheral.open(frame) == Self.request) }
+    }
+
+    @Test func `firmware mode remembers the last 1024 nonces`() throws {
+        var central = try cipher(.firmware, .central)
+        var peripheral = try cipher(.firmware, .peripheral)
+        let frames = try (0..<1025).map { _ in try central.seal(Self.request) }
+        for frame in frames { _ = try peripheral.open(frame) }
+        #expect(throws: MessageError.replayed) { try peripheral.open(frames[1]) }
+        #expect(try peripheral.open(frames[0]) == Self.request)
+    }
+
+    @Test(arguments: [(MessageCipher.Mode.bound, MessageError.malformedCiphertext), (.firmware, .replayed)])
+    func `a frame that is sent back is not opened`(_ mode: MessageCipher.Mode, _ expected: MessageError) throws {
+        var central = try cipher(mode, .central)
+        let frame = try central.seal(Self.request)
+        #expect(throws: expected) { try central.open(frame) }
+    }
+
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `a flipped bit anywhere is found, and changes nothing`(_ mode: MessageCipher.Mode) throws {
+        var central = try cipher(mode, .central)
+        var peripheral = try cipher(mode, .peripheral)
+        let frame = try central.seal(Self.request)
+        // (the header is not authenticated in firmware mode: type and command may be changed)
+        let unprotected = mode == .firmware ? 1..<4 : 0..<0
+        for bit in 0..<frame.count * 8 where !unprotected.contains(bit / 8) {
+            var flipped = frame
+            flipped[bit / 8] ^= 1 << (bit % 8)
+            #expect(throws: MessageError.self, "bit \(bit)") { try peripheral.open(flipped) }
+        }
+        #expect(try peripheral.open(frame) == Self.request)
+    }
+
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `another key opens nothing`(_ mode: MessageCipher.Mode) throws {
+        var central = try cipher(mode, .central)
+        var peripheral = try cipher(mode, .peripheral, key: CipherVectors.resumedSessionKey)
+        let frame = try central.seal(Self.request)
+        #expect(throws: MessageError.authenticationFailed) { try peripheral.open(frame) }
+    }
+
+    @Test func `the modes do not open each other's frames`() throws {
+        let key = CipherVectors.sessionKey
+        var bound = try cipher(.bound, .central, key: key)
+        var firmware = try cipher(.firmware, .central, key: key)
+        var boundPeer = try cipher(.bound, .peripheral, key: key)
+        var firmwarePeer = try cipher(.firmware, .peripheral, key: key)
+        let (one, other) = try (bound.seal(Self.request), firmware.seal(Self.request))
+        #expect(throws: MessageError.authenticationFailed) { try firmwarePeer.open(one) }
+        #expect(throws: MessageError.malformedCiphertext) { try boundPeer.open(other) }
+    }
+
+    @Test(arguments: [
+        ([UInt8](repeating: 0, count: 0), MessageError.malformedCiphertext),
+        ([UInt8](repeating: 0, count: 27), .malformedCiphertext),
+        ([3, 0, 0, 0] + [UInt8](repeating: 0, count: 24), .malformedCiphertext),
+        ([1, 0, 0, 1] + [UInt8](repeating: 0, count: 24), .malformedCiphertext),
+        ([1, 0, 0, 0] + [UInt8](repeating: 0, count: 24), .authenticationFailed),
+    ])
+    func `a payload that was not sealed is told from one that was changed`(
+        _ payload: [UInt8], _ expected: MessageError
+    ) throws {
+        var peripheral = try cipher(.bound, .peripheral)
+        let frame = try Message(Self.request.command, isEncrypted: true, payload: payload).encode()
+        #expect(throws: expected) { try peripheral.open(frame) }
+    }
+
+    @Test func `a plain frame is not opened`() throws {
+        var peripheral = try cipher(.bound, .peripheral)
+        let frame = try Message(Self.request.command).encode()
+        #expect(throws: MessageError.notEncrypted) { try peripheral.open(frame) }
+    }
+
+    @Test(arguments: MessageTests.malformed)
+    func `what is no frame is the same error as without encryption`(
+        _ bytes: [UInt8], _ expected: MessageError
+    ) throws {
+        var peripheral = try cipher(.bound, .peripheral)
+        #expect(throws: expected) { try peripheral.open(bytes) }
+    }
+
+    @Test func `a payload that is too long is not sealed, and no nonce is spent on it`() throws {
+        var central = try cipher(.bound, .central)
+        let message = Message(Self.request.command, payload: [UInt8](repeating: 0, count: 223))
+        #expect(throws: MessageError.payloadTooLong(count: 223, maximum: 222)) { try central.seal(message) }
+        #expect(try Hex.string(central.seal(Self.request)) == CipherVectors.boundRequest)
+    }
+
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `the key follows from the mode`(_ mode: MessageCipher.Mode) throws {
+        let (one, other) = (KeyExchange(), KeyExchange())
+        let derivation = KeyDerivation(salt: CipherVectors.salt, info: CipherVectors.info)
+        let keys = try one.keys(with: other.publicKey, derivation: derivation)
+        var central = MessageCipher(mode, role: .central, keys: keys)
+        var peripheral = MessageCipher(
+            mode, role: .peripheral, key: mode == .bound ? keys.sessionKey : keys.pairingKey)
+        let frame = try central.seal(Self.request)
+        #expect(try peripheral.open(frame) == Self.request)
+    }
+}

@@ -1,0 +1,41 @@
+import BLEFeatures
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// Random bytes, as many as a random number in `count` says.
+    mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
+        (0..<Int.random(in: count, using: &self)).map { _ in .random(in: 0 ... .max, using: &self) }
+    }
+
+    /// A message of any kind with a payload of at most `maximum` bytes.
+    mutating func message(upTo maximum: Int) -> Message {
+        Message(
+            MessageCommand(rawValue: .random(in: 0 ... .max, using: &self)),
+            type: MessageType(rawValue: .random(in: 1...3, using: &self))!, isEncrypted: .random(using: &self),
+            payload: bytes(0...maximum))
+    }
+
+    /// The pieces of `bytes`, cut anywhere, none empty and none longer than `longest`.
+    mutating func pieces(of bytes: [UInt8], upTo longest: Int) -> [[UInt8]] {
+        var pieces: [[UInt8]] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = min(rest.count, .random(in: 1...longest, using: &self))
+            pieces.append(Array(rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        return pieces
+    }
+}
