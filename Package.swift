@@ -37,12 +37,18 @@ let package = Package(
         .target(
             name: "BackendContract", dependencies: ["BLE", "BLEProfiles", log], path: "Tests/BackendContract",
             swiftSettings: settings),
+        .target(
+            name: "BLETestSupport", dependencies: ["BLE", "BLESimulation", log], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .testTarget(
-            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation"], swiftSettings: settings),
+            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
         .testTarget(
-            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation"], swiftSettings: settings),
+            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
         .testTarget(
-            name: "BLESimulationTests", dependencies: ["BLESimulation", "BLEProfiles", "BackendContract"],
+            name: "BLESimulationTests",
+            dependencies: ["BLESimulation", "BLEProfiles", "BackendContract", "BLETestSupport"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
@@ -74,14 +80,16 @@ if withBlueZ {
             name: "BlueZTestSupport", dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "DBus", log],
             path: "Tests/BlueZTestSupport", swiftSettings: settings),
         .testTarget(
-            name: "DBusTests", dependencies: ["DBus", "CDBus", "BlueZTestSupport"], swiftSettings: settings),
+            name: "DBusTests", dependencies: ["DBus", "CDBus", "BLETestSupport", "BlueZTestSupport"],
+            swiftSettings: settings),
         .executableTarget(
             name: "ReadmeExample", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Tests/ReadmeExample",
             swiftSettings: settings),
         .testTarget(
             name: "BLEBlueZTests",
             dependencies: [
-                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport",
+                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BLETestSupport",
+                "BlueZTestSupport",
             ],
             swiftSettings: settings),
         .executableTarget(

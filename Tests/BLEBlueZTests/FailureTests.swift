@@ -1,3 +1,4 @@
+import BLETestSupport
 import BLE
 import BLEBlueZ
 import BLEProfiles
@@ -68,7 +69,7 @@ struct FailureTests {
         let clock = ManualClock()
         let central = try await peer.makeCentral(
             end == .deadline ? Central.Configuration(clock: clock) : Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         if operation.isOnLink { try await strap.connect() }
         switch operation {
         // (the daemon tries to connect, and the peripheral does not answer)
@@ -124,7 +125,7 @@ struct FailureTests {
             if end == .deadline { await central.shutDown() }
             let other = end == .deadline ? try await peer.makeCentral(Central.Configuration()) : central
             // (a peripheral with a link does not advertise)
-            let again = end == .deadline ? try await Self.find(other) : strap
+            let again = end == .deadline ? try await other.find() : strap
             #expect(try await again.read(.batteryLevel) == 87)
             let values = try await again.notifications(EchoStrap.output)
             await peer.notify([7])
@@ -137,11 +138,6 @@ struct FailureTests {
         await central.shutDown()
         // (a link outlives the bus, not its bluetoothd)
         if end != .deathOfBus { #expect(await peer.isConnected == false) }
-    }
-
-    private static func find(_ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() { return found.peripheral }
-        throw BLEError(.peripheralNotFound, "the scan ended")
     }
 
     // MARK: Errors of bluetoothd
@@ -171,7 +167,7 @@ struct FailureTests {
     ) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         try await strap.connect()
         await peer.daemon.fail("ReadValue", name, text)
         let error = await #expect(throws: BLEError.self) { _ = try await strap.read(EchoStrap.output) }
@@ -193,7 +189,7 @@ struct FailureTests {
     func `a refused connect says why`(_ name: String, _ text: String, _ code: BLEError.Code) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         await peer.daemon.fail("Connect", name, text)
         #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
         #expect(await strap.connectionState == .disconnected)
@@ -208,7 +204,7 @@ struct FailureTests {
     func `a connect that was cut short is tried again`(_ name: String, _ text: String) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         await peer.daemon.fail("Connect", name, text)
         try await strap.connect()
         #expect(await peer.daemon.calls["Connect"] == 2)
@@ -219,7 +215,7 @@ struct FailureTests {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
         await peer.daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
-        #expect(try await Self.find(central).id == EchoStrap.id)
+        #expect(try await central.find().id == EchoStrap.id)
         #expect(await peer.daemon.calls["StartDiscovery"] == 2)
         await central.shutDown()
     }
@@ -227,7 +223,7 @@ struct FailureTests {
     @Test func `an operation that another client holds up is tried again`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         try await strap.connect()
         await peer.daemon.fail("WriteValue", "org.bluez.Error.InProgress", "In Progress")
         try await strap.write([1, 2], to: EchoStrap.input)
@@ -239,7 +235,7 @@ struct FailureTests {
         let peer = try await FakePeer()
         await peer.daemon.omitConnectedSignal()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         #expect(try await strap.read(.batteryLevel) == 87)
         await central.shutDown()
     }

@@ -1,3 +1,4 @@
+import BLETestSupport
 import BLE
 import BLEBlueZ
 import BLESimulation
@@ -41,8 +42,7 @@ struct PairingTests {
         func central(_ pairing: PairingBehaviour = .justWorks) async throws -> Central {
             try await Central(
                 backend: .bluez(bus: bus.address),
-                configuration: Central.Configuration(
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: pairing))
+                configuration: .quiet(pairing: pairing))
         }
 
         func find(_ central: Central) async throws -> Peripheral {

@@ -1,3 +1,4 @@
+import BLETestSupport
 import BLESimulation
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test func `sleepers wake in the order of their deadlines, then in that of their sleep`() async throws {
-        let log = Box<[Int]>([])
+        let log = SharedValue<[Int]>([])
         try await withThrowingTaskGroup { group in
             for (number, seconds) in [3, 1, 2, 1, 5, 3].enumerated() {
                 group.addTask(executorPreference: executor) { [clock] in

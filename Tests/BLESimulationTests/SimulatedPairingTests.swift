@@ -1,6 +1,6 @@
+import BLETestSupport
 import BLE
 import BLESimulation
-import Logging
 import Testing
 
 /// Ways to pair that the contract leaves out, as a user's own tests play them.
@@ -38,19 +38,12 @@ struct SimulatedPairingTests {
                             CharacteristicDefinition(BluetoothUUID(0xFF03), .write, security: .encrypted),
                         ])
                 ], pairing: method))
-        return (try await find(grip, try await central(behaviour)), grip)
+        return (try await central(behaviour).find(grip.id), grip)
     }
 
     private func central(_ behaviour: PairingBehaviour) async throws -> Central {
         try await Central(
-            backend: .simulated(radio),
-            configuration: Central.Configuration(
-                clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: behaviour))
-    }
-
-    private func find(_ grip: SimulatedPeripheral, _ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() where found.peripheral.id == grip.id { return found.peripheral }
-        throw BLEError(.peripheralNotFound, "the scan ended")
+            backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
     }
 
     @Test func `writing and subscribing pair as reading does`() async throws {
@@ -89,10 +82,10 @@ struct SimulatedPairingTests {
         try await peripheral.pair()
         try await peripheral.disconnect()
         await grip.loseBond()
-        await expect(.pairingRequired) { _ = try await peripheral.read(Self.secret) }
+        await expectError(.pairingRequired) { _ = try await peripheral.read(Self.secret) }
         #expect(try await peripheral.isPaired)
         try await peripheral.unpair()
-        let found = try await find(grip, peripheral.central)
+        let found = try await peripheral.central.find(grip.id)
         #expect(try await found.read(Self.secret) == [1])
     }
 
@@ -103,7 +96,7 @@ struct SimulatedPairingTests {
         while await !grip.isPairing { await Task.yield() }
         await clock.sleepers(2)
         clock.advance(by: .seconds(30))
-        await expect(.disconnected) { try await pairing.value }
+        await expectError(.disconnected) { try await pairing.value }
         #expect(await grip.isPaired == false)
     }
 
@@ -112,10 +105,10 @@ struct SimulatedPairingTests {
         let pairing = Task { try await peripheral.pair() }
         while await !grip.isPairing { await Task.yield() }
         let other = try await central(.justWorks)
-        let same = try await find(try await lock(.justWorks).grip, other)
+        let same = try await other.find(try await lock(.justWorks).grip.id)
         try await same.pair()
         pairing.cancel()
-        await expect(.cancelled) { try await pairing.value }
+        await expectError(.cancelled) { try await pairing.value }
         await grip.setPairing(.justWorks)
         try await peripheral.pair()
         #expect(await grip.isPaired)

@@ -1,6 +1,6 @@
+import BLETestSupport
 import BLE
 import BLESimulation
-import Logging
 
 /// A central on a scripted backend, on a clock that the test moves, and a peripheral with two services.
 struct Bench {
@@ -41,9 +41,7 @@ struct Bench {
 
     init() async throws {
         await backend.set(Self.database)
-        let configuration = Central.Configuration(
-            clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        central = try await Central(backend: backend, configuration: configuration)
+        central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
     }
 

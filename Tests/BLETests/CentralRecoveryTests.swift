@@ -1,3 +1,4 @@
+import BLETestSupport
 import BLE
 import BLESimulation
 import Testing
@@ -98,7 +99,7 @@ import Testing
         let caller = Task { [strap] in try await strap.connect() }
         await bench.backend.asked(.startDiscovery)
         await bench.backend.emit(.adapter(state))
-        await expect(code) { try await caller.value }
+        await expectError(code) { try await caller.value }
         await bench.backend.emit(.adapter(.poweredOn))
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         try await maintain()
@@ -138,7 +139,7 @@ import Testing
     @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
         try await strap.connect()
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
-        await expect(.disconnectionFailed) { try await strap.disconnect() }
+        await expectError(.disconnectionFailed) { try await strap.disconnect() }
         #expect(await strap.connectionState == .disconnected)
         try await strap.connect()
         try await strap.disconnect()
@@ -204,7 +205,7 @@ import Testing
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.set(GATTDatabase(services: []))
         await bench.dropLink()
-        let error = await expect(.serviceNotFound) { try await values.next() }
+        let error = await expectError(.serviceNotFound) { try await values.next() }
         #expect(error?.peripheral == strap.id)
         await until { await strap.connectionState == .connected }
     }
@@ -212,7 +213,7 @@ import Testing
     @Test func `a stream of a link that nobody maintains ends with it, and is switched off`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
-        await expect(.disconnected) { try await values.next() }
+        await expectError(.disconnected) { try await values.next() }
         await bench.backend.asked(.stopNotifications)
     }
 
@@ -369,7 +370,7 @@ import Testing
         bench.clock.advance(by: .seconds(3600))
         await settle()
         #expect(await bench.backend.count(.connect) == 1)
-        await expect(.shutDown) { try await strap.setConnectionPolicy(.manual) }
+        await expectError(.shutDown) { try await strap.setConnectionPolicy(.manual) }
     }
 }
 

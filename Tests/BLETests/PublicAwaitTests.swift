@@ -1,3 +1,4 @@
+import BLETestSupport
 import BLE
 import BLESimulation
 import Testing
@@ -83,7 +84,7 @@ import Testing
         let task = Task { try await call.run(bench) }
         await bench.backend.asked(call.waitsFor)
         task.cancel()
-        await expect(.cancelled) { try await task.value }
+        await expectError(.cancelled) { try await task.value }
         // No time runs any more, and where there was no link yet there is none.
         await until { bench.clock.sleeperCount == 0 }
         if [.connect, .discoverServices].contains(call.waitsFor) {
@@ -107,7 +108,7 @@ import Testing
         let task = Task { try await bench.central.withDeadline(.seconds(1)) { try await call.run(bench) } }
         await bench.backend.asked(call.waitsFor)
         bench.clock.advance(by: .seconds(1))
-        await expect(.timedOut) { try await task.value }
+        await expectError(.timedOut) { try await task.value }
         await until { bench.clock.sleeperCount == 0 }
         await bench.central.shutDown()
     }
@@ -118,7 +119,7 @@ import Testing
         let task = Task { try await call.run(bench) }
         await bench.backend.asked(call.waitsFor)
         await bench.central.shutDown()
-        await expect(.shutDown) { try await task.value }
+        await expectError(.shutDown) { try await task.value }
         await until { bench.clock.sleeperCount == 0 }
         await bench.backend.release(call.waitsFor)
     }
@@ -130,7 +131,7 @@ import Testing
             try await call.run(bench)
         }
         task.cancel()
-        await expect(.cancelled) { try await task.value }
+        await expectError(.cancelled) { try await task.value }
         for _ in 0..<100 { await Task.yield() }
         #expect(await bench.backend.calls == [.start])
     }
