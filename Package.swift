@@ -77,7 +77,8 @@ if withBlueZ {
             ],
             swiftSettings: settings),
         .target(
-            name: "BlueZTestSupport", dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "DBus", log],
+            name: "BlueZTestSupport",
+            dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", log],
             path: "Tests/BlueZTestSupport", swiftSettings: settings),
         .testTarget(
             name: "DBusTests", dependencies: ["DBus", "CDBus", "BLETestSupport", "BlueZTestSupport"],
@@ -96,7 +97,8 @@ if withBlueZ {
             name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "DBus", log], path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
-            name: "BLECommandTests", dependencies: ["BLECommand", "BLESimulation", "BlueZTestSupport"],
+            name: "BLECommandTests",
+            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport"],
             swiftSettings: settings),
     ]
 }

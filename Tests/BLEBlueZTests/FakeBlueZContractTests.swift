@@ -16,21 +16,19 @@ struct FakeBlueZContractTests {
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.
 struct FakePeer: ContractPeer {
-    let bus: PrivateBus
-    let daemon: FakeBlueZ
+    private let world: BlueZWorld
+    var bus: PrivateBus { world.bus }
+    var daemon: FakeBlueZ { world.daemon }
     private let strap = SimulatedStrap()
     private let peripheral: SimulatedPeripheral
 
     init() async throws {
-        bus = try PrivateBus()
-        let radio = SimulatedRadio()
-        peripheral = await radio.add(strap.definition)
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
+        world = try await BlueZWorld()
+        peripheral = await world.radio.add(strap.definition)
     }
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
-        try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
+        try await world.makeCentral(configuration)
     }
 
     var isConnected: Bool {

@@ -1,7 +1,7 @@
-import BLETestSupport
 import BLE
 import BLEBlueZ
 import BLEProfiles
+import BLETestSupport
 import BackendContract
 import BlueZTestSupport
 import Testing

@@ -4,29 +4,12 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
-/// A fake bluetoothd with a strap, for the command line tool to use.
-private struct World {
-    let bus: PrivateBus
-    let radio = SimulatedRadio()
-    let daemon: FakeBlueZ
-
-    init() async throws {
-        bus = try PrivateBus()
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
-    }
-
-    func ble(_ arguments: String...) -> Tool {
-        Tool(arguments + ["--bus", bus.address, "--timeout", "5"])
-    }
-}
-
 @Suite(.timeLimit(.minutes(1)))
 struct CommandLineTests {
     // MARK: Data
 
     @Test func `adapters are listed with stable keys`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let result = try await world.ble("adapters", "--json").run()
         #expect(result.status == 0)
         let adapter = try #require(try result.objects.first)
@@ -36,7 +19,7 @@ struct CommandLineTests {
     }
 
     @Test func `adapters are switched and named`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let off = try await world.ble("adapters", "--power", "off", "--alias", "Gateway", "--json").run()
         #expect(off.status == 0)
         #expect(try off.objects.first?["powered"] as? Bool == false)
@@ -48,7 +31,7 @@ struct CommandLineTests {
     }
 
     @Test func `an adapter that a kill switch holds off ends with 11 and the remedy`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         await world.daemon.setBlocked(true)
         let refused = try await world.ble("adapters", "--power", "on").run()
         #expect(refused.status == 11)
@@ -58,7 +41,7 @@ struct CommandLineTests {
     }
 
     @Test func `scans report found and lost peripherals with stable keys`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let scan = world.ble("scan", "--duration", "0", "--json", "--service", "heart-rate")
         let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
@@ -81,7 +64,7 @@ struct CommandLineTests {
         ["--transport", "any", "--name", "2"],
     ])
     func `scans report what meets all the options`(_ options: [String]) async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         for number in 1...2 {
             let advertisement = Advertisement(
                 localName: "Strap \(number)", rssi: number == 1 ? -50 : -40,
@@ -90,13 +73,13 @@ struct CommandLineTests {
                 serviceData: [BluetoothUUID(0x180F): [UInt8(number == 1 ? 0x51 : 0x50)]])
             _ = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
         }
-        let scan = Tool(["scan", "--duration", "0", "--json"] + options + ["--bus", world.bus.address])
+        let scan = world.ble(["scan", "--duration", "0", "--json"] + options)
         let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
     }
 
     @Test func `a Classic device is found on its transport, with its class`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         _ = await world.radio.add(
             PeripheralDefinition(
@@ -114,7 +97,7 @@ struct CommandLineTests {
     }
 
     @Test func `the doctor finds nothing wrong where nothing is`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let result = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
         #expect(result.status == 0)
         let findings = try result.objects
@@ -126,7 +109,7 @@ struct CommandLineTests {
     }
 
     @Test func `the doctor ends with 1 and remedies where something is wrong`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         await world.daemon.setPowered(false)
         let off = try await Tool.run("doctor", "--bus", world.bus.address)
         #expect(off.status == 1)
@@ -143,14 +126,14 @@ struct CommandLineTests {
     }
 
     @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let result = try await world.ble("scan", "--duration", "1.5").run()
         #expect(result.status == 0)
         #expect(result.errors.contains("Scanning…\n"))
     }
 
     @Test func `inspect shows the tree with stable keys`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.battery())
         let result = try await world.ble("inspect", "Simulated", "--json").run()
         let services = try #require(try result.objects.first?["services"] as? [[String: Any]])
@@ -164,7 +147,7 @@ struct CommandLineTests {
 
     @Test(arguments: ["battery-level", "2A19", "0x2a19", "00002A19", "00002a19-0000-1000-8000-00805f9b34fb"])
     func `a characteristic can be named in every form`(_ name: String) async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.battery(level: 42))
         let result = try await world.ble("read", "Simulated Battery", name, "--json").run()
         let object = try #require(try result.objects.first)
@@ -174,7 +157,7 @@ struct CommandLineTests {
     }
 
     @Test func `writes arrive, with and without response`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let uuid = BluetoothUUID(0xFF01)
         let thing = await world.radio.add(
             PeripheralDefinition(
@@ -191,7 +174,7 @@ struct CommandLineTests {
     }
 
     @Test func `heart rate, notify, battery and info show what the strap says`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let beats = try await world.ble("heart-rate", "--count", "2", "--json").run()
         #expect(beats.status == 0)
@@ -240,7 +223,7 @@ struct CommandLineTests {
     }
 
     @Test func `a value too short for its type ends with 65`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(Self.strap { notifier in await notifier.notify([0x01, 0x48]) })
         let result = try await world.ble("heart-rate").run()
         #expect(result.status == 65)
@@ -250,12 +233,12 @@ struct CommandLineTests {
     @Test func `unknown peripherals end with 12, ambiguous names with 13, unknown characteristics with 16`()
         async throws
     {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.battery(name: "Thing 1"))
         _ = await world.radio.add(.battery(name: "Thing 2"))
-        let unknown = Tool(["read", "Nobody", "2a19", "--bus", world.bus.address, "--timeout", "1"])
+        let unknown = world.ble("read", "Nobody", "2a19", timeout: 1)
         #expect(try await unknown.run().status == 12)
-        let address = Tool(["read", "00:11:22:33:44:55", "2a19", "--bus", world.bus.address, "--timeout", "1"])
+        let address = world.ble("read", "00:11:22:33:44:55", "2a19", timeout: 1)
         #expect(try await address.run().status == 12)
         let ambiguous = try await world.ble("read", "Thing", "2a19").run()
         #expect(ambiguous.status == 13)
@@ -276,23 +259,15 @@ struct CommandLineTests {
     }
 
     @Test func `a bus that refuses ends with 77 and names the group`() async throws {
-        let bus = try PrivateBus(
-            policy: #"""
-                <policy context="default">
-                  <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
-                  <deny send_destination="org.bluez"/>
-                </policy>
-                """#)
-        let daemon = FakeBlueZ(address: bus.address, radio: SimulatedRadio())
-        try await daemon.start()
-        let result = try await Tool.run("adapters", "--bus", bus.address)
+        let world = try await BlueZWorld(policy: PrivateBus.policy(denying: #"send_destination="org.bluez""#))
+        let result = try await world.ble("adapters").run()
         #expect(result.status == 77)
         #expect(result.errors.contains("group bluetooth"))
-        await daemon.kill()
+        await world.daemon.kill()
     }
 
     @Test func `a missing adapter ends with 10, one that is off with 11`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let missing = try await world.ble("scan", "--adapter", "hci7").run()
         #expect(missing.status == 10)
         #expect(missing.errors.contains("hci0"))
@@ -302,27 +277,27 @@ struct CommandLineTests {
     }
 
     @Test func `a peripheral that vanishes after the scan ends with 124`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let thing = await world.radio.add(.battery(name: "Thing"))
         #expect(try await world.ble("battery", "Thing").run().status == 0)
         await thing.setAdvertising(false)
-        let tool = Tool(["battery", thing.id.rawValue, "--bus", world.bus.address, "--timeout", "1"])
+        let tool = world.ble("battery", thing.id.rawValue, timeout: 1)
         #expect(try await tool.run().status == 124)
     }
 
     @Test func `a link that drops ends with 15`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let strap = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("heart-rate", "--json").run { _, _ in await strap.dropLink() }
         #expect(result.status == 15)
     }
 
     @Test func `the death of bluetoothd ends with 20`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("heart-rate", "--json").run { _, _ in await world.daemon.kill() }
         #expect(result.status == 20)
-        let bus = try await World()
+        let bus = try await BlueZWorld()
         _ = await bus.radio.add(.heartRateStrap())
         let lost = try await bus.ble("heart-rate", "--json").run { _, _ in bus.bus.stop() }
         #expect(lost.status == 20)
@@ -330,7 +305,7 @@ struct CommandLineTests {
 
     @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func `an interrupt ends the link and says so`(_ signal: Int32, _ status: Int32) async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let strap = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("heart-rate", "--json").run { process, _ in
             #expect(await strap.isConnected)
@@ -343,7 +318,7 @@ struct CommandLineTests {
     }
 
     @Test func `a reader that goes away ends the link and the command`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let strap = await world.radio.add(Self.strap(flooding))
         let result = try await world.ble("heart-rate", "--json").run { _, output in
             try output.fileHandleForReading.close()

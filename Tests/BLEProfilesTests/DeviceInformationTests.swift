@@ -1,7 +1,7 @@
-import BLETestSupport
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceInformationTests {

@@ -1,7 +1,7 @@
-import BLETestSupport
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Logging
 import Testing
 

@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLEProfiles
+import BLETestSupport
 import Testing
 
 @Suite struct PnPIDTests {

@@ -1,5 +1,5 @@
-import BLETestSupport
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ManualClockTests {

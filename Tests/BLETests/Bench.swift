@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLESimulation
+import BLETestSupport
 
 /// A central on a scripted backend, on a clock that the test moves, and a peripheral with two services.
 struct Bench {

@@ -1,5 +1,5 @@
-import BLETestSupport
 import BLE
+import BLETestSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralConnectionTests {

@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 /// A central's policy about pairing, on a scripted backend and a clock that the test moves.

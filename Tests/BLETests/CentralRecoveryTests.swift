@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 /// What the central does by itself: links kept up and ended, streams that outlast them, handlers and events.

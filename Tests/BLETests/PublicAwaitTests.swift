@@ -1,6 +1,6 @@
-import BLETestSupport
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 /// Every await in the public API ends with its task, and leaves nothing behind.

@@ -1,5 +1,5 @@
-import BLETestSupport
 import BLE
+import BLETestSupport
 import Testing
 
 @Suite struct ValueCodingTests {

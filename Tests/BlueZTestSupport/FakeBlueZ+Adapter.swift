@@ -37,14 +37,14 @@ extension FakeBlueZ {
     func setProperty(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch (call.arguments[1].string, call.arguments[2].unwrapped) {
         case ("Powered", .boolean(let isPowered)):
-            if isPowered, isBlocked { return .failure(.remote("org.bluez.Error.Blocked", "Blocked through rfkill")) }
+            if isPowered, isBlocked { return .failure(.bluez("Blocked", "Blocked through rfkill")) }
             if isPowered != self.isPowered { Task { await self.setPowered(isPowered) } }
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
             Task { await self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         default:
             return .failure(
-                .remote("org.freedesktop.DBus.Error.InvalidSignature", "Invalid signature for a property"))
+                .bus("InvalidSignature", "Invalid signature for a property"))
         }
         return .success(MethodReply())
     }
@@ -63,7 +63,7 @@ extension FakeBlueZ {
         case "bredr": transports[call.sender] = .classic
         case "auto", nil: transports[call.sender] = .any
         default:
-            return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call"))
+            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())

@@ -1,7 +1,7 @@
 public import BLE
 import BLEBlueZ
 public import BLESimulation
-import DBus
+package import DBus
 import Logging
 import Synchronization
 
@@ -61,7 +61,7 @@ public actor FakeBlueZ {
     /// How often each method was called.
     public private(set) var calls: [String: Int] = [:]
     /// The next call of a method, by its name, is answered with this error.
-    private var injected: [String: (name: String, message: String)] = [:]
+    private var injected: [String: DBusError] = [:]
 
     /// Methods that do not answer, and the calls that wait for that.
     private var hanging: Set<String> = []
@@ -113,8 +113,8 @@ public actor FakeBlueZ {
             }
         }
         _ = try await session.call(
-            MethodCall(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+            .bus(
+                "RequestName",
                 [.string(BlueZ.service), .uint32(4)]), timeout: .seconds(10))
     }
 
@@ -193,8 +193,8 @@ public actor FakeBlueZ {
     public var isDiscovering: Bool { !discoverers.isEmpty }
 
     /// The next call of `method` is answered with an error.
-    public func fail(_ method: String, _ name: String, _ message: String) {
-        injected[method] = (name, message)
+    package func fail(_ method: String, _ error: DBusError) {
+        injected[method] = error
     }
 
     /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
@@ -247,7 +247,7 @@ public actor FakeBlueZ {
     ) async {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
             await self?.process(call, handle)
-                ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
+                ?? .failure(.bus("UnknownMethod", call.method))
         } property: { name in
             property(name)
         }
@@ -270,7 +270,7 @@ public actor FakeBlueZ {
     ) async -> Result<MethodReply, DBusError>? {
         await waitWhileHanging(call.method)
         calls[call.method, default: 0] += 1
-        if let error = injected.removeValue(forKey: call.method) { return .failure(.remote(error.name, error.message)) }
+        if let error = injected.removeValue(forKey: call.method) { return .failure(error) }
         return await handle(call)
     }
 
@@ -312,22 +312,22 @@ public actor FakeBlueZ {
     // MARK: Adapter1
 
     private func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard isPresent else { return .failure(.remote("org.freedesktop.DBus.Error.UnknownObject", "no adapter")) }
+        guard isPresent else { return .failure(.bus("UnknownObject", "no adapter")) }
         if call.method == "Set" { return await setProperty(call) }
-        guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
+        guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         switch call.method {
         case "RemoveDevice": return await removeDevice(call)
         case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
         case "StartDiscovery":
             guard discoverers.insert(call.sender).inserted else {
-                return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
+                return .failure(.bluez("InProgress", "Operation already in progress"))
             }
             await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
             try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
             guard discoverers.remove(call.sender) != nil else {
-                return .failure(.remote("org.bluez.Error.Failed", "No discovery started"))
+                return .failure(.bluez("Failed", "No discovery started"))
             }
             if discoverers.isEmpty {
                 if monitors.isEmpty { try? await backend.stopDiscovery() }
