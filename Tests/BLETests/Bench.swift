@@ -53,4 +53,13 @@ struct Bench {
 
     /// The link to the strap ends by itself.
     func dropLink() async { await backend.emit(.disconnected(strap.id, Self.error(.disconnected))) }
+
+    /// Keeps the link to the strap up, without pauses where they are not what the test is about.
+    func maintain(_ initial: Duration = .zero) async throws {
+        try await strap.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: initial, factor: 2, maximum: .seconds(4))))
+    }
+
+    /// Lets other tasks run for a while, in which nothing is expected to happen.
+    func settle() async { for _ in 0..<200 { await Task.yield() } }
 }

@@ -45,8 +45,8 @@ extension FakeBlueZ {
         devices[id]?.links += 1
         let packetLength = try? await backend.maximumPacketLength(id)
         devices[id]?.linkPacketLength = packetLength
-        if showsPacketLength { devices[id]?.packetLength = packetLength }
-        if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
+        if faults.showsPacketLength { devices[id]?.packetLength = packetLength }
+        if faults.signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
     }
@@ -64,7 +64,7 @@ extension FakeBlueZ {
             devices[id]?.database = database
             await changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
-        if !resolvesServices { await waitWhileHanging("ServicesResolved") }
+        if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])

@@ -149,7 +149,7 @@ extension FakeBlueZ {
             state.isPaired != device.isPaired
         else { return }
         devices[id]?.isPaired = state.isPaired
-        if let identity = identities[id] {
+        if let identity = faults.identities[id] {
             devices[id]?.identity = identity
             await changed(device.path, BlueZ.device, ["Address": .string(identity)])
         }
