@@ -15,11 +15,8 @@ import Testing
         await strap.setConnectionHandler { strap in
             _ = try await strap.read(Bench.setting)
             run.yield("begun")
-            do {
-                try await Task.sleep(for: .seconds(3600))
-            } catch {
-                run.yield("cancelled")
-            }
+            await untilCancelled()
+            run.yield("cancelled")
         }
         try await bench.maintain()
         var iterator = runs.makeAsyncIterator()

@@ -15,3 +15,6 @@ public func expectError(
 public func until(_ condition: () async -> Bool) async {
     while await !condition(), !Task.isCancelled { await Task.yield() }
 }
+
+/// Waits for nothing but the task's cancellation.
+public func untilCancelled() async { try? await Outcome<Void>().wait() }
