@@ -35,7 +35,8 @@ let package = Package(
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
-            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", log], path: "Tests/BackendContract",
+            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", "BLESimulation", log],
+            path: "Tests/BackendContract",
             swiftSettings: settings),
         .target(
             name: "BLETestSupport", dependencies: ["BLE", "BLESimulation", log], path: "Tests/TestSupport",
