@@ -39,15 +39,24 @@ let package = Package(
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
-            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", log], path: "Tests/BackendContract",
+            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", "BLESimulation", log],
+            path: "Tests/BackendContract",
+            swiftSettings: settings),
+        .target(
+            name: "BLETestSupport", dependencies: ["BLE", "BLESimulation", log], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation"], swiftSettings: settings),
-        .testTarget(name: "BLEFeaturesTests", dependencies: ["BLEFeatures"], swiftSettings: settings),
+            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
         .testTarget(
-            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation"], swiftSettings: settings),
+            name: "BLEFeaturesTests", dependencies: ["BLEFeatures", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
         .testTarget(
-            name: "BLESimulationTests", dependencies: ["BLESimulation", "BLEProfiles", "BackendContract"],
+            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "BLESimulationTests",
+            dependencies: ["BLESimulation", "BLEProfiles", "BackendContract", "BLETestSupport"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
@@ -76,24 +85,28 @@ if withBlueZ {
             ],
             swiftSettings: settings),
         .target(
-            name: "BlueZTestSupport", dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "DBus", log],
+            name: "BlueZTestSupport",
+            dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", log],
             path: "Tests/BlueZTestSupport", swiftSettings: settings),
         .testTarget(
-            name: "DBusTests", dependencies: ["DBus", "CDBus", "BlueZTestSupport"], swiftSettings: settings),
+            name: "DBusTests", dependencies: ["DBus", "CDBus", "BLETestSupport", "BlueZTestSupport"],
+            swiftSettings: settings),
         .executableTarget(
             name: "ReadmeExample", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Tests/ReadmeExample",
             swiftSettings: settings),
         .testTarget(
             name: "BLEBlueZTests",
             dependencies: [
-                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BlueZTestSupport",
+                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BLETestSupport",
+                "BlueZTestSupport",
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "DBus", log], path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
-            name: "BLECommandTests", dependencies: ["BLECommand", "BLESimulation", "BlueZTestSupport"],
+            name: "BLECommandTests",
+            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport"],
             swiftSettings: settings),
     ]
 }

@@ -1,4 +1,5 @@
 import BLE
+import BlueZTestSupport
 import DBus
 import Testing
 
@@ -13,35 +14,31 @@ import Testing
 
     private func refusal(_ name: String, _ switches: [RadioSwitch]) -> BLEError {
         BlueZBackend.refusal(
-            BLEError(.remote("org.bluez.Error.\(name)", "no"), during: .adapter), of: "hci1", switches)
-    }
-
-    private func radioSwitch(_ name: String = "hci1", soft: Bool = false, hard: Bool = false) -> RadioSwitch {
-        RadioSwitch(id: "rfkill0", name: name, isSoftBlocked: soft, isHardBlocked: hard)
+            BLEError(.bluez("\(name)", "no"), during: .adapter), of: "hci1", switches)
     }
 
     @Test func `a kernel that only says that it failed is explained by its switches`() {
-        let soft = refusal("Failed", [radioSwitch(soft: true)])
+        let soft = refusal("Failed", [RadioSwitch("hci1", soft: true)])
         #expect(soft.code == .blocked)
         #expect(soft.remedy?.contains("rfkill unblock") == true)
         #expect(soft.busErrorName == "org.bluez.Error.Failed")
-        let hard = refusal("Failed", [radioSwitch(soft: true, hard: true)])
+        let hard = refusal("Failed", [RadioSwitch("hci1", soft: true, hard: true)])
         #expect(hard.code == .blocked)
         #expect(hard.remedy?.contains("switch or key") == true)
     }
 
     @Test func `a daemon that says blocked is believed`() {
         #expect(refusal("Blocked", []).code == .blocked)
-        #expect(refusal("Blocked", [radioSwitch(hard: true)]).remedy?.contains("switch or key") == true)
+        #expect(refusal("Blocked", [RadioSwitch("hci1", hard: true)]).remedy?.contains("switch or key") == true)
     }
 
     @Test func `another adapter's switch explains nothing`() {
-        let error = refusal("Failed", [radioSwitch("hci0", soft: true), radioSwitch()])
+        let error = refusal("Failed", [RadioSwitch("hci0", soft: true), RadioSwitch("hci1")])
         #expect(error.code == .failed)
         #expect(error.remedy?.contains("dmesg") == true)
     }
 
     @Test func `what has other causes stays what it is`() {
-        #expect(refusal("InProgress", [radioSwitch(soft: true)]).code == .busy)
+        #expect(refusal("InProgress", [RadioSwitch("hci1", soft: true)]).code == .busy)
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Testing
@@ -9,18 +10,13 @@ import Testing
 /// What the doctor learns from a bus.
 @Suite(.timeLimit(.minutes(1)))
 struct BusExaminationTests {
-    private let bus: PrivateBus
-    private let radio = SimulatedRadio()
-    private let daemon: FakeBlueZ
+    private let world: BlueZWorld
+    private var daemon: FakeBlueZ { world.daemon }
 
-    init() async throws {
-        bus = try PrivateBus()
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
-    }
+    init() async throws { world = try await BlueZWorld() }
 
     private func facts(scans: Bool = true, clock: any Clock<Duration> = ContinuousClock()) async -> DoctorFacts {
-        await Doctor.facts(.address(bus.address), scans: scans, SystemFiles(root: "/nonexistent"), clock)
+        await Doctor.facts(.address(world.bus.address), scans: scans, SystemFiles(root: "/nonexistent"), clock)
     }
 
     @Test func `a healthy daemon is seen as it is`() async throws {
@@ -52,8 +48,8 @@ struct BusExaminationTests {
     }
 
     @Test func `links and other programs' scans are seen`() async throws {
-        let strap = await radio.add(.heartRateStrap(name: "Strap"))
-        let central = try await Central(backend: .bluez(bus: bus.address))
+        let strap = await world.radio.add(.heartRateStrap(name: "Strap"))
+        let central = try await world.makeCentral()
         for try await found in central.discoveryEvents(staleAfter: nil) {
             guard case .found(let discovery) = found else { continue }
             try await discovery.peripheral.connect()
@@ -68,7 +64,7 @@ struct BusExaminationTests {
 
     @Test func `a scan that is busy is tried again for a while`() async throws {
         let clock = ManualClock()
-        await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+        await daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
         async let examined = facts(clock: clock)
         await clock.sleepers(1)
         clock.advance(by: .seconds(1))
@@ -79,27 +75,27 @@ struct BusExaminationTests {
         let clock = ManualClock()
         async let examined = facts(clock: clock)
         for _ in 0..<12 {
-            await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+            await daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
             await clock.sleepers(1)
-            await daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
+            await daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
             clock.advance(by: .seconds(1))
         }
         #expect(await examined.adapters.first?.scan == .busy(for: .seconds(12)))
     }
 
     @Test func `a scan that fails says how`() async throws {
-        await daemon.fail("StartDiscovery", "org.bluez.Error.Failed", "Input/output error")
+        await daemon.fail("StartDiscovery", .bluez("Failed", "Input/output error"))
         #expect(await facts().adapters.first?.scan == .fails("org.bluez.Error.Failed: Input/output error"))
     }
 
     @Test func `a daemon that is gone, refuses or fails is told apart`() async throws {
-        await daemon.fail("GetManagedObjects", "org.freedesktop.DBus.Error.AccessDenied", "no")
+        await daemon.fail("GetManagedObjects", .bus("AccessDenied", "no"))
         #expect(await facts().daemon == .refused)
-        await daemon.fail("GetManagedObjects", "org.freedesktop.DBus.Error.Failed", "broken")
+        await daemon.fail("GetManagedObjects", .bus("Failed", "broken"))
         #expect(await facts().daemon == .silent("broken"))
         await daemon.kill()
         #expect(await facts().daemon == .absent)
-        bus.stop()
+        world.bus.stop()
         guard case .unreachable = await facts().bus else {
             Issue.record("a bus that is gone is there")
             return

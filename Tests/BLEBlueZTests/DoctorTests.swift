@@ -43,6 +43,22 @@ import Testing
         }
     }
 
+    /// Checks the problem that machines with something in common have, each for its own reason.
+    private func expect(
+        _ check: Finding.Check, where common: (inout DoctorFacts) -> Void,
+        _ machines: (message: String, remedy: String, change: (inout DoctorFacts) -> Void)...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for machine in machines {
+            try expect(
+                check, .problem, message: machine.message, remedy: machine.remedy, sourceLocation: sourceLocation
+            ) {
+                common(&$0)
+                machine.change(&$0)
+            }
+        }
+    }
+
     @Test func `where all is well nothing else is said, and everything was looked at`() {
         let findings = Doctor.findings(Self.facts())
         #expect(findings.filter { $0.level != .ok } == [])
@@ -69,21 +85,12 @@ import Testing
     }
 
     @Test func `a bluetoothd that is not there is started, installed, or elsewhere`() throws {
-        try expect(.bluetoothd, .problem, message: "does not run", remedy: "systemctl enable --now") {
-            $0.daemon = .absent
-        }
-        try expect(.bluetoothd, .problem, message: "does not run", remedy: "package bluez") {
-            $0.daemon = .absent
-            $0.system.isDaemonInstalled = false
-        }
-        try expect(.bluetoothd, .problem, message: "not on this bus", remedy: "--bus") {
-            $0.daemon = .absent
-            $0.system.isDaemonRunning = true
-        }
-        try expect(.bluetoothd, .problem, message: "does not run", remedy: "on the host") {
-            $0.daemon = .absent
-            $0.system.isContainer = true
-        }
+        try expect(
+            .bluetoothd, where: { $0.daemon = .absent },
+            ("does not run", "systemctl enable --now", { _ in }),
+            ("does not run", "package bluez", { $0.system.isDaemonInstalled = false }),
+            ("not on this bus", "--bus", { $0.system.isDaemonRunning = true }),
+            ("does not run", "on the host", { $0.system.isContainer = true }))
     }
 
     @Test func `a bluetoothd that does not answer is restarted`() throws {
@@ -95,28 +102,19 @@ import Testing
     }
 
     @Test func `whoever is refused is told what would let them in`() throws {
-        try expect(.permission, .problem, message: "user pi", remedy: "usermod -aG bluetooth pi") {
-            $0.daemon = .refused
-            $0.system.hasBluetoothGroup = true
+        let hasGroup = { (facts: inout DoctorFacts) in
+            facts.daemon = .refused
+            facts.system.hasBluetoothGroup = true
         }
-        try expect(.permission, .problem, message: "user pi", remedy: "log in again") {
-            $0.daemon = .refused
-            $0.system.hasBluetoothGroup = true
-            $0.system.isMemberOfBluetoothGroup = true
-        }
-        try expect(.permission, .problem, message: "user pi", remedy: "/etc/dbus-1/system.d") {
-            $0.daemon = .refused
-            $0.system.hasBluetoothGroup = true
-            $0.system.isInBluetoothGroup = true
-        }
-        try expect(.permission, .problem, message: "user 1000", remedy: "/etc/dbus-1/system.d") {
-            $0.daemon = .refused
-            $0.system.userName = nil
-        }
-        try expect(.permission, .problem, message: "user pi", remedy: "the host sees") {
-            $0.daemon = .refused
-            $0.system.isContainer = true
-        }
+        try expect(
+            .permission, where: hasGroup,
+            ("user pi", "usermod -aG bluetooth pi", { _ in }),
+            ("user pi", "log in again", { $0.system.isMemberOfBluetoothGroup = true }),
+            ("user pi", "/etc/dbus-1/system.d", { $0.system.isInBluetoothGroup = true }))
+        try expect(
+            .permission, where: { $0.daemon = .refused },
+            ("user 1000", "/etc/dbus-1/system.d", { $0.system.userName = nil }),
+            ("user pi", "the host sees", { $0.system.isContainer = true }))
     }
 
     // MARK: Adapters
@@ -125,55 +123,42 @@ import Testing
         try expect(.adapter, .problem, message: "the kernel has hci0", remedy: "restart bluetooth") {
             $0.adapters = []
         }
-        try expect(.adapter, .problem, message: "1-1:1.0", remedy: "modprobe btusb") {
-            $0.adapters = []
-            $0.system.kernelAdapters = []
-            $0.system.driverlessControllers = ["1-1:1.0"]
+        let isUnknown = { (facts: inout DoctorFacts) in
+            facts.adapters = []
+            facts.system.kernelAdapters = []
         }
-        try expect(.adapter, .problem, message: "the kernel has no Bluetooth", remedy: "modprobe bluetooth") {
-            $0.adapters = []
-            $0.system.kernelAdapters = []
-            $0.system.isKernelReady = false
-        }
-        try expect(.adapter, .problem, message: "there is no adapter", remedy: "Plug one in") {
-            $0.adapters = []
-            $0.system.kernelAdapters = []
-        }
-    }
-
-    private func radioSwitch(_ name: String = "hci0", soft: Bool = false, hard: Bool = false) -> RadioSwitch {
-        RadioSwitch(id: "rfkill0", name: name, isSoftBlocked: soft, isHardBlocked: hard)
+        try expect(
+            .adapter, where: isUnknown,
+            ("1-1:1.0", "modprobe btusb", { $0.system.driverlessControllers = ["1-1:1.0"] }),
+            ("the kernel has no Bluetooth", "modprobe bluetooth", { $0.system.isKernelReady = false }),
+            ("there is no adapter", "Plug one in", { _ in }))
     }
 
     @Test func `an adapter that is off is switched on, or unblocked`() throws {
-        try expect(.power, .problem, message: "is off", remedy: "--power on --adapter hci0") {
-            $0.adapters[0].isPowered = false
-            $0.system.switches = [radioSwitch(), radioSwitch("other", soft: true)]
-        }
-        try expect(.power, .problem, message: "kill switch", remedy: "rfkill unblock") {
-            $0.adapters[0].isPowered = false
-            $0.system.switches = [radioSwitch(soft: true)]
-        }
-        try expect(.power, .problem, message: "kill switch", remedy: "switch or key") {
-            $0.adapters[0].isPowered = false
-            $0.system.switches = [radioSwitch(soft: true, hard: true)]
-        }
+        try expect(
+            .power, where: { $0.adapters[0].isPowered = false },
+            (
+                "is off", "--power on --adapter hci0",
+                { $0.system.switches = [RadioSwitch("hci0"), RadioSwitch("other", soft: true)] }
+            ),
+            ("kill switch", "rfkill unblock", { $0.system.switches = [RadioSwitch("hci0", soft: true)] }),
+            ("kill switch", "switch or key", { $0.system.switches = [RadioSwitch("hci0", soft: true, hard: true)] }))
     }
 
     @Test func `a kill switch that hides an adapter is the problem`() throws {
         try expect(.killSwitch, .problem, message: "hp-bluetooth", remedy: "switch or key") {
             $0.adapters = []
-            $0.system.switches = [radioSwitch("hp-bluetooth", hard: true)]
+            $0.system.switches = [RadioSwitch("hp-bluetooth", hard: true)]
         }
         try expect(.killSwitch, .note, message: "hp-bluetooth", remedy: "rfkill unblock") {
-            $0.system.switches = [radioSwitch("hp-bluetooth", soft: true)]
+            $0.system.switches = [RadioSwitch("hp-bluetooth", soft: true)]
         }
         // (the adapter's own is told with its power)
         #expect(
             !Doctor.findings(
                 Self.facts {
                     $0.adapters[0].isPowered = false
-                    $0.system.switches = [radioSwitch(soft: true)]
+                    $0.system.switches = [RadioSwitch("hci0", soft: true)]
                 }
             ).contains { $0.check == .killSwitch })
     }

@@ -2,8 +2,10 @@ import BLE
 import BLEBlueZ
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import BackendContract
 import BlueZTestSupport
+import DBus
 import Synchronization
 import Testing
 
@@ -68,7 +70,7 @@ struct FailureTests {
         let clock = ManualClock()
         let central = try await peer.makeCentral(
             end == .deadline ? Central.Configuration(clock: clock) : Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         if operation.isOnLink { try await strap.connect() }
         switch operation {
         // (the daemon tries to connect, and the peripheral does not answer)
@@ -124,7 +126,7 @@ struct FailureTests {
             if end == .deadline { await central.shutDown() }
             let other = end == .deadline ? try await peer.makeCentral(Central.Configuration()) : central
             // (a peripheral with a link does not advertise)
-            let again = end == .deadline ? try await Self.find(other) : strap
+            let again = end == .deadline ? try await other.find() : strap
             #expect(try await again.read(.batteryLevel) == 87)
             let values = try await again.notifications(EchoStrap.output)
             await peer.notify([7])
@@ -139,45 +141,40 @@ struct FailureTests {
         if end != .deathOfBus { #expect(await peer.isConnected == false) }
     }
 
-    private static func find(_ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() { return found.peripheral }
-        throw BLEError(.peripheralNotFound, "the scan ended")
-    }
-
     // MARK: Errors of bluetoothd
 
     @Test(arguments: [
         (
-            "org.bluez.Error.NotPermitted", "Read not permitted", BLEError.Code.notPermitted,
+            DBusError.bluez("NotPermitted", "Read not permitted"), BLEError.Code.notPermitted,
             ATTError?.some(.readNotPermitted)
         ),
-        ("org.bluez.Error.NotPermitted", "Not paired", .pairingRequired, nil),
-        ("org.bluez.Error.NotAuthorized", "Operation Not Authorized", .notPermitted, nil),
-        ("org.bluez.Error.NotSupported", "Operation is not supported", .notSupported, nil),
-        ("org.bluez.Error.InvalidArguments", "Invalid offset", .invalidOffset, .invalidOffset),
-        ("org.bluez.Error.InvalidArguments", "Invalid Length", .invalidLength, .invalidAttributeValueLength),
-        ("org.bluez.Error.InvalidValueLength", "Invalid Length", .invalidLength, .invalidAttributeValueLength),
-        ("org.bluez.Error.Failed", "Operation failed with ATT error: 0x80", .attributeError, ATTError(rawValue: 0x80)),
-        ("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e", .attributeError, .unlikelyError),
-        ("org.bluez.Error.Failed", "Not connected", .disconnected, nil),
-        ("org.bluez.Error.Failed", "", .failed, nil),
-        ("org.bluez.Error.NotConnected", "Not Connected", .disconnected, nil),
-        ("org.bluez.Error.Unheard", "of", .failed, nil),
-        ("org.freedesktop.DBus.Error.AccessDenied", "no", .unauthorized, nil),
-        ("org.freedesktop.DBus.Error.NoReply", "", .bluetoothLost, nil),
+        (.bluez("NotPermitted", "Not paired"), .pairingRequired, nil),
+        (.bluez("NotAuthorized", "Operation Not Authorized"), .notPermitted, nil),
+        (.bluez("NotSupported", "Operation is not supported"), .notSupported, nil),
+        (.bluez("InvalidArguments", "Invalid offset"), .invalidOffset, .invalidOffset),
+        (.bluez("InvalidArguments", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
+        (.bluez("InvalidValueLength", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
+        (.bluez("Failed", "Operation failed with ATT error: 0x80"), .attributeError, ATTError(rawValue: 0x80)),
+        (.bluez("Failed", "Operation failed with ATT error: 0x0e"), .attributeError, .unlikelyError),
+        (.bluez("Failed", "Not connected"), .disconnected, nil),
+        (.bluez("Failed", ""), .failed, nil),
+        (.bluez("NotConnected", "Not Connected"), .disconnected, nil),
+        (.bluez("Unheard", "of"), .failed, nil),
+        (.bus("AccessDenied", "no"), .unauthorized, nil),
+        (.bus("NoReply", ""), .bluetoothLost, nil),
     ])
     func `an error of bluetoothd keeps what it says`(
-        _ name: String, _ text: String, _ code: BLEError.Code, _ attError: ATTError?
+        _ answer: DBusError, _ code: BLEError.Code, _ attError: ATTError?
     ) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         try await strap.connect()
-        await peer.daemon.fail("ReadValue", name, text)
+        await peer.daemon.fail("ReadValue", answer)
         let error = await #expect(throws: BLEError.self) { _ = try await strap.read(EchoStrap.output) }
         #expect(error?.code == code)
         #expect(error?.attError == attError)
-        #expect(error?.busErrorName == name)
+        #expect(error?.busErrorName == answer.name)
         #expect(error?.peripheral == strap.id)
         #expect(error?.service == EchoStrap.service)
         #expect(error?.characteristic == EchoStrap.output.key.characteristic)
@@ -185,16 +182,16 @@ struct FailureTests {
     }
 
     @Test(arguments: [
-        ("org.bluez.Error.Failed", "br-connection-canceled", BLEError.Code.connectionCancelled),
-        ("org.bluez.Error.Failed", "le-connection-unknown", .connectionFailed),
-        ("org.bluez.Error.NotReady", "Resource Not Ready", .poweredOff),
-        ("org.freedesktop.DBus.Error.UnknownObject", "gone", .peripheralNotFound),
+        (DBusError.bluez("Failed", "br-connection-canceled"), BLEError.Code.connectionCancelled),
+        (.bluez("Failed", "le-connection-unknown"), .connectionFailed),
+        (.bluez("NotReady", "Resource Not Ready"), .poweredOff),
+        (.bus("UnknownObject", "gone"), .peripheralNotFound),
     ])
-    func `a refused connect says why`(_ name: String, _ text: String, _ code: BLEError.Code) async throws {
+    func `a refused connect says why`(_ answer: DBusError, _ code: BLEError.Code) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
-        await peer.daemon.fail("Connect", name, text)
+        let strap = try await central.find()
+        await peer.daemon.fail("Connect", answer)
         #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
         #expect(await strap.connectionState == .disconnected)
         try await strap.connect()
@@ -202,14 +199,14 @@ struct FailureTests {
     }
 
     @Test(arguments: [
-        ("org.bluez.Error.Failed", "le-connection-abort-by-local"),
-        ("org.bluez.Error.Failed", "Operation already in progress"), ("org.bluez.Error.InProgress", "In Progress"),
+        DBusError.bluez("Failed", "le-connection-abort-by-local"),
+        .bluez("Failed", "Operation already in progress"), .bluez("InProgress", "In Progress"),
     ])
-    func `a connect that was cut short is tried again`(_ name: String, _ text: String) async throws {
+    func `a connect that was cut short is tried again`(_ answer: DBusError) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
-        await peer.daemon.fail("Connect", name, text)
+        let strap = try await central.find()
+        await peer.daemon.fail("Connect", answer)
         try await strap.connect()
         #expect(await peer.daemon.calls["Connect"] == 2)
         await central.shutDown()
@@ -218,8 +215,8 @@ struct FailureTests {
     @Test func `a scan that a dead bluetoothd's scan stands in the way of is tried again`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        await peer.daemon.fail("StartDiscovery", "org.bluez.Error.InProgress", "Operation already in progress")
-        #expect(try await Self.find(central).id == EchoStrap.id)
+        await peer.daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
+        #expect(try await central.find().id == EchoStrap.id)
         #expect(await peer.daemon.calls["StartDiscovery"] == 2)
         await central.shutDown()
     }
@@ -227,9 +224,9 @@ struct FailureTests {
     @Test func `an operation that another client holds up is tried again`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         try await strap.connect()
-        await peer.daemon.fail("WriteValue", "org.bluez.Error.InProgress", "In Progress")
+        await peer.daemon.fail("WriteValue", .bluez("InProgress", "In Progress"))
         try await strap.write([1, 2], to: EchoStrap.input)
         #expect(await peer.written() == [1, 2])
         await central.shutDown()
@@ -239,7 +236,7 @@ struct FailureTests {
         let peer = try await FakePeer()
         await peer.daemon.omitConnectedSignal()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await Self.find(central)
+        let strap = try await central.find()
         #expect(try await strap.read(.batteryLevel) == 87)
         await central.shutDown()
     }

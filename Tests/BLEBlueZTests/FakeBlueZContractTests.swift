@@ -15,62 +15,20 @@ struct FakeBlueZContractTests {
 }
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.
-struct FakePeer: ContractPeer {
-    let bus: PrivateBus
-    let daemon: FakeBlueZ
-    private let strap = SimulatedStrap()
-    private let peripheral: SimulatedPeripheral
+struct FakePeer: SimulatedStrapPeer {
+    private let world: BlueZWorld
+    var bus: PrivateBus { world.bus }
+    var daemon: FakeBlueZ { world.daemon }
+    let strap = SimulatedStrap()
+    let peripheral: SimulatedPeripheral
 
     init() async throws {
-        bus = try PrivateBus()
-        let radio = SimulatedRadio()
-        peripheral = await radio.add(strap.definition)
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
+        world = try await BlueZWorld()
+        peripheral = await world.radio.add(strap.definition)
     }
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
-        try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
-    }
-
-    var isConnected: Bool {
-        get async { await peripheral.isConnected }
-    }
-
-    func disconnect() async { await peripheral.disconnect() }
-    func loseLink() async { await peripheral.dropLink() }
-    func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }
-    func notify(_ value: [UInt8]) async { await peripheral.notify(value, from: EchoStrap.output.key.characteristic) }
-
-    func burst(count: Int, length: Int) async {
-        for number in 0..<count {
-            let head = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-            await notify(head + [UInt8](repeating: 0, count: length - 4))
-        }
-    }
-
-    func written() async -> [UInt8] { await strap.written }
-    func hold() async { await strap.hold() }
-    func release() async { await strap.release() }
-    func setPairing(_ pairing: PeerPairing) async { await peripheral.setPairing(strap.method(pairing)) }
-    func enter(_ passkey: Passkey) async { await strap.enter(passkey) }
-    func untilAskedToPair() async { while await !peripheral.isPairing { await Task.yield() } }
-    func bonds() async -> Int { await peripheral.isPaired ? 1 : 0 }
-    func loseBonds() async { await peripheral.loseBond() }
-    func reset() async { await strap.reset() }
-
-    func until(connections: Int) async {
-        while await peripheral.isConnected != (connections > 0) { await Task.yield() }
-    }
-
-    func until(subscribers: Int) async {
-        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers {
-            await Task.yield()
-        }
-    }
-
-    func untilHeld() async {
-        while await strap.heldCount == 0 { await Task.yield() }
+        try await world.makeCentral(configuration)
     }
 
     func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async {

@@ -110,7 +110,7 @@ import Testing
     @Test func `a device that is removed with its link up is disconnected first`() {
         var tree = tree { $0.isConnected = true }
         #expect(
-            tree.remove(Self.path, interfaces: ["org.freedesktop.DBus.Properties", BlueZ.device]) == [
+            tree.remove(Self.path, interfaces: [BlueZ.properties, BlueZ.device]) == [
                 .disconnected(Self.path, address: Self.address), .device(Self.path),
                 .removed(Self.path, address: Self.address, adapter: Self.adapter),
             ])

@@ -1,6 +1,7 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Logging
@@ -14,55 +15,21 @@ struct PairingTests {
         func enterPasskey(for peripheral: Peripheral) async -> Passkey? { Passkey(123_456) }
     }
 
+    /// A bus with a lock behind its daemon.
     private struct World {
-        let bus: PrivateBus
-        let daemon: FakeBlueZ
+        let bluetooth: BlueZWorld
         let grip: SimulatedPeripheral
+        var daemon: FakeBlueZ { bluetooth.daemon }
 
-        init(policy: String = PrivateBus.open, hasAgentManager: Bool = true) async throws {
-            bus = try PrivateBus(policy: policy)
-            let radio = SimulatedRadio()
-            grip = await radio.add(
-                PeripheralDefinition(
-                    advertisement: Advertisement(localName: "Lock", rssi: -40),
-                    services: [
-                        ServiceDefinition(
-                            BluetoothUUID(0xFF00),
-                            characteristics: [
-                                CharacteristicDefinition(
-                                    BluetoothUUID(0xFF01), .read, security: .encrypted, value: [1])
-                            ])
-                    ]))
-            daemon = FakeBlueZ(address: bus.address, radio: radio)
-            if !hasAgentManager { await daemon.omitAgentManager() }
-            try await daemon.start()
+        init(policy: String = PrivateBus.policy(), hasAgentManager: Bool = true) async throws {
+            bluetooth = try await BlueZWorld(policy: policy, hasAgentManager: hasAgentManager)
+            grip = await bluetooth.radio.add(.lock())
         }
 
         func central(_ pairing: PairingBehaviour = .justWorks) async throws -> Central {
-            try await Central(
-                backend: .bluez(bus: bus.address),
-                configuration: Central.Configuration(
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: pairing))
-        }
-
-        func find(_ central: Central) async throws -> Peripheral {
-            for try await found in central.discoveries() where found.peripheral.id == grip.id {
-                return found.peripheral
-            }
-            throw BLEError(.peripheralNotFound, "the scan ended")
+            try await bluetooth.makeCentral(.quiet(pairing: pairing))
         }
     }
-
-    private func error(_ work: () async throws -> Void) async -> BLEError? {
-        do {
-            try await work()
-            return nil
-        } catch {
-            return error as? BLEError
-        }
-    }
-
-    private static let secret = Characteristic(BluetoothUUID(0xFF01))
 
     @Test(arguments: PairingCapability.allCases)
     func `the agent is registered with its capability`(_ capability: PairingCapability) async throws {
@@ -94,7 +61,7 @@ struct PairingTests {
         while try await states.next() != .poweredOn {}
         #expect(await world.daemon.agentCapabilities == [.keyboardDisplay])
         await world.grip.setPairing(.display(Passkey(123_456)!))
-        try await world.find(central).pair()
+        try await central.find(world.grip.id).pair()
         #expect(await world.grip.isPaired)
         await central.shutDown()
     }
@@ -102,26 +69,21 @@ struct PairingTests {
     @Test func `without an agent manager all but pairing works`() async throws {
         let world = try await World(hasAgentManager: false)
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         #expect(try await lock.services()[BluetoothUUID(0xFF00)] != nil)
-        let error = await error { try await lock.pair() }
-        #expect(error?.code == .pairingFailed)
+        let error = await expectError(.pairingFailed) { try await lock.pair() }
         #expect(error?.remedy?.contains("agent") == true)
         await central.shutDown()
     }
 
     @Test func `a bus that lets nobody call a client does not stop a central from starting`() async throws {
         let world = try await World(
-            policy: #"""
-                <policy context="default">
-                  <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
-                  <deny send_interface="org.bluez.Agent1"/><deny send_interface="org.bluez.AgentManager1"/>
-                </policy>
-                """#)
+            policy: PrivateBus.policy(
+                denying: #"send_interface="\#(BlueZ.agent)""#, #"send_interface="\#(BlueZ.agentManager)""#))
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.connect()
-        #expect(await error { try await lock.pair() }?.code == .pairingFailed)
+        await expectError(.pairingFailed) { try await lock.pair() }
         await central.shutDown()
     }
 
@@ -131,7 +93,7 @@ struct PairingTests {
         let owner = try #require(await world.daemon.agentOwners.first)
         let stranger = BusSession(
             loop: EventLoop(name: "stranger"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
-        try await stranger.open(.address(world.bus.address), timeout: .seconds(10))
+        try await stranger.open(.address(world.bluetooth.bus.address), timeout: .seconds(10))
         await #expect {
             _ = try await stranger.call(
                 MethodCall(owner, "/org/swift_ble/agent", BlueZ.agent, "Cancel"), timeout: .seconds(10))
@@ -143,25 +105,24 @@ struct PairingTests {
     }
 
     @Test(arguments: [
-        ("org.bluez.Error.AlreadyExists", BLEError.Code.alreadyPaired),
-        ("org.bluez.Error.AuthenticationFailed", .pairingFailed),
-        ("org.bluez.Error.AuthenticationRejected", .pairingRejected),
-        ("org.bluez.Error.AuthenticationCanceled", .pairingCancelled),
-        ("org.bluez.Error.AuthenticationTimeout", .pairingTimedOut),
-        ("org.bluez.Error.ConnectionAttemptFailed", .connectionFailed),
-        ("org.bluez.Error.Failed", .pairingFailed), ("org.bluez.Error.NotReady", .poweredOff),
-        ("org.bluez.Error.DoesNotExist", .peripheralNotFound),
-        ("org.freedesktop.DBus.Error.AccessDenied", .unauthorized),
+        (DBusError.bluez("AlreadyExists", "words"), BLEError.Code.alreadyPaired),
+        (.bluez("AuthenticationFailed", "words"), .pairingFailed),
+        (.bluez("AuthenticationRejected", "words"), .pairingRejected),
+        (.bluez("AuthenticationCanceled", "words"), .pairingCancelled),
+        (.bluez("AuthenticationTimeout", "words"), .pairingTimedOut),
+        (.bluez("ConnectionAttemptFailed", "words"), .connectionFailed),
+        (.bluez("Failed", "words"), .pairingFailed), (.bluez("NotReady", "words"), .poweredOff),
+        (.bluez("DoesNotExist", "words"), .peripheralNotFound),
+        (.bus("AccessDenied", "words"), .unauthorized),
     ])
-    func `each answer to Pair has its code`(_ name: String, _ code: BLEError.Code) async throws {
+    func `each answer to Pair has its code`(_ answer: DBusError, _ code: BLEError.Code) async throws {
         let world = try await World()
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.connect()
-        await world.daemon.fail("Pair", name, "words")
-        let error = await error { try await lock.pair() }
-        #expect(error?.code == code)
-        #expect(error?.busErrorName == name)
+        await world.daemon.fail("Pair", answer)
+        let error = await expectError(code) { try await lock.pair() }
+        #expect(error?.busErrorName == answer.name)
         #expect(error?.peripheral == lock.id)
         #expect(try await lock.isPaired == false)
         await central.shutDown()
@@ -170,9 +131,9 @@ struct PairingTests {
     @Test func `a pairing that another client holds up is tried again`() async throws {
         let world = try await World()
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.connect()
-        await world.daemon.fail("Pair", "org.bluez.Error.InProgress", "In Progress")
+        await world.daemon.fail("Pair", .bluez("InProgress", "In Progress"))
         try await lock.pair()
         #expect(await world.daemon.calls["Pair"] == 2)
         await central.shutDown()
@@ -181,9 +142,9 @@ struct PairingTests {
     @Test func `a bond is never risked by pairing again or by cancelling`() async throws {
         let world = try await World()
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.pair()
-        #expect(await error { try await lock.pair() }?.code == .alreadyPaired)
+        await expectError(.alreadyPaired) { try await lock.pair() }
         #expect(await world.daemon.calls["Pair"] == 1)
         #expect(await world.daemon.calls["CancelPairing"] == nil)
         await central.shutDown()
@@ -194,20 +155,20 @@ struct PairingTests {
         let identity = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
         await world.daemon.setIdentity(identity.rawValue, of: world.grip.id)
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.pair()
         #expect(try await lock.pairingState().identity == identity)
         // The handle that was found first goes on, on this link and on the next.
-        #expect(try await lock.read(Self.secret) == [1])
+        #expect(try await lock.read(.lockSecret) == [1])
         #expect(await lock.connectionState == .connected)
         try await lock.disconnect()
-        #expect(try await lock.read(Self.secret) == [1])
+        #expect(try await lock.read(.lockSecret) == [1])
         await world.grip.disconnect()
         for try await state in await lock.connectionStates() where state == .disconnected { break }
         // So does one that is made of the identity.
         let same = central.peripheral(identity)
         #expect(try await same.isPaired)
-        #expect(try await same.read(Self.secret) == [1])
+        #expect(try await same.read(.lockSecret) == [1])
         await world.grip.disconnect()
         for try await state in await same.connectionStates() where state == .disconnected { break }
         #expect(await central.knownPeripherals().map(\.id) == [lock.id])
@@ -217,7 +178,7 @@ struct PairingTests {
     @Test func `trust and blocking are properties of the device`() async throws {
         let world = try await World()
         let central = try await world.central()
-        let lock = try await world.find(central)
+        let lock = try await central.find(world.grip.id)
         try await lock.setTrusted(true)
         #expect(try await lock.pairingState().isTrusted)
         try await lock.connect()

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Testing
 
@@ -8,16 +9,13 @@ import Testing
 /// Passive scans, with a daemon that offers them and with one that does not.
 @Suite(.timeLimit(.minutes(1)))
 struct PassiveScanTests {
-    private let bus: PrivateBus
-    private let radio = SimulatedRadio()
-    private let daemon: FakeBlueZ
+    private let world: BlueZWorld
+    private var daemon: FakeBlueZ { world.daemon }
 
     init() async throws {
-        bus = try PrivateBus()
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
-        _ = await radio.add(beacon("Near", 0x004C))
-        _ = await radio.add(beacon("Other", 0x0059))
+        world = try await BlueZWorld()
+        _ = await world.radio.add(beacon("Near", 0x004C))
+        _ = await world.radio.add(beacon("Other", 0x0059))
     }
 
     private func beacon(_ name: String, _ company: UInt16) -> PeripheralDefinition {
@@ -27,7 +25,7 @@ struct PassiveScanTests {
     }
 
     private func withCentral(_ check: (Central) async throws -> Void) async throws {
-        let central = try await Central(backend: .bluez(bus: bus.address))
+        let central = try await world.makeCentral()
         do {
             try await check(central)
             await central.shutDown()

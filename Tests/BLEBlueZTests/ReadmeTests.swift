@@ -16,17 +16,15 @@ struct ReadmeTests {
     }
 
     @Test func `the example prints heart rates`() async throws {
-        let bus = try PrivateBus()
-        let radio = SimulatedRadio()
-        _ = await radio.add(.heartRateStrap(beatsPerMinute: 64))
-        let daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap(beatsPerMinute: 64))
         let process = Process()
         // (line by line, though it writes to a pipe)
         process.executableURL = URL(filePath: "/usr/bin/stdbuf")
         let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         process.arguments = ["-oL", bundle.appending(path: "ReadmeExample").path]
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address]) {
+        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": world.bus.address]
+        ) {
             $1
         }
         let output = Pipe()
@@ -48,6 +46,6 @@ struct ReadmeTests {
         }
         process.terminate()
         #expect(lines == ["64 [0.9375]", "64 [0.9375]"])
-        await daemon.kill()
+        await world.daemon.kill()
     }
 }

@@ -1,9 +1,9 @@
 import BLE
 import BLEProfiles
+import BLETestSupport
 import BackendContract
 import Foundation
 import Logging
-import Synchronization
 import Testing
 
 private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].flatMap { Int($0) }
@@ -26,14 +26,14 @@ struct RealSoakTests {
             logger.logLevel = .init(rawValue: level) ?? .info
         }
         let central = try await peer.makeCentral(Central.Configuration(logger: logger))
-        let strap = try await found(central)
+        let strap = try await central.find(EchoStrap.id)
         try await strap.setConnectionPolicy(
             .maintained(backoff: Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(2))))
-        let logs = [Received(), Received()]
+        let logs = [NotificationLog(), NotificationLog()]
         var tasks: [Task<Void, any Error>] = []
         for log in logs {
             let stream = try await strap.notifications(Self.characteristic, overflow: .fail(capacity: 10_000))
-            tasks.append(Task { try await log.read(stream.events) })
+            tasks.append(Task { try await log.record(stream.events) })
         }
         tasks.append(Task { for try await _ in central.discoveryEvents(duplicates: true) {} })
         var random = SystemRandomNumberGenerator()
@@ -48,18 +48,18 @@ struct RealSoakTests {
                 sent.append(value)
             }
             for log in logs {
-                while log.count < sent.count { try await Task.sleep(for: .milliseconds(5)) }
+                try await log.until(valueCount: sent.count)
                 try #require(log.values == sent, "in round \(round)")
             }
             if round == 6 { before = try await Resources() }
             if round == soakRounds! { break }
             let fault = Fault.allCases.randomElement(using: &random)!
-            let gaps = logs.map(\.gaps)
+            let gaps = logs.map(\.gapCount)
             let start = ContinuousClock.now
             try await cause(fault, peer)
             // (the link that the values went over is gone for both before the next one counts)
             for (log, gaps) in zip(logs, gaps) {
-                while log.gaps == gaps { try await Task.sleep(for: .milliseconds(5)) }
+                try await log.until(gapCount: gaps + 1)
             }
             // (a bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened)
             for try await state in await strap.connectionStates() where state == .connected { break }
@@ -87,13 +87,6 @@ struct RealSoakTests {
         #expect(after.memory <= before.memory + 4096, "KiB of memory")
     }
 
-    private func found(_ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() where found.peripheral.id == EchoStrap.id {
-            return found.peripheral
-        }
-        throw BLEError(.peripheralNotFound, "the scan ended")
-    }
-
     private func cause(_ fault: Fault, _ peer: RealPeer) async throws {
         switch fault {
         case .disconnect: try await peer.disconnect()
@@ -110,25 +103,6 @@ struct RealSoakTests {
         case .kill:
             try await peer.run("/run/bluez/kill")
             try await peer.run("/run/bluez/start")
-        }
-    }
-
-    /// What one subscriber got.
-    private final class Received: Sendable {
-        private let state = Mutex((values: [[UInt8]](), gaps: 0))
-        var values: [[UInt8]] { state.withLock { $0.values } }
-        var count: Int { state.withLock { $0.values.count } }
-        var gaps: Int { state.withLock { $0.gaps } }
-
-        func read(_ events: NotificationEvents<[UInt8]>) async throws {
-            for try await event in events {
-                state.withLock { state in
-                    switch event {
-                    case .value(let value): state.values.append(value)
-                    case .gap: state.gaps += 1
-                    }
-                }
-            }
         }
     }
 

@@ -1,6 +1,7 @@
 import BLE
 import BLEBlueZ
 import BLEProfiles
+import BLETestSupport
 import BackendContract
 import BlueZTestSupport
 import Testing
@@ -10,15 +11,10 @@ import Testing
 struct RecoveryTests {
     private static let backoff = Backoff(initial: .milliseconds(20), factor: 2, maximum: .milliseconds(200))
 
-    private func found(_ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() { return found.peripheral }
-        throw BLEError(.peripheralNotFound, "the scan ended")
-    }
-
     @Test func `scans, links and streams outlast the loss of the bus`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await found(central)
+        let strap = try await central.find()
         try await strap.setConnectionPolicy(.maintained(backoff: Self.backoff))
         var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
         var states = await central.adapterStates().makeAsyncIterator()
@@ -28,7 +24,7 @@ struct RecoveryTests {
         #expect(try await states.next() == .poweredOn)
         #expect(try await states.next() == .resetting)
         // A scan that is asked for meanwhile hears when all is back, and a call waits.
-        let scan = Task { try await found(central) }
+        let scan = Task { try await central.find() }
         let reading = Task { try await strap.read(.batteryLevel) }
         await peer.daemon.kill()
         try peer.bus.restart()
@@ -60,7 +56,7 @@ struct RecoveryTests {
         #expect(await central.adapterState == .resetting)
         try await peer.daemon.start()
         #expect(try await states.next() == .poweredOn)
-        _ = try await found(central)
+        _ = try await central.find()
         await central.shutDown()
     }
 
@@ -74,7 +70,7 @@ struct RecoveryTests {
         #expect(try await central.adapters().isEmpty)
         await peer.daemon.setPresent(true)
         #expect(try await states.next() == .poweredOn)
-        _ = try await found(central)
+        _ = try await central.find()
         await central.shutDown()
     }
 
@@ -83,7 +79,7 @@ struct RecoveryTests {
     func `the daemon's reason is the link's`(_ name: String, _ reason: DisconnectReason) async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(Central.Configuration())
-        let strap = try await found(central)
+        let strap = try await central.find()
         try await strap.connect()
         var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
         await peer.daemon.sayReason("org.bluez.Reason.\(name)", "so it is")

@@ -4,29 +4,10 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
-/// A fake bluetoothd with a strap, for the command line tool to use.
-private struct World {
-    let bus: PrivateBus
-    let radio = SimulatedRadio()
-    let daemon: FakeBlueZ
-
-    init() async throws {
-        bus = try PrivateBus()
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
-    }
-
-    func ble(_ arguments: String...) -> Tool {
-        Tool(arguments + ["--bus", bus.address, "--timeout", "5"])
-    }
-}
-
 @Suite(.timeLimit(.minutes(1)))
 struct CommandLineTests {
-    // MARK: Data
-
     @Test func `adapters are listed with stable keys`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let result = try await world.ble("adapters", "--json").run()
         #expect(result.status == 0)
         let adapter = try #require(try result.objects.first)
@@ -36,7 +17,7 @@ struct CommandLineTests {
     }
 
     @Test func `adapters are switched and named`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let off = try await world.ble("adapters", "--power", "off", "--alias", "Gateway", "--json").run()
         #expect(off.status == 0)
         #expect(try off.objects.first?["powered"] as? Bool == false)
@@ -48,7 +29,7 @@ struct CommandLineTests {
     }
 
     @Test func `an adapter that a kill switch holds off ends with 11 and the remedy`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         await world.daemon.setBlocked(true)
         let refused = try await world.ble("adapters", "--power", "on").run()
         #expect(refused.status == 11)
@@ -57,64 +38,8 @@ struct CommandLineTests {
         #expect(try await world.ble("adapters", "--power", "on").run().status == 0)
     }
 
-    @Test func `scans report found and lost peripherals with stable keys`() async throws {
-        let world = try await World()
-        _ = await world.radio.add(.heartRateStrap())
-        let scan = world.ble("scan", "--duration", "0", "--json", "--service", "heart-rate")
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
-        #expect(result.status == 130)
-        let found = try #require(try result.objects.first)
-        #expect(
-            Set(found.keys) == [
-                "event", "id", "address", "addressType", "class", "name", "rssi", "txPower", "services",
-                "manufacturerData", "serviceData",
-            ])
-        #expect(found["event"] as? String == "found")
-        #expect(found["name"] as? String == "Simulated Strap")
-        #expect(found["services"] as? [String] == ["180d", "180f"])
-        #expect(found["serviceData"] as? [String: String] == ["180f": "5a"])
-    }
-
-    @Test(arguments: [
-        ["--name", "rap 2"], ["--exact-name", "Strap 2"], ["--manufacturer", "004c:0217/fffd"],
-        ["--service-data", "battery:50"], ["--service", "180d", "--manufacturer", "004C"], ["--rssi", "-45"],
-        ["--transport", "any", "--name", "2"],
-    ])
-    func `scans report what meets all the options`(_ options: [String]) async throws {
-        let world = try await World()
-        for number in 1...2 {
-            let advertisement = Advertisement(
-                localName: "Strap \(number)", rssi: number == 1 ? -50 : -40,
-                serviceUUIDs: [BluetoothUUID(number == 1 ? 0x180F : 0x180D)],
-                manufacturerData: [number == 1 ? 0x4C00 : 0x004C: [0x02, 0x15]],
-                serviceData: [BluetoothUUID(0x180F): [UInt8(number == 1 ? 0x51 : 0x50)]])
-            _ = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
-        }
-        let scan = Tool(["scan", "--duration", "0", "--json"] + options + ["--bus", world.bus.address])
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
-        #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
-    }
-
-    @Test func `a Classic device is found on its transport, with its class`() async throws {
-        let world = try await World()
-        _ = await world.radio.add(.heartRateStrap())
-        _ = await world.radio.add(
-            PeripheralDefinition(
-                advertisement: Advertisement(
-                    localName: "Speaker", rssi: -40, serviceUUIDs: [BluetoothUUID(0x110B)], deviceClass: 0x240404),
-                services: []))
-        let scan = world.ble("scan", "--duration", "0", "--json", "--transport", "classic")
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
-        let found = try #require(try result.objects.first)
-        #expect(try result.objects.count == 1)
-        #expect(found["name"] as? String == "Speaker")
-        #expect(found["class"] as? String == "240404")
-        #expect(found["addressType"] as? String == "public")
-        #expect(found["services"] as? [String] == ["110b"])
-    }
-
     @Test func `the doctor finds nothing wrong where nothing is`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let result = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
         #expect(result.status == 0)
         let findings = try result.objects
@@ -126,7 +51,7 @@ struct CommandLineTests {
     }
 
     @Test func `the doctor ends with 1 and remedies where something is wrong`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         await world.daemon.setPowered(false)
         let off = try await Tool.run("doctor", "--bus", world.bus.address)
         #expect(off.status == 1)
@@ -142,15 +67,8 @@ struct CommandLineTests {
         #expect(noBus.output.hasPrefix("WRONG  the message bus cannot be reached"))
     }
 
-    @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
-        let world = try await World()
-        let result = try await world.ble("scan", "--duration", "1.5").run()
-        #expect(result.status == 0)
-        #expect(result.errors.contains("Scanning…\n"))
-    }
-
     @Test func `inspect shows the tree with stable keys`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.battery())
         let result = try await world.ble("inspect", "Simulated", "--json").run()
         let services = try #require(try result.objects.first?["services"] as? [[String: Any]])
@@ -164,7 +82,7 @@ struct CommandLineTests {
 
     @Test(arguments: ["battery-level", "2A19", "0x2a19", "00002A19", "00002a19-0000-1000-8000-00805f9b34fb"])
     func `a characteristic can be named in every form`(_ name: String) async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.battery(level: 42))
         let result = try await world.ble("read", "Simulated Battery", name, "--json").run()
         let object = try #require(try result.objects.first)
@@ -174,7 +92,7 @@ struct CommandLineTests {
     }
 
     @Test func `writes arrive, with and without response`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         let uuid = BluetoothUUID(0xFF01)
         let thing = await world.radio.add(
             PeripheralDefinition(
@@ -191,7 +109,7 @@ struct CommandLineTests {
     }
 
     @Test func `heart rate, notify, battery and info show what the strap says`() async throws {
-        let world = try await World()
+        let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let beats = try await world.ble("heart-rate", "--count", "2", "--json").run()
         #expect(beats.status == 0)
@@ -219,158 +137,5 @@ struct CommandLineTests {
         let result = try await Tool.run("heart-rate", "--backend", "simulated", "--count", "2", "--json")
         #expect(result.status == 0)
         #expect(try result.objects.count == 2)
-    }
-
-    // MARK: Bad input
-
-    @Test(arguments: [
-        ["read", "X", "no-such-name"], ["read", "X", "2a1"], ["write", "X", "2a19", "0g"],
-        ["write", "X", "2a19", "123"],
-        ["notify", "X", "2a19", "--count", "0"], ["scan", "--duration", "-1"], ["scan", "--service", "12345"],
-        ["adapters", "--power", "maybe"], ["scan", "--manufacturer", "4c"], ["scan", "--manufacturer", "004c:0"],
-        ["scan", "--transport", "usb"],
-        ["scan", "--service-data", "180f:00/"], ["scan", "--service-data", ":00"],
-        ["adapters", "--timeout", "0"], ["adapters", "--backend", "windows"], ["frobnicate"],
-    ])
-    func `a command line that makes no sense ends with 64`(_ arguments: [String]) async throws {
-        let result = try await Tool(arguments).run()
-        #expect(result.status == 64)
-        #expect(result.output == "")
-        #expect(result.errors.contains("Usage:"))
-    }
-
-    @Test func `a value too short for its type ends with 65`() async throws {
-        let world = try await World()
-        _ = await world.radio.add(Self.strap { notifier in await notifier.notify([0x01, 0x48]) })
-        let result = try await world.ble("heart-rate").run()
-        #expect(result.status == 65)
-        #expect(result.errors.contains("too short"))
-    }
-
-    @Test func `unknown peripherals end with 12, ambiguous names with 13, unknown characteristics with 16`()
-        async throws
-    {
-        let world = try await World()
-        _ = await world.radio.add(.battery(name: "Thing 1"))
-        _ = await world.radio.add(.battery(name: "Thing 2"))
-        let unknown = Tool(["read", "Nobody", "2a19", "--bus", world.bus.address, "--timeout", "1"])
-        #expect(try await unknown.run().status == 12)
-        let address = Tool(["read", "00:11:22:33:44:55", "2a19", "--bus", world.bus.address, "--timeout", "1"])
-        #expect(try await address.run().status == 12)
-        let ambiguous = try await world.ble("read", "Thing", "2a19").run()
-        #expect(ambiguous.status == 13)
-        #expect(ambiguous.errors.contains("Thing 1") && ambiguous.errors.contains("Thing 2"))
-        #expect(try await world.ble("read", "Thing 1", "2a37").run().status == 16)
-        #expect(try await world.ble("write", "Thing 1", "2a19", "00").run().status == 17)
-    }
-
-    // MARK: Bad luck
-
-    @Test func `no bus and no bluetoothd end with 69 and a remedy`() async throws {
-        let noBus = try await Tool.run("adapters", "--bus", "unix:path=/nonexistent/socket")
-        #expect(noBus.status == 69)
-        let bus = try PrivateBus()
-        let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address)
-        #expect(noDaemon.status == 69)
-        #expect(noDaemon.errors.contains("systemctl start bluetooth"))
-    }
-
-    @Test func `a bus that refuses ends with 77 and names the group`() async throws {
-        let bus = try PrivateBus(
-            policy: #"""
-                <policy context="default">
-                  <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
-                  <deny send_destination="org.bluez"/>
-                </policy>
-                """#)
-        let daemon = FakeBlueZ(address: bus.address, radio: SimulatedRadio())
-        try await daemon.start()
-        let result = try await Tool.run("adapters", "--bus", bus.address)
-        #expect(result.status == 77)
-        #expect(result.errors.contains("group bluetooth"))
-        await daemon.kill()
-    }
-
-    @Test func `a missing adapter ends with 10, one that is off with 11`() async throws {
-        let world = try await World()
-        let missing = try await world.ble("scan", "--adapter", "hci7").run()
-        #expect(missing.status == 10)
-        #expect(missing.errors.contains("hci0"))
-        await world.daemon.setPowered(false)
-        #expect(try await world.ble("scan").run().status == 11)
-        #expect(try await world.ble("heart-rate").run().status == 11)
-    }
-
-    @Test func `a peripheral that vanishes after the scan ends with 124`() async throws {
-        let world = try await World()
-        let thing = await world.radio.add(.battery(name: "Thing"))
-        #expect(try await world.ble("battery", "Thing").run().status == 0)
-        await thing.setAdvertising(false)
-        let tool = Tool(["battery", thing.id.rawValue, "--bus", world.bus.address, "--timeout", "1"])
-        #expect(try await tool.run().status == 124)
-    }
-
-    @Test func `a link that drops ends with 15`() async throws {
-        let world = try await World()
-        let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { _, _ in await strap.dropLink() }
-        #expect(result.status == 15)
-    }
-
-    @Test func `the death of bluetoothd ends with 20`() async throws {
-        let world = try await World()
-        _ = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { _, _ in await world.daemon.kill() }
-        #expect(result.status == 20)
-        let bus = try await World()
-        _ = await bus.radio.add(.heartRateStrap())
-        let lost = try await bus.ble("heart-rate", "--json").run { _, _ in bus.bus.stop() }
-        #expect(lost.status == 20)
-    }
-
-    @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
-    func `an interrupt ends the link and says so`(_ signal: Int32, _ status: Int32) async throws {
-        let world = try await World()
-        let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { process, _ in
-            #expect(await strap.isConnected)
-            kill(process.processIdentifier, signal)
-        }
-        #expect(result.status == status)
-        #expect(await strap.isConnected == false)
-        // (an interrupt is no error, but on a slow machine there is progress to be told of)
-        #expect(!result.errors.contains("ble:"))
-    }
-
-    @Test func `a reader that goes away ends the link and the command`() async throws {
-        let world = try await World()
-        let strap = await world.radio.add(Self.strap(flooding))
-        let result = try await world.ble("heart-rate", "--json").run { _, output in
-            try output.fileHandleForReading.close()
-        }
-        #expect(result.status == 141)
-        #expect(await strap.isConnected == false)
-    }
-
-    private static func strap(_ onSubscribe: @escaping CharacteristicDefinition.SubscriptionHandler)
-        -> PeripheralDefinition
-    {
-        PeripheralDefinition(
-            advertisement: Advertisement(localName: "Strap", rssi: -40, serviceUUIDs: [BluetoothUUID(0x180D)]),
-            services: [
-                ServiceDefinition(
-                    BluetoothUUID(0x180D),
-                    characteristics: [
-                        CharacteristicDefinition(BluetoothUUID(0x2A37), .notify, onSubscribe: onSubscribe)
-                    ])
-            ])
-    }
-}
-
-/// Measurements every 10 ms.
-private let flooding: CharacteristicDefinition.SubscriptionHandler = { notifier in
-    while true {
-        await notifier.notify([0x00, 0x48])
-        try await notifier.clock.sleep(for: .milliseconds(10))
     }
 }

@@ -7,23 +7,13 @@ import Testing
 /// What `--maintain` is for.
 @Suite(.timeLimit(.minutes(1)))
 struct MaintainCommandTests {
-    private let bus: PrivateBus
-    private let radio = SimulatedRadio()
-    private let daemon: FakeBlueZ
+    private let world: BlueZWorld
 
-    init() async throws {
-        bus = try PrivateBus()
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
-        try await daemon.start()
-    }
-
-    private func ble(_ arguments: String...) -> Tool {
-        Tool(arguments + ["--bus", bus.address, "--timeout", "5"])
-    }
+    init() async throws { world = try await BlueZWorld() }
 
     @Test func `heart-rate goes on after the link is lost, and says that there is a gap`() async throws {
-        let strap = await radio.add(.heartRateStrap())
-        let result = try await ble("heart-rate", "--maintain", "--json", "--count", "4").run { _, _ in
+        let strap = await world.radio.add(.heartRateStrap())
+        let result = try await world.ble("heart-rate", "--maintain", "--json", "--count", "4").run { _, _ in
             await strap.dropLink()
         }
         #expect(result.status == 0)
@@ -33,12 +23,13 @@ struct MaintainCommandTests {
     }
 
     @Test func `notify goes on after the death of bluetoothd`() async throws {
-        let strap = await radio.add(.heartRateStrap())
-        let result = try await ble("notify", "Simulated", "heart-rate-measurement", "--maintain", "--count", "3").run {
-            _, _ in
-            await daemon.kill()
-            try await daemon.start()
-        }
+        let strap = await world.radio.add(.heartRateStrap())
+        let result = try await world.ble("notify", "Simulated", "heart-rate-measurement", "--maintain", "--count", "3")
+            .run {
+                _, _ in
+                await world.daemon.kill()
+                try await world.daemon.start()
+            }
         #expect(result.status == 0)
         #expect(result.output.split(separator: "\n").count == 3)
         #expect(result.errors.contains("values may be missing"))
@@ -47,8 +38,8 @@ struct MaintainCommandTests {
     }
 
     @Test func `connect shows what happens to a link that it keeps up, until it is interrupted`() async throws {
-        let strap = await radio.add(.heartRateStrap())
-        let tool = ble("connect", "Simulated", "--maintain", "--json")
+        let strap = await world.radio.add(.heartRateStrap())
+        let tool = world.ble("connect", "Simulated", "--maintain", "--json")
         let result = try await tool.run { process, _ in
             while await !strap.isConnected { await Task.yield() }
             await strap.dropLink()
@@ -68,8 +59,8 @@ struct MaintainCommandTests {
     }
 
     @Test func `connect without --maintain ends with the link`() async throws {
-        let strap = await radio.add(.heartRateStrap())
-        let result = try await ble("connect", "Simulated").run { _, _ in
+        let strap = await world.radio.add(.heartRateStrap())
+        let result = try await world.ble("connect", "Simulated").run { _, _ in
             while await !strap.isConnected { await Task.yield() }
             // (its link may still be on its way)
             await strap.dropLink()

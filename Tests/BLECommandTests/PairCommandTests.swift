@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
@@ -7,122 +8,100 @@ import Testing
 /// `ble pair` and `ble unpair`, with a fake bluetoothd and answers on standard input.
 @Suite(.timeLimit(.minutes(1)))
 struct PairCommandTests {
-    private struct World {
-        let bus: PrivateBus
-        let daemon: FakeBlueZ
-        let lock: SimulatedPeripheral
-
-        init(_ method: PairingMethod) async throws {
-            bus = try PrivateBus()
-            let radio = SimulatedRadio()
-            lock = await radio.add(
-                PeripheralDefinition(
-                    advertisement: Advertisement(localName: "Lock", rssi: -40),
-                    services: [
-                        ServiceDefinition(
-                            BluetoothUUID(0xFF00),
-                            characteristics: [
-                                CharacteristicDefinition(
-                                    BluetoothUUID(0xFF01), .read, security: .encrypted, value: [1])
-                            ])
-                    ], pairing: method))
-            daemon = FakeBlueZ(address: bus.address, radio: radio)
-            try await daemon.start()
-        }
-
-        func ble(_ arguments: String..., input: String? = nil) async throws -> Tool.Result {
-            try await Tool(arguments + ["--bus", bus.address, "--timeout", "5"], input: input).run()
-        }
+    /// A bus, and a lock behind its daemon.
+    private func makeWorld(_ method: PairingMethod) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {
+        let world = try await BlueZWorld()
+        return (world, await world.radio.add(.lock(method)))
     }
 
     @Test func `what just works asks nothing`() async throws {
-        let world = try await World(.justWorks)
-        let result = try await world.ble("pair", "Lock", "--json")
+        let (world, lock) = try await makeWorld(.justWorks)
+        let result = try await world.ble("pair", "Lock", "--json").run()
         #expect(result.status == 0)
         let object = try #require(try result.objects.first)
         #expect(Set(object.keys) == ["id", "identity", "paired", "trusted"])
         #expect(object["paired"] as? Bool == true)
         #expect(object["trusted"] as? Bool == false)
-        #expect(await world.lock.isPaired)
-        #expect(await world.lock.isConnected == false)
-        #expect(try await world.ble("read", "Lock", "ff01").output == "01\n")
+        #expect(await lock.isPaired)
+        #expect(await lock.isConnected == false)
+        #expect(try await world.ble("read", "Lock", "ff01").run().output == "01\n")
     }
 
     @Test func `a number is asked for until it is one, and must be right`() async throws {
-        let world = try await World(.display(Passkey(42)!))
-        let wrong = try await world.ble("pair", "Lock", input: "123456\n")
+        let (world, lock) = try await makeWorld(.display(Passkey(42)!))
+        let wrong = try await world.ble("pair", "Lock", input: "123456\n").run()
         #expect(wrong.status == 21)
-        #expect(wrong.errors.contains("The number that \(world.lock.id) shows"))
-        let right = try await world.ble("pair", "Lock", "--trust", "--json", input: "none\n000 042\n")
+        #expect(wrong.errors.contains("The number that \(lock.id) shows"))
+        let right = try await world.ble("pair", "Lock", "--trust", "--json", input: "none\n000 042\n").run()
         #expect(right.status == 0)
         #expect(right.errors.contains("not a number"))
         #expect(try right.objects.first?["trusted"] as? Bool == true)
-        #expect(await world.lock.isPaired)
+        #expect(await lock.isPaired)
     }
 
     @Test func `the end of the input refuses`() async throws {
-        let world = try await World(.comparison { _ in true })
-        #expect(try await world.ble("pair", "Lock").status == 21)
-        #expect(try await world.ble("pair", "Lock", input: "n\n").status == 21)
-        #expect(await world.lock.isPaired == false)
-        let result = try await world.ble("pair", "Lock", input: "y\n")
+        let (world, lock) = try await makeWorld(.comparison { _ in true })
+        #expect(try await world.ble("pair", "Lock").run().status == 21)
+        #expect(try await world.ble("pair", "Lock", input: "n\n").run().status == 21)
+        #expect(await lock.isPaired == false)
+        let result = try await world.ble("pair", "Lock", input: "y\n").run()
         #expect(result.status == 0)
-        #expect(result.errors.contains("Does \(world.lock.id) show"))
+        #expect(result.errors.contains("Does \(lock.id) show"))
     }
 
     @Test func `yes answers what yes can answer`() async throws {
-        let comparison = try await World(.comparison { _ in true })
-        #expect(try await comparison.ble("pair", "Lock", "--yes").status == 0)
-        let display = try await World(.display(Passkey(42)!))
-        #expect(try await display.ble("pair", "Lock", "--yes").status == 21)
+        let (comparison, _) = try await makeWorld(.comparison { _ in true })
+        #expect(try await comparison.ble("pair", "Lock", "--yes").run().status == 0)
+        let (display, _) = try await makeWorld(.display(Passkey(42)!))
+        #expect(try await display.ble("pair", "Lock", "--yes").run().status == 21)
     }
 
     @Test func `a number to be entered there is shown`() async throws {
-        let world = try await World(.keyboard { $0 })
-        let result = try await world.ble("pair", "Lock", "--capability", "display-only")
+        let (world, lock) = try await makeWorld(.keyboard { $0 })
+        let result = try await world.ble("pair", "Lock", "--capability", "display-only").run()
         #expect(result.status == 0)
-        #expect(result.errors.contains("on \(world.lock.id)."))
+        #expect(result.errors.contains("on \(lock.id)."))
     }
 
     @Test func `capability decides what happens`() async throws {
-        let world = try await World(.comparison { _ in false })
-        #expect(try await world.ble("pair", "Lock", "--yes").status == 21)
-        #expect(try await world.ble("pair", "Lock", "--capability", "NoInputNoOutput").status == 0)
+        let (world, _) = try await makeWorld(.comparison { _ in false })
+        #expect(try await world.ble("pair", "Lock", "--yes").run().status == 21)
+        #expect(try await world.ble("pair", "Lock", "--capability", "NoInputNoOutput").run().status == 0)
     }
 
     @Test func `a bond that is there ends with 22, a peripheral that refuses with 21, a silent one with 124`()
         async throws
     {
-        let world = try await World(.justWorks)
-        #expect(try await world.ble("pair", "Lock").status == 0)
-        #expect(try await world.ble("pair", "Lock").status == 22)
-        let refusing = try await World(.rejected)
-        #expect(try await refusing.ble("pair", "Lock").status == 21)
-        let silent = try await World(.unanswered)
-        #expect(try await silent.ble("pair", "Lock", "--pairing-timeout", "1").status == 124)
-        #expect(await silent.lock.isConnected == false)
+        let (world, _) = try await makeWorld(.justWorks)
+        #expect(try await world.ble("pair", "Lock").run().status == 0)
+        #expect(try await world.ble("pair", "Lock").run().status == 22)
+        let (refusing, _) = try await makeWorld(.rejected)
+        #expect(try await refusing.ble("pair", "Lock").run().status == 21)
+        let (silent, lock) = try await makeWorld(.unanswered)
+        #expect(try await silent.ble("pair", "Lock", "--pairing-timeout", "1").run().status == 124)
+        #expect(await lock.isConnected == false)
     }
 
     @Test func `an interrupt ends the pairing and leaves no link`() async throws {
-        let world = try await World(.unanswered)
-        let tool = Tool(["pair", "Lock", "--bus", world.bus.address, "--timeout", "5"])
+        let (world, lock) = try await makeWorld(.unanswered)
+        let tool = world.ble("pair", "Lock")
         let result = try await tool.run(meanwhile: { process in
-            while await !world.lock.isPairing { await Task.yield() }
+            while await !lock.isPairing { await Task.yield() }
             kill(process.processIdentifier, SIGINT)
         })
         #expect(result.status == 130)
-        #expect(await world.lock.isConnected == false)
-        #expect(await world.lock.isPaired == false)
+        #expect(await lock.isConnected == false)
+        #expect(await lock.isPaired == false)
     }
 
     @Test func `unpair removes the bond, and finds none to be no error`() async throws {
-        let world = try await World(.justWorks)
-        #expect(try await world.ble("pair", "Lock").status == 0)
-        let removed = try await world.ble("unpair", "Lock", "--json")
+        let (world, lock) = try await makeWorld(.justWorks)
+        #expect(try await world.ble("pair", "Lock").run().status == 0)
+        let removed = try await world.ble("unpair", "Lock", "--json").run()
         #expect(removed.status == 0)
         #expect(try removed.objects.first?["wasPaired"] as? Bool == true)
-        #expect(await world.lock.isPaired == false)
-        let again = try await world.ble("unpair", "Lock", "--json")
+        #expect(await lock.isPaired == false)
+        let again = try await world.ble("unpair", "Lock", "--json").run()
         #expect(again.status == 0)
         #expect(try again.objects.first?["wasPaired"] as? Bool == false)
     }

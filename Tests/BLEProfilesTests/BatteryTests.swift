@@ -1,12 +1,13 @@
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct BatteryTests {
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     @Test(arguments: [([0], 0), ([1], 1), ([99], 99), ([100], 100), ([50, 1], 50)] as [([UInt8], UInt8)])
     func `a level is a byte up to 100`(_ bytes: [UInt8], _ level: UInt8) throws {
@@ -15,7 +16,7 @@ import Testing
 
     @Test(arguments: [[], [101], [255], [128, 50]] as [[UInt8]])
     func `anything else is no level`(_ bytes: [UInt8]) async {
-        await expect(.invalidValue) { try Characteristic.batteryLevel.coding.decode(bytes) }
+        await expectError(.invalidValue) { try Characteristic.batteryLevel.coding.decode(bytes) }
     }
 
     @Test func `the level is read`() async throws {
@@ -25,7 +26,7 @@ import Testing
 
     @Test func `a level that is none says which characteristic sent it`() async throws {
         let (thing, grip) = try await world.add(.battery(level: 101))
-        let error = await expect(.invalidValue) { try await Battery(thing).level() }
+        let error = await expectError(.invalidValue) { try await Battery(thing).level() }
         #expect(error?.peripheral == grip.id)
         #expect(error?.service == .battery)
         #expect(error?.characteristic == BluetoothUUID(0x2A19))
@@ -36,7 +37,7 @@ import Testing
         var levels = try await Battery(thing).levels().makeAsyncIterator()
         for level in [41, 101, 40] as [UInt8] { await grip.notify([level], from: BluetoothUUID(0x2A19)) }
         #expect(try await levels.next() == 41)
-        await expect(.invalidValue) { try await levels.next() }
+        await expectError(.invalidValue) { try await levels.next() }
         #expect(try await levels.next() == 40)
     }
 
@@ -49,6 +50,6 @@ import Testing
             ])
         let (thing, _) = try await world.add(definition)
         #expect(try await Battery(thing).level() == 7)
-        await expect(.notSupported) { try await Battery(thing).levels() }
+        await expectError(.notSupported) { try await Battery(thing).levels() }
     }
 }

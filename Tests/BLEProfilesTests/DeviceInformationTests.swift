@@ -1,12 +1,13 @@
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceInformationTests {
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     private func information(_ service: ServiceDefinition) async throws -> DeviceInformation {
         let (device, _) = try await world.add(
@@ -66,13 +67,13 @@ import Testing
 
     @Test func `a device without the service says so`() async throws {
         let (device, grip) = try await world.add(.battery())
-        let error = await expect(.serviceNotFound) { try await DeviceInformation(of: device) }
+        let error = await expectError(.serviceNotFound) { try await DeviceInformation(of: device) }
         #expect(error?.undiscovered == [.deviceInformation])
         #expect(error?.peripheral == grip.id)
     }
 
     @Test func `an item that is malformed is an error`() async throws {
-        let error = await expect(.invalidValue) { try await information(.deviceInformation(pnpID: [1, 2])) }
+        let error = await expectError(.invalidValue) { try await information(.deviceInformation(pnpID: [1, 2])) }
         #expect(error?.characteristic == BluetoothUUID(0x2A50))
     }
 
@@ -84,7 +85,7 @@ import Testing
                     BluetoothUUID(0x2A25), .read,
                     onRead: { () throws(ATTError) in throw .insufficientEncryption })
             ])
-        let error = await expect(.pairingRequired) { try await information(service) }
+        let error = await expectError(.pairingRequired) { try await information(service) }
         #expect(error?.characteristic == BluetoothUUID(0x2A25))
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLEProfiles
+import BLETestSupport
 import Testing
 
 @Suite struct HeartRateMeasurementTests {
@@ -54,7 +55,7 @@ import Testing
         // (intervals may be any number, none too)
         let optional = flags & 0x10 != 0 ? [whole.count - 4, whole.count - 2] : []
         for count in 0..<whole.count where !optional.contains(count) {
-            await expect(.invalidValue) { try HeartRateMeasurement(bytes: Array(whole.prefix(count))) }
+            await expectError(.invalidValue) { try HeartRateMeasurement(bytes: Array(whole.prefix(count))) }
         }
     }
 
@@ -64,11 +65,11 @@ import Testing
             [0x10, 0x48, 0x00], [0x10, 0x48, 0x00, 0x04, 0x00], [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00],
         ] as [[UInt8]])
     func `bytes that spell no measurement throw invalidValue`(_ bytes: [UInt8]) async {
-        await expect(.invalidValue) { try Characteristic.heartRateMeasurement.coding.decode(bytes) }
+        await expectError(.invalidValue) { try Characteristic.heartRateMeasurement.coding.decode(bytes) }
     }
 
     @Test func `a measurement cannot be written`() async {
-        await expect(.notSupported) {
+        await expectError(.notSupported) {
             try Characteristic.heartRateMeasurement.coding.encode(HeartRateMeasurement(beatsPerMinute: 72))
         }
     }
@@ -86,6 +87,6 @@ import Testing
     @Test func `a reserved location is kept as its number, none is an error`() async throws {
         let coding = Characteristic.bodySensorLocation.coding
         #expect(try coding.decode([200]) == BodySensorLocation(rawValue: 200))
-        await expect(.invalidValue) { try coding.decode([]) }
+        await expectError(.invalidValue) { try coding.decode([]) }
     }
 }

@@ -1,13 +1,14 @@
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HeartRateTests {
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     @Test func `measurements come from the first on, one a second`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap { 70 + $0 })
@@ -28,7 +29,7 @@ import Testing
         var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
         #expect(try await beats.next()?.beatsPerMinute == 60)
         await grip.dropLink()
-        await expect(.disconnected) { try await beats.next() }
+        await expectError(.disconnected) { try await beats.next() }
         beats = try await HeartRate(strap).measurements().makeAsyncIterator()
         #expect(try await beats.next()?.beatsPerMinute == 60)
     }
@@ -44,7 +45,7 @@ import Testing
         var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
         await grip.notify([0x10, 0x48, 0x00], from: BluetoothUUID(0x2A37))
         await grip.notify([0x10, 0x48, 0x00, 0x04], from: BluetoothUUID(0x2A37))
-        let error = await expect(.invalidValue) { try await beats.next() }
+        let error = await expectError(.invalidValue) { try await beats.next() }
         #expect(error?.peripheral == strap.id)
         #expect(try await beats.next() == HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [1]))
     }
@@ -68,13 +69,13 @@ import Testing
 
     @Test func `a sensor that does not count energy says so`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
-        let error = await expect(.characteristicNotFound) { try await HeartRate(strap).resetEnergyExpended() }
+        let error = await expectError(.characteristicNotFound) { try await HeartRate(strap).resetEnergyExpended() }
         #expect(error?.undiscovered == [BluetoothUUID(0x2A39)])
     }
 
     @Test func `a thing that is no heart rate sensor says so`() async throws {
         let (thing, _) = try await world.add(.battery())
-        let error = await expect(.serviceNotFound) { try await HeartRate(thing).measurements() }
+        let error = await expectError(.serviceNotFound) { try await HeartRate(thing).measurements() }
         #expect(error?.undiscovered == [.heartRate])
     }
 }

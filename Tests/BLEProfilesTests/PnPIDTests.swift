@@ -1,5 +1,6 @@
 import BLE
 import BLEProfiles
+import BLETestSupport
 import Testing
 
 @Suite struct PnPIDTests {
@@ -21,6 +22,6 @@ import Testing
     }
 
     @Test(arguments: 0..<7) func `fewer than seven bytes are no PnP ID`(_ count: Int) async {
-        await expect(.invalidValue) { try PnPID(bytes: Array(repeating: 1, count: count)) }
+        await expectError(.invalidValue) { try PnPID(bytes: Array(repeating: 1, count: count)) }
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLEProfiles
+import BLETestSupport
 import Testing
 
 @Suite struct SystemIDTests {
@@ -20,6 +21,6 @@ import Testing
     }
 
     @Test(arguments: 0..<8) func `fewer than eight bytes are no System ID`(_ count: Int) async {
-        await expect(.invalidValue) { try SystemID(bytes: Array(repeating: 1, count: count)) }
+        await expectError(.invalidValue) { try SystemID(bytes: Array(repeating: 1, count: count)) }
     }
 }

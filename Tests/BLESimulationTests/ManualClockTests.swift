@@ -1,4 +1,5 @@
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test func `sleepers wake in the order of their deadlines, then in that of their sleep`() async throws {
-        let log = Box<[Int]>([])
+        let log = SharedValue<[Int]>([])
         try await withThrowingTaskGroup { group in
             for (number, seconds) in [3, 1, 2, 1, 5, 3].enumerated() {
                 group.addTask(executorPreference: executor) { [clock] in

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Testing
 
 @testable import BLESimulation
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test func `a characteristic that two services have is reached by service or handle`() async throws {
-        let (thing, grip) = try await World().add(definition)
+        let (thing, grip) = try await SimulatedWorld().add(definition)
         #expect(try await thing.read(Characteristic<[UInt8]>(Self.status)) == [1])
         #expect(try await thing.read(Characteristic<[UInt8]>(Self.status, service: Self.first)) == [1])
         #expect(try await thing.read(Characteristic<[UInt8]>(Self.status, service: Self.second)) == [2])
@@ -59,11 +60,13 @@ import Testing
         try await thing.write([5], to: Characteristic<[UInt8]>(Self.status, handle: 2))
         #expect(try await thing.read(Characteristic<[UInt8]>(Self.status, handle: 9)) == [2])
         #expect(await grip.value(of: Self.status) == [5])
-        await expect(.characteristicNotFound) { try await thing.read(Characteristic<[UInt8]>(Self.status, handle: 6)) }
+        await expectError(.characteristicNotFound) {
+            try await thing.read(Characteristic<[UInt8]>(Self.status, handle: 6))
+        }
     }
 
     @Test func `a notification goes to every characteristic of the type, and to those subscribed`() async throws {
-        let (thing, grip) = try await World().add(definition)
+        let (thing, grip) = try await SimulatedWorld().add(definition)
         var first = try await thing.notifications(Characteristic<[UInt8]>(Self.status, handle: 2)).makeAsyncIterator()
         await grip.notify([3], from: Self.status)
         var second = try await thing.notifications(Characteristic<[UInt8]>(Self.status, handle: 9)).makeAsyncIterator()
@@ -75,20 +78,20 @@ import Testing
     }
 
     @Test func `descriptors are read and written`() async throws {
-        let (thing, _) = try await World().add(definition)
+        let (thing, _) = try await SimulatedWorld().add(definition)
         let key = AttributeKey(service: Self.first, characteristic: Self.status)
         #expect(try await thing.readDescriptor(Self.name, of: key) == Array("One".utf8))
         try await thing.writeDescriptor([0x32], to: Self.name, of: key)
         #expect(try await thing.readDescriptor(Self.name, of: key) == [0x32])
         #expect(try await thing.readDescriptor(BluetoothUUID(0x2902), of: key) == [0, 0])
-        await expect(.characteristicNotFound) {
+        await expectError(.characteristicNotFound) {
             try await thing.readDescriptor(
                 Self.name, of: AttributeKey(service: Self.second, characteristic: Self.status))
         }
     }
 
     @Test func `the ready-made strap has its services and advertises them`() async throws {
-        let (strap, _) = try await World().add(.heartRateStrap(name: "Belt", batteryLevel: 33))
+        let (strap, _) = try await SimulatedWorld().add(.heartRateStrap(name: "Belt", batteryLevel: 33))
         #expect(try await strap.services().map(\.uuid.description) == ["180d", "180f", "180a"])
         let known = await strap.central.knownPeripherals()
         #expect(known.first?.advertisement.localName == "Belt")

@@ -1,18 +1,19 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SimulatedDiscoveryTests {
     private static let battery = BluetoothUUID(0x180F)
 
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     /// Everything that the radio says to a central that asks with a filter, until the next advertisements are due.
     private func heard(_ filter: DiscoveryFilter, peripherals count: Int) async throws -> [Peripheral.ID] {
-        let heard = Box<[Peripheral.ID]>([])
+        let heard = SharedValue<[Peripheral.ID]>([])
         let backend = SimulatedBackend.simulated(world.radio)
         let context = BackendContext(
             handle: { event in

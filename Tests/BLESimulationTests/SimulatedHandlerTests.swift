@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Logging
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
     private static let uuid = BluetoothUUID(0xFF01)
     private static let characteristic = Characteristic<[UInt8]>(uuid)
 
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     private func add(_ characteristic: CharacteristicDefinition) async throws -> (Peripheral, SimulatedPeripheral) {
         try await world.add(
@@ -31,7 +32,7 @@ import Testing
     // MARK: Reading
 
     @Test func `a handler answers in the value's place`() async throws {
-        let count = Box<UInt8>(0)
+        let count = SharedValue<UInt8>(0)
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .read, value: [9],
@@ -51,7 +52,7 @@ import Testing
     ) async throws {
         let (thing, _) = try await add(
             CharacteristicDefinition(Self.uuid, .read, onRead: { () throws(ATTError) in throw answer }))
-        let error = await expect(code) { try await thing.read(Self.characteristic) }
+        let error = await expectError(code) { try await thing.read(Self.characteristic) }
         #expect(error?.attError == answer)
         #expect(error?.characteristic == Self.uuid)
     }
@@ -87,14 +88,14 @@ import Testing
     @Test func `the end of the link fails the reader and cancels the handler`() async throws {
         let (read, grip) = try await reading()
         await grip.dropLink()
-        await expect(.disconnected) { try await read.value }
+        await expectError(.disconnected) { try await read.value }
         await until { world.clock.sleeperCount == 0 }
     }
 
     @Test func `a reader that gives up cancels the handler`() async throws {
         let (read, grip) = try await reading()
         read.cancel()
-        await expect(.cancelled) { try await read.value }
+        await expectError(.cancelled) { try await read.value }
         await until { world.clock.sleeperCount == 0 }
         #expect(await grip.isConnected)
     }
@@ -102,7 +103,7 @@ import Testing
     @Test func `a deadline cancels the handler`() async throws {
         let (read, _) = try await reading()
         world.clock.advance(by: .seconds(30))
-        await expect(.timedOut) { try await read.value }
+        await expectError(.timedOut) { try await read.value }
         await until { world.clock.sleeperCount == 0 }
     }
 
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test func `a handler learns what is written and how`() async throws {
-        let written = Box<[WriteType: [UInt8]]>([:])
+        let written = SharedValue<[WriteType: [UInt8]]>([:])
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, [.write, .writeWithoutResponse], value: [9],
@@ -136,7 +137,7 @@ import Testing
         let (thing, _) = try await add(
             CharacteristicDefinition(
                 Self.uuid, [.write, .writeWithoutResponse], onWrite: { (_, _) throws(ATTError) in throw answer }))
-        let error = await expect(code) { try await thing.write([1], to: Self.characteristic) }
+        let error = await expectError(code) { try await thing.write([1], to: Self.characteristic) }
         #expect(error?.attError == answer)
         try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
     }
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func `what a handler sends after its subscription has ended goes nowhere`() async throws {
-        let notifiers = Box<[Notifier]>([])
+        let notifiers = SharedValue<[Notifier]>([])
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, [.read, .notify], value: [0],
@@ -227,17 +228,17 @@ import Testing
         try await backend.connect(grip.id)
         let attribute = AttributeID(peripheral: grip.id, handle: 2)
         let nowhere = AttributeID(peripheral: grip.id, handle: 99)
-        await expect(.notPermitted) { try await backend.read(attribute) }
-        await expect(.notPermitted) { try await backend.write([], to: attribute, type: .withResponse) }
-        await expect(.notPermitted) { try await backend.write([], to: attribute, type: .withoutResponse) }
-        await expect(.notSupported) { try await backend.startNotifications(of: attribute) { _ in } }
-        #expect(await expect(.attributeError) { try await backend.read(nowhere) }?.attError == .invalidHandle)
-        await expect(.attributeError) { try await backend.write([], to: nowhere, type: .withResponse) }
-        await expect(.attributeError) { try await backend.readDescriptor(nowhere) }
-        await expect(.attributeError) { try await backend.writeDescriptor([], to: nowhere) }
-        await expect(.attributeError) { try await backend.startNotifications(of: nowhere) { _ in } }
+        await expectError(.notPermitted) { try await backend.read(attribute) }
+        await expectError(.notPermitted) { try await backend.write([], to: attribute, type: .withResponse) }
+        await expectError(.notPermitted) { try await backend.write([], to: attribute, type: .withoutResponse) }
+        await expectError(.notSupported) { try await backend.startNotifications(of: attribute) { _ in } }
+        #expect(await expectError(.attributeError) { try await backend.read(nowhere) }?.attError == .invalidHandle)
+        await expectError(.attributeError) { try await backend.write([], to: nowhere, type: .withResponse) }
+        await expectError(.attributeError) { try await backend.readDescriptor(nowhere) }
+        await expectError(.attributeError) { try await backend.writeDescriptor([], to: nowhere) }
+        await expectError(.attributeError) { try await backend.startNotifications(of: nowhere) { _ in } }
         await grip.dropLink()
-        await expect(.disconnected) { try await backend.read(attribute) }
-        await expect(.disconnected) { try await backend.discoverServices(grip.id) }
+        await expectError(.disconnected) { try await backend.read(attribute) }
+        await expectError(.disconnected) { try await backend.discoverServices(grip.id) }
     }
 }

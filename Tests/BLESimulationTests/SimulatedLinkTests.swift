@@ -1,16 +1,17 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SimulatedLinkTests {
     private static let level = BluetoothUUID(0x2A19)
 
-    private let world: World
+    private let world: SimulatedWorld
     private let strap: Peripheral
     private let grip: SimulatedPeripheral
 
     init() async throws {
-        world = try await World()
+        world = try await SimulatedWorld()
         (strap, grip) = try await world.add(.battery())
     }
 
@@ -31,7 +32,7 @@ import Testing
 
     @Test func `a peripheral that was never heard is not found`() async throws {
         let silent = await world.radio.add(.battery())
-        let error = await expect(.peripheralNotFound) { try await world.central.peripheral(silent.id).connect() }
+        let error = await expectError(.peripheralNotFound) { try await world.central.peripheral(silent.id).connect() }
         #expect(error?.remedy != nil)
         #expect(error?.peripheral == silent.id)
     }
@@ -43,7 +44,7 @@ import Testing
         await world.clock.sleepers(2)
         #expect(await strap.connectionState == .connecting)
         world.clock.advance(by: .milliseconds(100))
-        let error = await expect(.connectionFailed) { try await caller.value }
+        let error = await expectError(.connectionFailed) { try await caller.value }
         #expect(error?.isRetryable == true)
         #expect(world.clock.now.offset == .seconds(20))
     }
@@ -64,14 +65,14 @@ import Testing
         let caller = await connecting()
         await grip.remove()
         world.clock.advance(by: .seconds(20))
-        await expect(.connectionFailed) { try await caller.value }
+        await expectError(.connectionFailed) { try await caller.value }
     }
 
     @Test func `a connect that is cancelled leaves no link behind`() async throws {
         await grip.setAdvertising(false)
         let caller = await connecting()
         caller.cancel()
-        await expect(.cancelled) { try await caller.value }
+        await expectError(.cancelled) { try await caller.value }
         await until { await strap.connectionState == .disconnected }
         await grip.setAdvertising(true)
         world.clock.advance(by: .seconds(1))
@@ -86,7 +87,7 @@ import Testing
         case 1: await grip.dropLink()
         default: await grip.remove()
         }
-        let error = await expect(.disconnected) { try await levels.next() }
+        let error = await expectError(.disconnected) { try await levels.next() }
         #expect(error?.peripheral == strap.id)
         #expect(await strap.connectionState == .disconnected)
         #expect(await grip.isConnected == false)

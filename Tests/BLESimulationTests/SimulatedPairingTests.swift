@@ -1,6 +1,6 @@
 import BLE
 import BLESimulation
-import Logging
+import BLETestSupport
 import Testing
 
 /// Ways to pair that the contract leaves out, as a user's own tests play them.
@@ -16,57 +16,35 @@ struct SimulatedPairingTests {
 
     private let clock = ManualClock()
     private let radio: SimulatedRadio
-    private static let secret = Characteristic(BluetoothUUID(0xFF01))
-    private static let sealed = Characteristic(BluetoothUUID(0xFF02))
-    private static let setting = Characteristic(BluetoothUUID(0xFF03))
 
     init() { radio = SimulatedRadio(clock: clock) }
 
     private func lock(
         _ method: PairingMethod, _ behaviour: PairingBehaviour = .justWorks
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
-        let grip = await radio.add(
-            PeripheralDefinition(
-                advertisement: Advertisement(localName: "Lock", rssi: -40),
-                services: [
-                    ServiceDefinition(
-                        BluetoothUUID(0xFF00),
-                        characteristics: [
-                            CharacteristicDefinition(BluetoothUUID(0xFF01), .read, security: .encrypted, value: [1]),
-                            CharacteristicDefinition(
-                                BluetoothUUID(0xFF02), [.read, .notify], security: .authenticated, value: [2]),
-                            CharacteristicDefinition(BluetoothUUID(0xFF03), .write, security: .encrypted),
-                        ])
-                ], pairing: method))
-        return (try await find(grip, try await central(behaviour)), grip)
+        let grip = await radio.add(.lock(method))
+        return (try await central(behaviour).find(grip.id), grip)
     }
 
     private func central(_ behaviour: PairingBehaviour) async throws -> Central {
         try await Central(
-            backend: .simulated(radio),
-            configuration: Central.Configuration(
-                clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: behaviour))
-    }
-
-    private func find(_ grip: SimulatedPeripheral, _ central: Central) async throws -> Peripheral {
-        for try await found in central.discoveries() where found.peripheral.id == grip.id { return found.peripheral }
-        throw BLEError(.peripheralNotFound, "the scan ended")
+            backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
     }
 
     @Test func `writing and subscribing pair as reading does`() async throws {
         let (writing, grip) = try await lock(.justWorks)
-        try await writing.write([9], to: Self.setting)
+        try await writing.write([9], to: .lockSetting)
         #expect(await grip.isPaired)
         #expect(await grip.value(of: BluetoothUUID(0xFF03)) == [9])
         let (subscribing, other) = try await lock(.display(Passkey(7)!), .prompting(User(passkey: Passkey(7))))
-        _ = try await subscribing.notifications(Self.sealed)
+        _ = try await subscribing.notifications(.lockSealed)
         #expect(await other.isPaired)
     }
 
     @Test func `operations that want security share one pairing`() async throws {
         let (peripheral, _) = try await lock(.comparison { _ in true }, .prompting(User()))
-        async let first = peripheral.read(Self.secret)
-        async let second = peripheral.read(Self.sealed)
+        async let first = peripheral.read(.lockSecret)
+        async let second = peripheral.read(.lockSealed)
         #expect(try await first == [1])
         #expect(try await second == [2])
     }
@@ -81,7 +59,7 @@ struct SimulatedPairingTests {
         let known = await central.knownPeripherals().map(\.id)
         #expect(known == [grip.id])
         #expect(try await central.peripheral(grip.id).isPaired)
-        #expect(try await central.peripheral(grip.id).read(Self.secret) == [1])
+        #expect(try await central.peripheral(grip.id).read(.lockSecret) == [1])
     }
 
     @Test func `a peripheral that has lost its bond refuses until it is unpaired`() async throws {
@@ -89,11 +67,11 @@ struct SimulatedPairingTests {
         try await peripheral.pair()
         try await peripheral.disconnect()
         await grip.loseBond()
-        await expect(.pairingRequired) { _ = try await peripheral.read(Self.secret) }
+        await expectError(.pairingRequired) { _ = try await peripheral.read(.lockSecret) }
         #expect(try await peripheral.isPaired)
         try await peripheral.unpair()
-        let found = try await find(grip, peripheral.central)
-        #expect(try await found.read(Self.secret) == [1])
+        let found = try await peripheral.central.find(grip.id)
+        #expect(try await found.read(.lockSecret) == [1])
     }
 
     @Test func `a peripheral that does not answer ends the link after 30 s`() async throws {
@@ -103,7 +81,7 @@ struct SimulatedPairingTests {
         while await !grip.isPairing { await Task.yield() }
         await clock.sleepers(2)
         clock.advance(by: .seconds(30))
-        await expect(.disconnected) { try await pairing.value }
+        await expectError(.disconnected) { try await pairing.value }
         #expect(await grip.isPaired == false)
     }
 
@@ -112,10 +90,10 @@ struct SimulatedPairingTests {
         let pairing = Task { try await peripheral.pair() }
         while await !grip.isPairing { await Task.yield() }
         let other = try await central(.justWorks)
-        let same = try await find(try await lock(.justWorks).grip, other)
+        let same = try await other.find(try await lock(.justWorks).grip.id)
         try await same.pair()
         pairing.cancel()
-        await expect(.cancelled) { try await pairing.value }
+        await expectError(.cancelled) { try await pairing.value }
         await grip.setPairing(.justWorks)
         try await peripheral.pair()
         #expect(await grip.isPaired)

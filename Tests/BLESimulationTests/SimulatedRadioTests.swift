@@ -1,13 +1,14 @@
 import BLE
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SimulatedRadioTests {
-    private let world: World
+    private let world: SimulatedWorld
 
-    init() async throws { world = try await World() }
+    init() async throws { world = try await SimulatedWorld() }
 
     /// A task that scans until that fails; its scan is running when this returns.
     private func scanning() async -> Task<Void, any Error> {
@@ -35,7 +36,7 @@ import Testing
         _ = try await beats.next()
         let scan = await scanning()
         await world.radio.setPowered(false)
-        let error = await expect(.disconnected) { try await beats.next() }
+        let error = await expectError(.disconnected) { try await beats.next() }
         #expect(error?.disconnectReason == .adapterGone)
         #expect(await strap.connectionState == .disconnected)
         #expect(await grip.isConnected == false)
@@ -50,7 +51,7 @@ import Testing
     @Test func `while it is off nothing works, and then everything again`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
         await world.radio.setPowered(false)
-        let error = await expect(.poweredOff) { try await strap.connect() }
+        let error = await expectError(.poweredOff) { try await strap.connect() }
         #expect(error?.remedy != nil)
         let scan = Task { [world] in
             for try await discovery in world.central.discoveries() { return discovery.peripheral as Peripheral? }
@@ -98,19 +99,19 @@ import Testing
         var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
         _ = try await beats.next()
         await world.radio.stop()
-        await expect(.bluetoothLost) { try await beats.next() }
+        await expectError(.bluetoothLost) { try await beats.next() }
         #expect(await strap.connectionState == .disconnected)
         #expect(await world.central.adapterState == .resetting)
         // What is asked for meanwhile waits for the service, within its deadline.
         let caller = Task { try await strap.connect() }
         for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
         world.clock.advance(by: .seconds(20))
-        await expect(.timedOut) { try await caller.value }
+        await expectError(.timedOut) { try await caller.value }
     }
 
     @Test func `no central can be made while the service is stopped`() async throws {
         await world.radio.stop()
-        await expect(.bluetoothUnavailable) { try await Central(backend: .simulated(world.radio)) }
+        await expectError(.bluetoothUnavailable) { try await Central(backend: .simulated(world.radio)) }
         await world.radio.restart()
         let central = try await Central(backend: .simulated(world.radio))
         #expect(await central.adapterState == .poweredOn)
@@ -123,7 +124,7 @@ import Testing
         await world.radio.stop()
         await world.radio.restart()
         #expect(await world.central.knownPeripherals() == [])
-        await expect(.peripheralNotFound) { try await strap.connect() }
+        await expectError(.peripheralNotFound) { try await strap.connect() }
         for try await discovery in world.central.discoveries() where discovery.peripheral == strap { break }
         try await strap.connect()
     }
@@ -147,7 +148,7 @@ import Testing
         for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
         #expect(await strap.connectionState == .disconnected)
         world.clock.advance(by: .milliseconds(100))
-        await expect(.bluetoothLost) { try await caller.value }
+        await expectError(.bluetoothLost) { try await caller.value }
     }
 
     // MARK: Several centrals
@@ -192,6 +193,6 @@ import Testing
         try await other.stopNotifications(of: AttributeID(peripheral: grip.id, handle: handle))
         #expect(await grip.subscriberCount(of: BluetoothUUID(0x2A19)) == 1)
         await strap.central.shutDown()
-        await expect(.shutDown) { try await levels.next() }
+        await expectError(.shutDown) { try await levels.next() }
     }
 }

@@ -1,7 +1,7 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Foundation
-import Synchronization
 import Testing
 
 /// Virtual hours of faults under a maintained link with two subscribers.
@@ -24,25 +24,17 @@ import Testing
     @Test(arguments: [UInt64(1), 2, 3]) func `nothing that is sent while the link is up is missed`(
         _ seed: UInt64
     ) async throws {
-        var random = Seeded(state: seed)
-        let world = try await World()
+        var random = SeededGenerator(seed: seed)
+        let world = try await SimulatedWorld()
         let (strap, grip) = try await world.add(Self.definition)
         try await strap.setConnectionPolicy(
             .maintained(backoff: Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(2))))
-        let received = [Received(), Received()]
+        let received = [NotificationLog(), NotificationLog()]
         var readers: [Task<Void, any Error>] = []
         for log in received {
             let stream = try await strap.notifications(
                 Characteristic(Self.output, service: BluetoothUUID(0xFF01)), overflow: .fail(capacity: 10_000))
-            readers.append(
-                Task {
-                    for try await event in stream.events {
-                        switch event {
-                        case .value(let value): log.add(value)
-                        case .gap: log.addGap()
-                        }
-                    }
-                })
+            readers.append(Task { try await log.record(stream.events) })
         }
         var sent: [[UInt8]] = []
         var faults: [Fault: Int] = [:]
@@ -69,16 +61,16 @@ import Testing
             for _ in 0..<30 { await Task.yield() }
         }
         for log in received {
-            while log.values.count < sent.count { await Task.yield() }
+            try await log.until(valueCount: sent.count)
             #expect(log.values == sent)
-            #expect(log.gaps > 0)
+            #expect(log.gapCount > 0)
         }
         for reader in readers { reader.cancel() }
         for reader in readers { _ = await reader.result }
         while await grip.subscriberCount(of: Self.output) > 0 { await Task.yield() }
         let story = faults.sorted { $0.value > $1.value }.map { "\($0.value) × \($0.key.rawValue)" }
         print(
-            "soak: simulation, seed \(seed), \(Self.minutes) min: \(sent.count) values, \(received[0].gaps) gaps, "
+            "soak: simulation, seed \(seed), \(Self.minutes) min: \(sent.count) values, \(received[0].gapCount) gaps, "
                 + story.joined(separator: ", "))
         await world.central.shutDown()
         // Nothing is left that waits for the time to pass, beside the radio's own.
@@ -86,7 +78,7 @@ import Testing
     }
 
     private func cause(
-        _ fault: Fault, _ world: World, _ grip: SimulatedPeripheral, _ outage: Duration
+        _ fault: Fault, _ world: SimulatedWorld, _ grip: SimulatedPeripheral, _ outage: Duration
     ) async throws {
         switch fault {
         case .disconnect: await grip.disconnect()
@@ -104,27 +96,5 @@ import Testing
             world.clock.advance(by: outage)
             await world.radio.restart()
         }
-    }
-
-    /// What one subscriber got.
-    private final class Received: Sendable {
-        private let state = Mutex((values: [[UInt8]](), gaps: 0))
-        var values: [[UInt8]] { state.withLock { $0.values } }
-        var gaps: Int { state.withLock { $0.gaps } }
-        func add(_ value: [UInt8]) { state.withLock { $0.values.append(value) } }
-        func addGap() { state.withLock { $0.gaps += 1 } }
-    }
-}
-
-/// A seeded generator (SplitMix64), so that a failure can be repeated.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,6 +1,6 @@
 import BLE
 import BLESimulation
-import Logging
+import BLETestSupport
 
 /// A central on a scripted backend, on a clock that the test moves, and a peripheral with two services.
 struct Bench {
@@ -41,9 +41,7 @@ struct Bench {
 
     init() async throws {
         await backend.set(Self.database)
-        let configuration = Central.Configuration(
-            clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        central = try await Central(backend: backend, configuration: configuration)
+        central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
     }
 
@@ -55,4 +53,13 @@ struct Bench {
 
     /// The link to the strap ends by itself.
     func dropLink() async { await backend.emit(.disconnected(strap.id, Self.error(.disconnected))) }
+
+    /// Keeps the link to the strap up, without pauses where they are not what the test is about.
+    func maintain(_ initial: Duration = .zero) async throws {
+        try await strap.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: initial, factor: 2, maximum: .seconds(4))))
+    }
+
+    /// Lets other tasks run for a while, in which nothing is expected to happen.
+    func settle() async { for _ in 0..<200 { await Task.yield() } }
 }

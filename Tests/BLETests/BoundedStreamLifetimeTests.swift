@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Synchronization
 import Testing
 
@@ -49,7 +50,7 @@ import Testing
         let reader = waitingReader(stream)
         producer.finish(throwing: BLEError(.disconnected, "gone"))
         #expect(executor.run())
-        await expect(.disconnected) { try await reader.value }
+        await expectError(.disconnected) { try await reader.value }
     }
 
     @Test func `cancelling wakes the reader with cancelled`() async {
@@ -57,7 +58,7 @@ import Testing
         let reader = waitingReader(stream)
         reader.cancel()
         #expect(executor.run())
-        await expect(.cancelled) { try await reader.value }
+        await expectError(.cancelled) { try await reader.value }
         producer.yield(1)  // nobody is there, and that is no harm
     }
 
@@ -68,7 +69,7 @@ import Testing
             var iterator = stream.makeAsyncIterator()
             return try await iterator.next()
         }
-        await expect(.cancelled) { try await reader.value }
+        await expectError(.cancelled) { try await reader.value }
         producer.finish()
     }
 
@@ -77,7 +78,7 @@ import Testing
         let first = waitingReader(stream)
         first.cancel()
         executor.run()
-        await expect(.cancelled) { try await first.value }
+        await expectError(.cancelled) { try await first.value }
         #expect(terminations.count == 0)
         producer.yield(5)
         #expect(try await waitingReader(stream).value == 5)

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Synchronization
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
         producer.finish()
         var iterator = stream.makeAsyncIterator()
         for number in 0..<3 { #expect(try await iterator.next() == number) }
-        let error = await expect(.overflow) { try await iterator.next() }
+        let error = await expectError(.overflow) { try await iterator.next() }
         #expect(error?.remedy != nil)
         #expect(stream.droppedCount == 1)
     }
@@ -51,7 +52,7 @@ import Testing
         producer.yield(1)
         producer.yield(2)
         #expect(executor.run())
-        await expect(.overflow) { try await reader.value }
+        await expectError(.overflow) { try await reader.value }
     }
 
     @Test(arguments: [0, -1, .min])
@@ -140,7 +141,7 @@ import Testing
         producer.finish(throwing: BLEError(.disconnected, "gone"))
         var iterator = stream.makeAsyncIterator()
         #expect(try await iterator.next() == 1)
-        await expect(.disconnected) { try await iterator.next() }
+        await expectError(.disconnected) { try await iterator.next() }
     }
 
     @Test func `the first end counts and nothing follows it`() async throws {

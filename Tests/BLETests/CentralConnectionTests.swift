@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralConnectionTests {
@@ -43,7 +44,7 @@ import Testing
         let second = await connecting()
         let third = await connecting()
         third.cancel()
-        await expect(.cancelled) { try await third.value }
+        await expectError(.cancelled) { try await third.value }
         await bench.backend.release(.discoverServices)
         try await first.value
         try await second.value
@@ -57,7 +58,7 @@ import Testing
         let hurried = await connecting(timeout: .seconds(1))
         let patient = await connecting(timeout: .seconds(10))
         bench.clock.advance(by: .seconds(1))
-        let error = await expect(.timedOut) { try await hurried.value }
+        let error = await expectError(.timedOut) { try await hurried.value }
         #expect(error?.peripheral == strap.id)
         #expect(await strap.connectionState == .connecting)
         await bench.backend.release(.connect)
@@ -70,7 +71,7 @@ import Testing
         let first = await connecting()
         let second = await connecting()
         first.cancel()
-        await expect(.cancelled) { try await first.value }
+        await expectError(.cancelled) { try await first.value }
         #expect(await strap.connectionState == .connecting)
         await bench.backend.release(.connect)
         try await second.value
@@ -88,8 +89,8 @@ import Testing
         await bench.backend.asked(operation)
         first.cancel()
         second.cancel()
-        await expect(.cancelled) { try await first.value }
-        await expect(.cancelled) { try await second.value }
+        await expectError(.cancelled) { try await first.value }
+        await expectError(.cancelled) { try await second.value }
         await bench.backend.asked(.disconnect)
         await until { await strap.connectionState == .disconnected }
         #expect(await bench.backend.calls(.connect, .disconnect) == [.connect(strap.id), .disconnect(strap.id)])
@@ -101,7 +102,7 @@ import Testing
         bench.clock.advance(by: .milliseconds(19_999))
         #expect(bench.clock.sleeperCount == 1)
         bench.clock.advance(by: .milliseconds(1))
-        await expect(.timedOut) { try await caller.value }
+        await expectError(.timedOut) { try await caller.value }
         await bench.backend.asked(.disconnect)
     }
 
@@ -110,7 +111,7 @@ import Testing
         let callers = [await connecting(), await connecting()]
         await bench.backend.release(.connect, Bench.error(.peripheralNotFound))
         for caller in callers {
-            let error = await expect(.peripheralNotFound) { try await caller.value }
+            let error = await expectError(.peripheralNotFound) { try await caller.value }
             #expect(error?.peripheral == strap.id)
         }
         #expect(await strap.connectionState == .disconnected)
@@ -119,7 +120,7 @@ import Testing
 
     @Test func `a link whose services cannot be had is taken down`() async throws {
         await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))
-        await expect(.failed) { try await strap.connect() }
+        await expectError(.failed) { try await strap.connect() }
         #expect(
             await bench.backend.calls(.connect, .discoverServices, .disconnect)
                 == [.connect(strap.id), .discoverServices(strap.id), .disconnect(strap.id)])
@@ -130,7 +131,7 @@ import Testing
         await bench.backend.script(.connect, .hold)
         let caller = await connecting()
         try await strap.disconnect()
-        await expect(.connectionCancelled) { try await caller.value }
+        await expectError(.connectionCancelled) { try await caller.value }
         #expect(await bench.backend.calls(.connect, .disconnect) == [.connect(strap.id), .disconnect(strap.id)])
         #expect(await strap.connectionState == .disconnected)
     }
@@ -156,7 +157,7 @@ import Testing
         let disconnecting = Task { [strap] in try await strap.disconnect() }
         await bench.backend.asked(.disconnect)
         disconnecting.cancel()
-        await expect(.cancelled) { try await disconnecting.value }
+        await expectError(.cancelled) { try await disconnecting.value }
         await bench.backend.release(.disconnect)
         await until { await strap.connectionState == .disconnected }
         #expect(await strap.connectionState == .disconnected)
@@ -172,7 +173,7 @@ import Testing
             withUnsafeCurrentTask { $0?.cancel() }
             try await strap.connect()
         }
-        await expect(.cancelled) { try await caller.value }
+        await expectError(.cancelled) { try await caller.value }
         #expect(await bench.backend.calls == [.start])
     }
 

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralControlPointTests {
@@ -65,7 +66,7 @@ import Testing
 
     @Test func `a second request does not wait for the first`() async throws {
         let request = await requesting()
-        let error = await expect(.requestInProgress) { try await strap.request([2], on: Bench.setting) }
+        let error = await expectError(.requestInProgress) { try await strap.request([2], on: Bench.setting) }
         #expect(error?.isRetryable == true)
         #expect(error?.characteristic == Bench.setting.key.characteristic)
         await bench.backend.notify([9], from: 14)
@@ -78,7 +79,7 @@ import Testing
     @Test func `without an answer the deadline ends it`() async throws {
         let request = await requesting(timeout: .seconds(3))
         bench.clock.advance(by: .seconds(3))
-        await expect(.timedOut) { try await request.value }
+        await expectError(.timedOut) { try await request.value }
         await bench.backend.asked(.stopNotifications)
         let next = await requesting()
         await bench.backend.notify([8], from: 14)
@@ -95,33 +96,33 @@ import Testing
         await bench.backend.asked(.write)
         await until { bench.clock.sleeperCount >= 1 }
         bench.clock.advance(by: .seconds(1))
-        await expect(.timedOut) { try await request.value }
+        await expectError(.timedOut) { try await request.value }
     }
 
     @Test func `the end of the link ends it`() async throws {
         let request = await requesting()
         await bench.dropLink()
-        let error = await expect(.disconnected) { try await request.value }
+        let error = await expectError(.disconnected) { try await request.value }
         #expect(error?.peripheral == strap.id)
     }
 
     @Test func `cancelling ends it`() async throws {
         let request = await requesting()
         request.cancel()
-        await expect(.cancelled) { try await request.value }
+        await expectError(.cancelled) { try await request.value }
         await bench.backend.asked(.stopNotifications)
     }
 
     @Test func `a refused write is the request's error`() async throws {
         await bench.backend.script(.write, .fail(BLEError(ATTError.writeRequestRejected)))
-        let error = await expect(.attributeError) { try await strap.request([1], on: Bench.setting) }
+        let error = await expectError(.attributeError) { try await strap.request([1], on: Bench.setting) }
         #expect(error?.attError == .writeRequestRejected)
         await bench.backend.asked(.stopNotifications)
     }
 
     @Test func `what cannot answer is refused`() async {
-        await expect(.notSupported) { try await strap.request([1], on: Bench.command) }
-        await expect(.notSupported) { try await strap.request(1, on: Bench.level) }
+        await expectError(.notSupported) { try await strap.request([1], on: Bench.command) }
+        await expectError(.notSupported) { try await strap.request(1, on: Bench.level) }
         #expect(await bench.backend.count(.startNotifications) == 0)
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralDiscoveryTests {
@@ -62,11 +63,11 @@ import Testing
         let first = await scanning(.service(Bench.battery))
         let second = await scanning(.service(Bench.vendor), asked: 2)
         first.cancel()
-        await expect(.cancelled) { try await first.value }
+        await expectError(.cancelled) { try await first.value }
         await bench.backend.asked(.startDiscovery, 3)
         #expect(await bench.backend.count(.stopDiscovery) == 0)
         second.cancel()
-        await expect(.cancelled) { try await second.value }
+        await expectError(.cancelled) { try await second.value }
         await bench.backend.asked(.stopDiscovery)
         #expect(
             await bench.backend.calls(.startDiscovery, .stopDiscovery) == [
@@ -196,7 +197,7 @@ import Testing
     @Test func `a failing start fails the scan, and the next one starts anew`() async throws {
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         let failing = await scanning()
-        await expect(.busy) { try await failing.value }
+        await expectError(.busy) { try await failing.value }
         let scan = await scanning(asked: 2)
         await until {
             await hear(strap, advertisement)
@@ -209,8 +210,8 @@ import Testing
         let first = await scanning(.service(Bench.battery))
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         let second = await scanning(.service(Bench.vendor), asked: 2)
-        await expect(.busy) { try await first.value }
-        await expect(.busy) { try await second.value }
+        await expectError(.busy) { try await first.value }
+        await expectError(.busy) { try await second.value }
         #expect(await bench.backend.count(.startDiscovery) == 2)
     }
 
@@ -218,7 +219,7 @@ import Testing
         await bench.backend.script(.startDiscovery, .hold)
         let scan = await scanning()
         scan.cancel()
-        await expect(.cancelled) { try await scan.value }
+        await expectError(.cancelled) { try await scan.value }
         await bench.backend.release(.startDiscovery)
         await bench.backend.asked(.stopDiscovery)
         #expect(await bench.backend.calls(.startDiscovery, .stopDiscovery).count == 2)
@@ -230,7 +231,7 @@ import Testing
             var events: Events = bench.central.discoveryEvents().makeAsyncIterator()
             return try await events.next()
         }
-        await expect(.cancelled) { try await scan.value }
+        await expectError(.cancelled) { try await scan.value }
         #expect(await bench.backend.calls == [.start])
     }
 
@@ -239,7 +240,7 @@ import Testing
         let scan = await scanning()
         await bench.clock.sleepers(2)  // its deadline, and its watch for the silent
         bench.clock.advance(by: .seconds(30))
-        await expect(.timedOut) { try await scan.value }
+        await expectError(.timedOut) { try await scan.value }
         await bench.backend.release(.startDiscovery)
         await bench.backend.asked(.stopDiscovery)
     }
@@ -297,6 +298,6 @@ import Testing
         for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
         #expect(await bench.backend.count(.startDiscovery) == 2)
         second.cancel()
-        await expect(.cancelled) { try await second.value }
+        await expectError(.cancelled) { try await second.value }
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralLifecycleTests {
@@ -46,7 +47,7 @@ import Testing
     func `a backend that does not start is the initializer's error`(_ code: BLEError.Code) async throws {
         let backend = ScriptedBackend()
         await backend.script(.start, .fail(Bench.error(code)))
-        await expect(code) { try await Central(backend: backend) }
+        await expectError(code) { try await Central(backend: backend) }
     }
 
     @Test func `when Bluetooth is lost everything that waits fails at once`() async throws {
@@ -54,8 +55,8 @@ import Testing
         await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
         // (a scan goes on when Bluetooth is back)
         waiting.scan.cancel()
-        await expect(.cancelled) { try await waiting.scan.value }
-        for task in waiting.others { await expect(.bluetoothLost) { try await task.value } }
+        await expectError(.cancelled) { try await waiting.scan.value }
+        for task in waiting.others { await expectError(.bluetoothLost) { try await task.value } }
         #expect(await strap.connectionState == .disconnected)
         await release()
     }
@@ -78,7 +79,7 @@ import Testing
     @Test func `shutting down fails everything that waits and shuts the backend down`() async throws {
         let waiting = try await waiting()
         await bench.central.shutDown()
-        for task in waiting.others + [waiting.scan] { await expect(.shutDown) { try await task.value } }
+        for task in waiting.others + [waiting.scan] { await expectError(.shutDown) { try await task.value } }
         #expect(await bench.backend.count(.shutDown) == 1)
         await release()
     }
@@ -90,8 +91,8 @@ import Testing
         var states = await strap.connectionStates().makeAsyncIterator()
         #expect(try await states.next() == .connecting)
         await bench.central.shutDown()
-        await expect(.shutDown) { try await caller.value }
-        await expect(.shutDown) { try await states.next() }
+        await expectError(.shutDown) { try await caller.value }
+        await expectError(.shutDown) { try await states.next() }
     }
 
     @Test func `shutting down fails who is just starting a scan`() async throws {
@@ -99,7 +100,7 @@ import Testing
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() {} }
         await bench.backend.asked(.startDiscovery)
         await bench.central.shutDown()
-        await expect(.shutDown) { try await scan.value }
+        await expectError(.shutDown) { try await scan.value }
         await bench.backend.release(.startDiscovery)
     }
 
@@ -109,15 +110,15 @@ import Testing
         await bench.central.shutDown()
         let calls = await bench.backend.calls
         #expect(calls.last == .shutDown)
-        await expect(.shutDown) { try await strap.connect() }
-        await expect(.shutDown) { try await strap.disconnect() }
-        await expect(.shutDown) { try await strap.services() }
-        await expect(.shutDown) { try await strap.read(Bench.level) }
-        await expect(.shutDown) { try await strap.write([1], to: Bench.command) }
-        await expect(.shutDown) { try await strap.notifications(Bench.level) }
-        await expect(.shutDown) { try await bench.central.adapters() }
+        await expectError(.shutDown) { try await strap.connect() }
+        await expectError(.shutDown) { try await strap.disconnect() }
+        await expectError(.shutDown) { try await strap.services() }
+        await expectError(.shutDown) { try await strap.read(Bench.level) }
+        await expectError(.shutDown) { try await strap.write([1], to: Bench.command) }
+        await expectError(.shutDown) { try await strap.notifications(Bench.level) }
+        await expectError(.shutDown) { try await bench.central.adapters() }
         var scan = bench.central.discoveries().makeAsyncIterator()
-        await expect(.shutDown) { try await scan.next() }
+        await expectError(.shutDown) { try await scan.next() }
         #expect(await bench.backend.calls == calls)
     }
 
@@ -160,7 +161,7 @@ import Testing
         await bench.backend.asked(.adapters)
         await bench.clock.sleepers(1)
         bench.clock.advance(by: .seconds(30))
-        await expect(.timedOut) { try await listing.value }
+        await expectError(.timedOut) { try await listing.value }
         await release()
     }
 

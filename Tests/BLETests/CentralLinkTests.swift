@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralLinkTests {
@@ -11,7 +12,7 @@ import Testing
 
     @Test func `a command that does not fit a packet is refused before it is sent`() async throws {
         try await strap.write(long.dropLast(), to: Bench.command.key, type: .withoutResponse)
-        let error = await expect(.invalidLength) {
+        let error = await expectError(.invalidLength) {
             try await strap.write(long, to: Bench.command, type: .withoutResponse)
         }
         #expect(error?.characteristic == Bench.command.key.characteristic)
@@ -32,7 +33,7 @@ import Testing
         #expect(await bench.backend.count(.maximumPacketLength) == 2)
         await bench.dropLink()
         await bench.backend.set(packetLength: 23)
-        await expect(.invalidLength) {
+        await expectError(.invalidLength) {
             try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key, type: .withoutResponse)
         }
         #expect(await bench.backend.count(.maximumPacketLength) == 3)
@@ -47,7 +48,7 @@ import Testing
         await bench.backend.script(.maximumPacketLength, .fail(Bench.error(.notSupported)))
         try await strap.write(long, to: Bench.command, type: .withoutResponse)
         await bench.backend.script(.maximumPacketLength, .fail(Bench.error(.notSupported)))
-        let error = await expect(.notSupported) { try await strap.maximumWriteLength(for: .withoutResponse) }
+        let error = await expectError(.notSupported) { try await strap.maximumWriteLength(for: .withoutResponse) }
         #expect(error?.peripheral == strap.id)
     }
 
@@ -73,7 +74,7 @@ import Testing
             }
             await bench.backend.asked(operation)
             await bench.dropLink()
-            await expect(.disconnected) { try await asking.value }
+            await expectError(.disconnected) { try await asking.value }
             await bench.backend.release(operation)
         }
     }
@@ -87,18 +88,18 @@ import Testing
         _ offset: Int, _ count: Int, _ code: BLEError.Code
     ) async {
         let value = [UInt8](repeating: 0, count: count)
-        await expect(code) { try await strap.write(value, to: Bench.command.key, offset: offset) }
+        await expectError(code) { try await strap.write(value, to: Bench.command.key, offset: offset) }
         #expect(await bench.backend.count(.connect) == 0)
     }
 
     @Test func `a command has no offset`() async {
-        await expect(.invalidArgument) {
+        await expectError(.invalidArgument) {
             try await strap.write([1], to: Bench.command.key, type: .withoutResponse, offset: 1)
         }
     }
 
     @Test func `reliable writing wants its property`() async {
-        await expect(.notSupported) { try await strap.write([1], to: Bench.command, type: .reliable) }
+        await expectError(.notSupported) { try await strap.write([1], to: Bench.command, type: .reliable) }
         #expect(await bench.backend.count(.write) == 0)
     }
 

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralNotificationTests {
@@ -29,7 +30,7 @@ import Testing
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.notify([], from: 2)
         await bench.backend.notify([5], from: 2)
-        let error = await expect(.invalidValue) { try await values.next() }
+        let error = await expectError(.invalidValue) { try await values.next() }
         #expect(error?.peripheral == strap.id)
         #expect(error?.characteristic == Bench.level.key.characteristic)
         #expect(try await values.next() == 5)
@@ -136,7 +137,7 @@ import Testing
 
     @Test func `a failing start is the subscriber's error, and can be tried again`() async throws {
         await bench.backend.script(.startNotifications, .fail(BLEError(ATTError.insufficientAuthentication)))
-        let error = await expect(.pairingRequired) { try await strap.notifications(Bench.level) }
+        let error = await expectError(.pairingRequired) { try await strap.notifications(Bench.level) }
         #expect(error?.peripheral == strap.id)
         #expect(error?.characteristic == Bench.level.key.characteristic)
         let stream = try await strap.notifications(Bench.level)
@@ -155,7 +156,7 @@ import Testing
         } else {
             await bench.backend.release(.startNotifications, Bench.error(.failed))
         }
-        await expect(isCancelled ? .cancelled : .failed) { try await first.value }
+        await expectError(isCancelled ? .cancelled : .failed) { try await first.value }
         let stream = try await second.value
         #expect(await bench.backend.count(.startNotifications) == 2)
         withExtendedLifetime(stream) {}
@@ -166,7 +167,7 @@ import Testing
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
         subscriber.cancel()
-        await expect(.cancelled) { try await subscriber.value }
+        await expectError(.cancelled) { try await subscriber.value }
         await bench.backend.asked(.stopNotifications)
     }
 
@@ -175,7 +176,7 @@ import Testing
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
         bench.clock.advance(by: .seconds(30))
-        await expect(.timedOut) { try await subscriber.value }
+        await expectError(.timedOut) { try await subscriber.value }
         await bench.backend.release(.startNotifications)
     }
 
@@ -184,7 +185,7 @@ import Testing
         await bench.backend.notify([1], from: 2)
         await bench.dropLink()
         #expect(try await values.next() == 1)
-        let error = await expect(.disconnected) { try await values.next() }
+        let error = await expectError(.disconnected) { try await values.next() }
         #expect(error?.peripheral == strap.id)
         #expect(await bench.backend.count(.stopNotifications) == 0)
     }
@@ -199,7 +200,7 @@ import Testing
         #expect(executor.run())
         await bench.dropLink()
         #expect(executor.run())
-        await expect(.disconnected) { try await reader.value }
+        await expectError(.disconnected) { try await reader.value }
     }
 
     @Test func `the end of the link fails who is just subscribing`() async throws {
@@ -207,14 +208,14 @@ import Testing
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
         await bench.dropLink()
-        await expect(.disconnected) { try await subscriber.value }
+        await expectError(.disconnected) { try await subscriber.value }
         await bench.backend.release(.startNotifications)
     }
 
     @Test func `a disconnect ends the streams`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         try await strap.disconnect()
-        await expect(.disconnected) { try await values.next() }
+        await expectError(.disconnected) { try await values.next() }
     }
 
     @Test func `after the end of the link a subscription starts anew`() async throws {
@@ -223,7 +224,7 @@ import Testing
         var new = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.notify([4], from: 2)
         #expect(try await new.next() == 4)
-        await expect(.disconnected) { try await old.next() }
+        await expectError(.disconnected) { try await old.next() }
         #expect(await bench.backend.count(.startNotifications) == 2)
     }
 }

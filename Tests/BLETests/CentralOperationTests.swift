@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralOperationTests {
@@ -45,7 +46,7 @@ import Testing
     @Test func `a deadline ends the wait for a backend that never answers`() async throws {
         let read = await reading(.ignore)
         bench.clock.advance(by: .seconds(30))
-        let error = await expect(.timedOut) { try await read.value }
+        let error = await expectError(.timedOut) { try await read.value }
         #expect(error?.isRetryable == true)
         #expect(error?.peripheral == strap.id)
         #expect(error?.service == Bench.battery)
@@ -58,14 +59,14 @@ import Testing
     @Test func `a deadline can be shorter than the configuration's`() async throws {
         let read = await reading(.ignore, timeout: .seconds(2))
         bench.clock.advance(by: .seconds(2))
-        await expect(.timedOut) { try await read.value }
+        await expectError(.timedOut) { try await read.value }
         await bench.backend.release(.read)
     }
 
     @Test func `cancelling ends the wait for a backend that never answers`() async throws {
         let read = await reading(.ignore)
         read.cancel()
-        await expect(.cancelled) { try await read.value }
+        await expectError(.cancelled) { try await read.value }
         await bench.backend.release(.read)
     }
 
@@ -77,7 +78,7 @@ import Testing
         }
         await bench.backend.asked(.write)
         await bench.dropLink()
-        let error = await expect(.disconnected) { try await read.value }
+        let error = await expectError(.disconnected) { try await read.value }
         #expect(error?.peripheral == strap.id)
         await bench.backend.release(.write)
         try await other.value
@@ -87,13 +88,13 @@ import Testing
     @Test func `a disconnect fails what waits at once`() async throws {
         let read = await reading(.ignore)
         try await strap.disconnect()
-        await expect(.disconnected) { try await read.value }
+        await expectError(.disconnected) { try await read.value }
         await bench.backend.release(.read)
     }
 
     @Test func `an error of the backend says where it happened`() async throws {
         await bench.backend.script(.read, .fail(BLEError(ATTError.insufficientEncryption)))
-        let error = await expect(.pairingRequired) { try await strap.read(Bench.level) }
+        let error = await expectError(.pairingRequired) { try await strap.read(Bench.level) }
         #expect(error?.attError == .insufficientEncryption)
         #expect(error?.peripheral == strap.id)
         #expect(error?.service == Bench.battery)
@@ -102,7 +103,7 @@ import Testing
 
     @Test func `a value that its type cannot be made of says where it came from`() async throws {
         await bench.backend.set([], of: 2)
-        let error = await expect(.invalidValue) { try await strap.read(Bench.level) }
+        let error = await expectError(.invalidValue) { try await strap.read(Bench.level) }
         #expect(error?.peripheral == strap.id)
         #expect(error?.characteristic == Bench.level.key.characteristic)
     }
@@ -125,7 +126,7 @@ import Testing
         await bench.backend.script(.write, .hold)
         let writes = try await writing(3)
         writes[1].cancel()
-        await expect(.cancelled) { try await writes[1].value }
+        await expectError(.cancelled) { try await writes[1].value }
         await bench.backend.release(.write)
         try await writes[0].value
         try await writes[2].value
@@ -138,7 +139,7 @@ import Testing
         let second = Task { [strap] in try await strap.write([9], to: Bench.command, timeout: .seconds(1)) }
         await bench.clock.sleepers(2)
         bench.clock.advance(by: .seconds(1))
-        await expect(.timedOut) { try await second.value }
+        await expectError(.timedOut) { try await second.value }
         await bench.backend.release(.write)
         try await first.value
         #expect(await bench.backend.calls(.write) == [.write([0], 11)])
@@ -148,7 +149,7 @@ import Testing
         await bench.backend.script(.write, .hold)
         let writes = try await writing(2)
         await bench.backend.release(.write, Bench.error(.failed))
-        await expect(.failed) { try await writes[0].value }
+        await expectError(.failed) { try await writes[0].value }
         try await writes[1].value
     }
 
@@ -156,7 +157,7 @@ import Testing
         await bench.backend.script(.write, .hold)
         let writes = try await writing(6)
         await bench.dropLink()
-        for write in writes { await expect(.disconnected) { try await write.value } }
+        for write in writes { await expectError(.disconnected) { try await write.value } }
         try await strap.write([7], to: Bench.command)
         #expect(await bench.backend.calls(.write) == [.write([0], 11), .write([7], 11)])
     }
@@ -178,10 +179,10 @@ import Testing
     // MARK: Refusals
 
     @Test func `what a characteristic does not allow is refused before anything is sent`() async throws {
-        await expect(.notSupported) { try await strap.read(Bench.command) }
-        await expect(.notSupported) { try await strap.write(1, to: Bench.level) }
-        await expect(.notSupported) { try await strap.write([1], to: Bench.setting, type: .withoutResponse) }
-        let error = await expect(.notSupported) { try await strap.notifications(Bench.command) }
+        await expectError(.notSupported) { try await strap.read(Bench.command) }
+        await expectError(.notSupported) { try await strap.write(1, to: Bench.level) }
+        await expectError(.notSupported) { try await strap.write([1], to: Bench.setting, type: .withoutResponse) }
+        let error = await expectError(.notSupported) { try await strap.notifications(Bench.command) }
         #expect(error?.isRetryable == false)
         #expect(error?.characteristic == Bench.command.key.characteristic)
         #expect(await bench.backend.count(.read) == 0)
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test func `a value that no attribute can hold is refused without a link`() async throws {
-        let error = await expect(.invalidLength) {
+        let error = await expectError(.invalidLength) {
             try await strap.write(Array(repeating: 0, count: 513), to: Bench.command)
         }
         #expect(error?.characteristic == Bench.command.key.characteristic)
@@ -200,7 +201,7 @@ import Testing
 
     @Test func `a service that is not there is named`() async throws {
         let missing = BluetoothUUID(0x180D)
-        let error = await expect(.serviceNotFound) {
+        let error = await expectError(.serviceNotFound) {
             try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(0x2A38), service: missing))
         }
         #expect(error?.undiscovered == [missing])
@@ -216,7 +217,7 @@ import Testing
                 .readDescriptor(5), .writeDescriptor([1], 4),
             ])
         let missing = BluetoothUUID(0x2904)
-        let error = await expect(.characteristicNotFound) {
+        let error = await expectError(.characteristicNotFound) {
             try await strap.readDescriptor(missing, of: Bench.level.key)
         }
         #expect(error?.undiscovered == [missing])
@@ -227,7 +228,7 @@ import Testing
         try await strap.connect()
         await bench.backend.set(GATTDatabase(services: []))
         await bench.backend.emit(.servicesChanged(strap.id))
-        await expect(.serviceNotFound) { try await strap.read(Bench.level) }
+        await expectError(.serviceNotFound) { try await strap.read(Bench.level) }
         #expect(await bench.backend.count(.connect) == 1)
         #expect(await bench.backend.count(.discoverServices) == 2)
     }

@@ -1,6 +1,6 @@
 import BLE
 import BLESimulation
-import Logging
+import BLETestSupport
 import Testing
 
 /// A central's policy about pairing, on a scripted backend and a clock that the test moves.
@@ -48,10 +48,7 @@ struct CentralPairingTests {
 
     private func central(_ behaviour: PairingBehaviour) async throws -> Central {
         await backend.set(Bench.database)
-        return try await Central(
-            backend: backend,
-            configuration: Central.Configuration(
-                clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: behaviour))
+        return try await Central(backend: backend, configuration: .quiet(clock: clock, pairing: behaviour))
     }
 
     private func strap(_ behaviour: PairingBehaviour = .justWorks) async throws -> Peripheral {

@@ -1,30 +1,23 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
-/// What the central does by itself: links kept up and ended, streams that outlast them, handlers and events.
+/// What comes back by itself: maintained links, the streams on them, and services that change.
 @Suite(.timeLimit(.minutes(1))) struct CentralRecoveryTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 
     init() async throws { bench = try await Bench() }
 
-    /// Without pauses where they are not what the test is about.
-    private func maintain(_ initial: Duration = .zero) async throws {
-        try await strap.setConnectionPolicy(
-            .maintained(backoff: Backoff(initial: initial, factor: 2, maximum: .seconds(4))))
-    }
-
-    private func settle() async { for _ in 0..<200 { await Task.yield() } }
-
     // MARK: Maintained links
 
     @Test func `a maintained link is made at once, and again after a pause when it is lost`() async throws {
-        try await maintain(.seconds(1))
+        try await bench.maintain(.seconds(1))
         await until { await strap.connectionState == .connected }
         await bench.dropLink()
         await bench.clock.sleepers(1)
-        await settle()
+        await bench.settle()
         #expect(await bench.backend.count(.connect) == 1)
         bench.clock.advance(by: .seconds(1))
         await bench.backend.asked(.connect, 2)
@@ -35,7 +28,7 @@ import Testing
         await bench.backend.script(
             .connect, .fail(Bench.error(.connectionFailed)), .fail(Bench.error(.connectionFailed)))
         var events = await strap.connectionEvents().makeAsyncIterator()
-        try await maintain(.seconds(1))
+        try await bench.maintain(.seconds(1))
         var pauses: [Duration?] = []
         while let event = try await events.next() {
             switch event {
@@ -54,22 +47,22 @@ import Testing
     @Test func `an operation waits over the pauses of a maintained link`() async throws {
         await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
         await bench.backend.set([77], of: 2)
-        try await maintain(.seconds(1))
+        try await bench.maintain(.seconds(1))
         await bench.clock.sleepers(1)
         // (the caller has it tried at once)
         #expect(try await strap.read(Bench.level) == 77)
     }
 
     @Test func `without the adapter nothing is tried before it is back`() async throws {
-        try await maintain()
+        try await bench.maintain()
         await until { await strap.connectionState == .connected }
         await bench.backend.script(.connect, .fail(Bench.error(.poweredOff)))
         await bench.backend.emit(.adapter(.poweredOff))
         await bench.dropLink()
         await bench.backend.asked(.connect, 2)
-        await settle()
+        await bench.settle()
         bench.clock.advance(by: .seconds(3600))
-        await settle()
+        await bench.settle()
         #expect(await bench.backend.count(.connect) == 2)
         await bench.backend.emit(.adapter(.poweredOn))
         await bench.backend.asked(.connect, 3)
@@ -77,7 +70,7 @@ import Testing
     }
 
     @Test func `a peripheral that the system has forgotten is searched for`() async throws {
-        try await maintain()
+        try await bench.maintain()
         await until { await strap.connectionState == .connected }
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         await bench.dropLink()
@@ -98,10 +91,10 @@ import Testing
         let caller = Task { [strap] in try await strap.connect() }
         await bench.backend.asked(.startDiscovery)
         await bench.backend.emit(.adapter(state))
-        await expect(code) { try await caller.value }
+        await expectError(code) { try await caller.value }
         await bench.backend.emit(.adapter(.poweredOn))
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
-        try await maintain()
+        try await bench.maintain()
         await bench.backend.asked(.startDiscovery, 2)
         await bench.backend.emit(.adapter(state))
         await until { await strap.connectionState == .disconnected }
@@ -110,44 +103,38 @@ import Testing
     }
 
     @Test func `a disconnect ends the upkeep`() async throws {
-        try await maintain()
+        try await bench.maintain()
         await until { await strap.connectionState == .connected }
         try await strap.disconnect()
-        await settle()
+        await bench.settle()
         #expect(await bench.backend.count(.connect) == 1)
         #expect(await strap.connectionPolicy == .manual)
-    }
-
-    @Test func `the configuration's policy counts from the first connect on`() async throws {
-        let backend = ScriptedBackend()
-        await backend.set(Bench.database)
-        let central = try await Central(
-            backend: backend,
-            configuration: Central.Configuration(
-                connectionPolicy: .maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)),
-                clock: bench.clock))
-        let peripheral = central.peripheral(strap.id)
-        await settle()
-        #expect(await backend.count(.connect) == 0)
-        try await peripheral.connect()
-        await backend.emit(.disconnected(peripheral.id, Bench.error(.disconnected)))
-        await backend.asked(.connect, 2)
-        await central.shutDown()
     }
 
     @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
         try await strap.connect()
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
-        await expect(.disconnectionFailed) { try await strap.disconnect() }
+        await expectError(.disconnectionFailed) { try await strap.disconnect() }
         #expect(await strap.connectionState == .disconnected)
         try await strap.connect()
         try await strap.disconnect()
     }
 
+    @Test func `nothing goes on after the shutdown`() async throws {
+        try await bench.maintain()
+        await until { await strap.connectionState == .connected }
+        await bench.central.shutDown()
+        await bench.dropLink()
+        bench.clock.advance(by: .seconds(3600))
+        await bench.settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        await expectError(.shutDown) { try await strap.setConnectionPolicy(.manual) }
+    }
+
     // MARK: Streams over gaps
 
     @Test func `a stream goes on after a gap, for every reader, and nothing is doubled`() async throws {
-        try await maintain()
+        try await bench.maintain()
         var first = try await strap.notifications(Bench.level).events.makeAsyncIterator()
         var second = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.notify([1], from: 2)
@@ -168,7 +155,7 @@ import Testing
     }
 
     @Test func `values that come before the link counts as up are not lost`() async throws {
-        try await maintain()
+        try await bench.maintain()
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.script(.startNotifications, .hold)
         await bench.dropLink()
@@ -181,7 +168,7 @@ import Testing
     }
 
     @Test func `a characteristic with another handle is found again`() async throws {
-        try await maintain()
+        try await bench.maintain()
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.set(
             GATTDatabase(services: [
@@ -200,11 +187,11 @@ import Testing
     }
 
     @Test func `a characteristic that is gone ends its stream and nothing else`() async throws {
-        try await maintain()
+        try await bench.maintain()
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.set(GATTDatabase(services: []))
         await bench.dropLink()
-        let error = await expect(.serviceNotFound) { try await values.next() }
+        let error = await expectError(.serviceNotFound) { try await values.next() }
         #expect(error?.peripheral == strap.id)
         await until { await strap.connectionState == .connected }
     }
@@ -212,7 +199,7 @@ import Testing
     @Test func `a stream of a link that nobody maintains ends with it, and is switched off`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
-        await expect(.disconnected) { try await values.next() }
+        await expectError(.disconnected) { try await values.next() }
         await bench.backend.asked(.stopNotifications)
     }
 
@@ -239,7 +226,7 @@ import Testing
         async let first = strap.services()
         async let second = strap.services()
         await bench.backend.asked(.discoverServices, 2)
-        await settle()
+        await bench.settle()
         await bench.backend.release(.discoverServices)
         #expect(try await first == second)
         #expect(await bench.backend.count(.discoverServices) == 2)
@@ -254,126 +241,4 @@ import Testing
         try await connecting.value
         #expect(await bench.backend.count(.discoverServices) == 2)
     }
-
-    // MARK: Idle links
-
-    @Test func `an unused link ends after its time, and not before`() async throws {
-        try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
-        _ = try await strap.read(Bench.level.bytes)
-        await bench.clock.sleepers(1)
-        bench.clock.advance(by: .seconds(9))
-        _ = try await strap.read(Bench.level.bytes)
-        await bench.clock.sleepers(1)
-        bench.clock.advance(by: .seconds(9))
-        await settle()
-        #expect(await strap.connectionState == .connected)
-        bench.clock.advance(by: .seconds(1))
-        await until { await strap.connectionState == .disconnected }
-        #expect(await bench.backend.count(.disconnect) == 1)
-    }
-
-    @Test func `a stream, an operation and a scope use a link`() async throws {
-        try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
-        let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        do {
-            let stream = try await strap.notifications(Bench.level)
-            bench.clock.advance(by: .seconds(60))
-            await settle()
-            #expect(await strap.connectionState == .connected)
-            _ = stream
-        }
-        let scope = Task { [strap] in
-            try await strap.withConnection { _ in for await _ in gate { break } }
-        }
-        await bench.backend.asked(.stopNotifications)
-        await settle()
-        bench.clock.advance(by: .seconds(60))
-        await settle()
-        #expect(await strap.connectionState == .connected)
-        open.yield()
-        try await scope.value
-        await bench.clock.sleepers(1)
-        bench.clock.advance(by: .seconds(10))
-        await until { await strap.connectionState == .disconnected }
-    }
-
-    @Test func `a link that was made for a scope ends with it, another stays`() async throws {
-        try await strap.withConnection { strap in
-            #expect(await strap.connectionState == .connected)
-        }
-        #expect(await strap.connectionState == .disconnected)
-        try await strap.connect()
-        await #expect(throws: CancellationError.self) {
-            try await strap.withConnection { _ in throw CancellationError() }
-        }
-        #expect(await strap.connectionState == .connected)
-    }
-
-    // MARK: Handlers
-
-    @Test func `the handler runs with every new link and is cancelled with its end`() async throws {
-        let (runs, run) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(10))
-        await strap.setConnectionHandler { strap in
-            _ = try await strap.read(Bench.setting)
-            run.yield("begun")
-            do {
-                try await Task.sleep(for: .seconds(3600))
-            } catch {
-                run.yield("cancelled")
-            }
-        }
-        try await maintain()
-        var iterator = runs.makeAsyncIterator()
-        #expect(await iterator.next() == "begun")
-        await bench.dropLink()
-        #expect(Set([await iterator.next(), await iterator.next()]) == ["cancelled", "begun"])
-        await strap.setConnectionHandler(nil)
-        #expect(await iterator.next() == "cancelled")
-    }
-
-    @Test func `a handler that is set on a link that is up runs at once`() async throws {
-        try await strap.connect()
-        let (runs, run) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(10))
-        await strap.setConnectionHandler { _ in run.yield() }
-        for await _ in runs { break }
-    }
-
-    @Test func `events tell the whole story`() async throws {
-        var events = await strap.connectionEvents().makeAsyncIterator()
-        try await strap.connect()
-        await bench.backend.emit(
-            .disconnected(strap.id, BLEError(.disconnected, "gone", disconnectReason: .timeout)))
-        try await strap.connect()
-        try await strap.disconnect()
-        var story: [String] = []
-        while story.count < 6, let event = try await events.next() {
-            switch event {
-            case .connecting: story.append("connecting")
-            case .connected: story.append("connected")
-            case .connectFailed: story.append("failed")
-            case .disconnected(let error): story.append("disconnected \(error.disconnectReason?.rawValue ?? "?")")
-            case .servicesChanged: story.append("changed")
-            }
-        }
-        #expect(
-            story == [
-                "connecting", "connected", "disconnected timeout", "connecting", "connected", "disconnected local",
-            ])
-    }
-
-    @Test func `nothing goes on after the shutdown`() async throws {
-        try await maintain()
-        await until { await strap.connectionState == .connected }
-        await bench.central.shutDown()
-        await bench.dropLink()
-        bench.clock.advance(by: .seconds(3600))
-        await settle()
-        #expect(await bench.backend.count(.connect) == 1)
-        await expect(.shutDown) { try await strap.setConnectionPolicy(.manual) }
-    }
-}
-
-extension Characteristic {
-    /// The same characteristic with values as they are.
-    fileprivate var bytes: Characteristic<[UInt8]> { Characteristic<[UInt8]>(key.characteristic, service: key.service) }
 }

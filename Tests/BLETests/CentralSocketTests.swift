@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CentralSocketTests {
@@ -83,7 +84,7 @@ import Testing
 
     @Test func `another error is the subscriber's`() async throws {
         await bench.backend.script(.acquireNotifications, .fail(Bench.error(.disconnected)))
-        await expect(.disconnected) { try await subscribe() }
+        await expectError(.disconnected) { try await subscribe() }
         #expect(await bench.backend.count(.startNotifications) == 0)
     }
 
@@ -147,21 +148,21 @@ import Testing
         }
         let late = await waiting()
         bench.clock.advance(by: .seconds(3))
-        await expect(.timedOut) { try await late.value }
+        await expectError(.timedOut) { try await late.value }
         let cancelled = await waiting()
         cancelled.cancel()
-        await expect(.cancelled) { try await cancelled.value }
+        await expectError(.cancelled) { try await cancelled.value }
         let lost = await waiting()
         await bench.dropLink()
-        let error = await expect(.disconnected) { try await lost.value }
+        let error = await expectError(.disconnected) { try await lost.value }
         #expect(error?.characteristic == Bench.command.key.characteristic)
         #expect(channel.packets == [])
-        await expect(.disconnected) { try await writer.write([2]) }
+        await expectError(.disconnected) { try await writer.write([2]) }
     }
 
     @Test func `what is too long is refused`() async throws {
         let writer = try await writer()
-        let error = await expect(.invalidLength) { try await writer.write([UInt8](repeating: 0, count: 6)) }
+        let error = await expectError(.invalidLength) { try await writer.write([UInt8](repeating: 0, count: 6)) }
         #expect(error?.peripheral == strap.id)
         try await writer.write([UInt8](repeating: 0, count: 5))
         #expect(bench.backend.channel.packets.count == 1)
@@ -174,12 +175,12 @@ import Testing
         let closed = try await other.strap.packetWriter(to: Bench.command)
         closed.close()
         #expect(other.backend.channel.isClosed)
-        await expect(.disconnected) { try await closed.write([1]) }
+        await expectError(.disconnected) { try await closed.write([1]) }
         let third = try await Bench()
         let ended = try await third.strap.packetWriter(to: Bench.command)
         await third.central.shutDown()
         #expect(third.backend.channel.isClosed)
-        await expect(.shutDown) { try await ended.write([1]) }
+        await expectError(.shutDown) { try await ended.write([1]) }
     }
 
     @Test func `a writer that nobody waits for any more is closed`() async throws {
@@ -187,13 +188,13 @@ import Testing
         let opening = Task { try await writer() }
         await bench.backend.asked(.acquireWriting)
         opening.cancel()
-        await expect(.cancelled) { try await opening.value }
+        await expectError(.cancelled) { try await opening.value }
         await bench.backend.release(.acquireWriting)
         await until { bench.backend.channel.isClosed }
     }
 
     @Test func `what cannot be written without response has no writer`() async {
-        await expect(.notSupported) { try await strap.packetWriter(to: Bench.setting) }
+        await expectError(.notSupported) { try await strap.packetWriter(to: Bench.setting) }
         #expect(await bench.backend.count(.acquireWriting) == 0)
     }
 }

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
@@ -16,7 +17,7 @@ import Testing
 
     @Test func `an error of the work is the error`() async throws {
         await bench.backend.script(.read, .fail(Bench.error(.notPermitted)))
-        await expect(.notPermitted) {
+        await expectError(.notPermitted) {
             try await bench.central.withDeadline(.seconds(5)) { [bench] in try await bench.strap.read(Bench.setting) }
         }
     }
@@ -40,7 +41,7 @@ import Testing
         bench.clock.advance(by: .seconds(4))
         await bench.clock.sleepers(1)
         bench.clock.advance(by: .seconds(1))
-        await expect(.timedOut) { try await work.value }
+        await expectError(.timedOut) { try await work.value }
         await bench.backend.release(step)
     }
 
@@ -51,7 +52,7 @@ import Testing
         }
         await bench.clock.sleepers(2)  // this deadline and the connect's own
         bench.clock.advance(by: .seconds(5))
-        await expect(.timedOut) { try await waiting.value }
+        await expectError(.timedOut) { try await waiting.value }
         await bench.backend.emit(.adapter(.poweredOn))
         let stream = try await bench.strap.notifications(Bench.setting)
         let reading = Task { [bench] in
@@ -62,7 +63,7 @@ import Testing
         }
         await bench.clock.sleepers(1)
         bench.clock.advance(by: .seconds(5))
-        await expect(.timedOut) { try await reading.value }
+        await expectError(.timedOut) { try await reading.value }
     }
 
     @Test func `cancelling the caller is no deadline`() async throws {
@@ -72,6 +73,6 @@ import Testing
         }
         await bench.backend.asked(.read)
         work.cancel()
-        await expect(.cancelled) { try await work.value }
+        await expectError(.cancelled) { try await work.value }
     }
 }

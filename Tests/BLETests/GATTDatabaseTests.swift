@@ -1,3 +1,4 @@
+import BLETestSupport
 import Testing
 
 @testable import BLE
@@ -44,7 +45,7 @@ import Testing
 
     @Test func `a service that is missing is named`() async {
         let missing = BluetoothUUID(0x180D)
-        let error = await expect(.serviceNotFound) {
+        let error = await expectError(.serviceNotFound) {
             try database.find(AttributeKey(service: missing, characteristic: Self.level))
         }
         #expect(error?.undiscovered == [missing])
@@ -60,7 +61,7 @@ import Testing
         AttributeKey(characteristic: level, handle: 1),
     ])
     func `a characteristic that is missing is named`(_ key: AttributeKey) async {
-        let error = await expect(.characteristicNotFound) { try database.find(key) }
+        let error = await expectError(.characteristicNotFound) { try database.find(key) }
         #expect(error?.undiscovered == [key.characteristic])
         #expect(error?.service == key.service)
         #expect(error?.characteristic == key.characteristic)
@@ -69,8 +70,8 @@ import Testing
 
     @Test func `without a service only the characteristic is missing`() async {
         let empty = GATTDatabase(services: [])
-        await expect(.characteristicNotFound) { try empty.find(AttributeKey(characteristic: Self.level)) }
-        await expect(.serviceNotFound) {
+        await expectError(.characteristicNotFound) { try empty.find(AttributeKey(characteristic: Self.level)) }
+        await expectError(.serviceNotFound) {
             try empty.find(AttributeKey(service: Self.battery, characteristic: Self.level))
         }
     }

@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct NearbyTests {
@@ -108,13 +109,13 @@ import Testing
         }
         await bench.backend.asked(.startDiscovery)
         reader.cancel()
-        await expect(.cancelled) { try await reader.value }
+        await expectError(.cancelled) { try await reader.value }
         await bench.backend.asked(.stopDiscovery)
     }
 
     @Test func `a scan that fails fails the list`() async throws {
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         var lists = bench.central.nearby().makeAsyncIterator()
-        await expect(.busy) { try await lists.next() }
+        await expectError(.busy) { try await lists.next() }
     }
 }

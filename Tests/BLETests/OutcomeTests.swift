@@ -1,3 +1,4 @@
+import BLETestSupport
 import Testing
 
 @testable import BLE
@@ -20,7 +21,7 @@ import Testing
     @Test func `a failure is thrown`() async {
         let outcome = Outcome<Int>()
         outcome.deliver(.failure(BLEError(.busy, "")))
-        await expect(.busy) { try await outcome.wait() }
+        await expectError(.busy) { try await outcome.wait() }
     }
 
     @Test func `a result that comes later wakes who waits`() async throws {
@@ -36,7 +37,7 @@ import Testing
         let waiter = Task { try await outcome.wait() }
         await Task.yield()
         waiter.cancel()
-        await expect(.cancelled) { try await waiter.value }
+        await expectError(.cancelled) { try await waiter.value }
         outcome.deliver(.success(1))  // too late, and harmless
     }
 
@@ -46,7 +47,7 @@ import Testing
             withUnsafeCurrentTask { $0?.cancel() }
             return try await outcome.wait()
         }
-        await expect(.cancelled) { try await waiter.value }
+        await expectError(.cancelled) { try await waiter.value }
     }
 
     @Test func `cancellation does not undo a result`() async throws {

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Testing
 
 @Suite struct PresentationFormatTests {
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: 0..<7) func `fewer bytes are no format`(_ count: Int) async {
-        await expect(.invalidValue) { try PresentationFormat([UInt8](repeating: 1, count: count)) }
+        await expectError(.invalidValue) { try PresentationFormat([UInt8](repeating: 1, count: count)) }
     }
 
     @Test func `a unit without a short form is none`() {

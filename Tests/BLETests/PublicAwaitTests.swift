@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 /// Every await in the public API ends with its task, and leaves nothing behind.
@@ -85,7 +86,7 @@ import Testing
         let task = Task { try await call.run(bench) }
         await bench.backend.asked(call.waitsFor)
         task.cancel()
-        await expect(.cancelled) { try await task.value }
+        await expectError(.cancelled) { try await task.value }
         // No time runs any more, and where there was no link yet there is none.
         await until { bench.clock.sleeperCount == 0 }
         if [.connect, .discoverServices].contains(call.waitsFor) {
@@ -109,7 +110,7 @@ import Testing
         let task = Task { try await bench.central.withDeadline(.seconds(1)) { try await call.run(bench) } }
         await bench.backend.asked(call.waitsFor)
         bench.clock.advance(by: .seconds(1))
-        await expect(.timedOut) { try await task.value }
+        await expectError(.timedOut) { try await task.value }
         await until { bench.clock.sleeperCount == 0 }
         await bench.central.shutDown()
     }
@@ -120,7 +121,7 @@ import Testing
         let task = Task { try await call.run(bench) }
         await bench.backend.asked(call.waitsFor)
         await bench.central.shutDown()
-        await expect(.shutDown) { try await task.value }
+        await expectError(.shutDown) { try await task.value }
         await until { bench.clock.sleeperCount == 0 }
         await bench.backend.release(call.waitsFor)
     }
@@ -128,11 +129,11 @@ import Testing
     @Test(arguments: calls) func `a call that comes cancelled asks for nothing`(_ call: Call) async throws {
         let bench = try await Bench()
         let task = Task {
-            await #expect(throws: CancellationError.self) { try await Task.sleep(for: .seconds(3600)) }
+            await untilCancelled()
             try await call.run(bench)
         }
         task.cancel()
-        await expect(.cancelled) { try await task.value }
+        await expectError(.cancelled) { try await task.value }
         for _ in 0..<100 { await Task.yield() }
         #expect(await bench.backend.calls == [.start])
     }

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Testing
 
 @Suite struct ValueCodingTests {
@@ -11,7 +12,7 @@ import Testing
         #expect(try ValueCoding<UInt8>.uint8.decode([7]) == 7)
         #expect(try ValueCoding<UInt8>.uint8.decode([7, 8, 9]) == 7)
         #expect(try ValueCoding<UInt8>.uint8.encode(9) == [9])
-        await expect(.invalidValue) { try ValueCoding<UInt8>.uint8.decode([]) }
+        await expectError(.invalidValue) { try ValueCoding<UInt8>.uint8.decode([]) }
     }
 
     @Test(
@@ -30,6 +31,6 @@ import Testing
     @Test func `what is only received cannot be written`() async throws {
         let coding = ValueCoding<Int>(receiveOnly: { $0.count })
         #expect(try coding.decode([1, 2, 3]) == 3)
-        await expect(.notSupported) { try coding.encode(1) }
+        await expectError(.notSupported) { try coding.encode(1) }
     }
 }

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import Testing
 
 @Suite struct ValueReaderTests {
@@ -26,7 +27,7 @@ import Testing
     @Test(arguments: [([], 1), ([1], 2), ([1, 2, 3], 4), ([1], -1), ([1], .max), ([1], .min)] as [([UInt8], Int)])
     func `taking what is not there throws and takes nothing`(_ bytes: [UInt8], _ count: Int) async {
         var reader = ValueReader(bytes)
-        let error = await expect(.invalidValue) { try reader.take(count) }
+        let error = await expectError(.invalidValue) { try reader.take(count) }
         #expect(error?.isRetryable == false)
         #expect(reader.remaining == bytes.count)
     }
@@ -34,8 +35,8 @@ import Testing
     @Test func `an integer that ends early throws`() async throws {
         var reader = ValueReader([0x01, 0x02])
         _ = try reader.uint8()
-        await expect(.invalidValue) { try reader.uint16() }
+        await expectError(.invalidValue) { try reader.uint16() }
         #expect(try reader.uint8() == 0x02)
-        await expect(.invalidValue) { try reader.uint8() }
+        await expectError(.invalidValue) { try reader.uint8() }
     }
 }

@@ -27,24 +27,89 @@ extension FakeBlueZ {
         publishedAdapter.withLock { $0 = adapterProperties }
     }
 
+    /// As `bluetoothctl power`.
+    public func setPowered(_ isPowered: Bool) async {
+        self.isPowered = isPowered
+        await radio.setPowered(isPowered)
+        if !isPowered { discoverers = [] }
+        await changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
+    }
+
+    /// Takes the adapter out, and its devices with it, or puts it back, switched on.
+    public func setPresent(_ isPresent: Bool) async {
+        guard isPresent != self.isPresent else { return }
+        self.isPresent = isPresent
+        await radio.setPresent(isPresent)
+        if isPresent {
+            isPowered = true
+            await emit(
+                "/", BlueZ.objectManager, "InterfacesAdded",
+                [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
+            return
+        }
+        discoverers = []
+        let gone = devices
+        devices = [:]
+        for device in gone.values {
+            device.connecting?.cancel()
+            for (path, interfaces) in device.objects { await removed(path, Array(interfaces.keys)) }
+        }
+        await removed(Self.adapterPath, [BlueZ.adapter])
+    }
+
+    private func removed(_ path: String, _ interfaces: [String]) async {
+        await emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
+    }
+
     /// As `rfkill block bluetooth`, and `unblock`. What was on goes on again.
     public func setBlocked(_ isBlocked: Bool) async {
         self.isBlocked = isBlocked
         await setPowered(!isBlocked)
     }
 
+    func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard isPresent else { return .failure(.bus("UnknownObject", "no adapter")) }
+        if call.method == "Set" { return await setProperty(call) }
+        guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
+        switch call.method {
+        case "RemoveDevice": return await removeDevice(call)
+        case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
+        case "StartDiscovery":
+            guard discoverers.insert(call.sender).inserted else {
+                return .failure(.bluez("InProgress", "Operation already in progress"))
+            }
+            await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            try? await backend.startDiscovery(unitedFilter)
+            return .success(MethodReply())
+        default:
+            guard discoverers.remove(call.sender) != nil else {
+                return .failure(.bluez("Failed", "No discovery started"))
+            }
+            if discoverers.isEmpty {
+                if monitors.isEmpty { try? await backend.stopDiscovery() }
+                await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
+                for device in devices.values {
+                    devices[device.id]?.advertisement.rssi = nil
+                    devices[device.id]?.advertisement.txPower = nil
+                    await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
+                }
+            }
+            return .success(MethodReply())
+        }
+    }
+
     /// `Properties.Set`. The answer precedes the signal.
     func setProperty(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch (call.arguments[1].string, call.arguments[2].unwrapped) {
         case ("Powered", .boolean(let isPowered)):
-            if isPowered, isBlocked { return .failure(.remote("org.bluez.Error.Blocked", "Blocked through rfkill")) }
+            if isPowered, isBlocked { return .failure(.bluez("Blocked", "Blocked through rfkill")) }
             if isPowered != self.isPowered { Task { await self.setPowered(isPowered) } }
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
             Task { await self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         default:
             return .failure(
-                .remote("org.freedesktop.DBus.Error.InvalidSignature", "Invalid signature for a property"))
+                .bus("InvalidSignature", "Invalid signature for a property"))
         }
         return .success(MethodReply())
     }
@@ -63,7 +128,7 @@ extension FakeBlueZ {
         case "bredr": transports[call.sender] = .classic
         case "auto", nil: transports[call.sender] = .any
         default:
-            return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call"))
+            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())

@@ -18,7 +18,7 @@ extension FakeBlueZ {
     }
 
     func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
-        guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
+        guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
@@ -32,21 +32,21 @@ extension FakeBlueZ {
         defer { devices[id]?.connecting = nil }
         if let error = await task.value {
             return .failure(
-                .remote(
-                    "org.bluez.Error.Failed",
+                .bluez(
+                    "Failed",
                     error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
         // (a disconnect may have come between)
         guard await backend.knownPeripherals().contains(where: { $0.id == id && $0.isConnected }) else {
-            return .failure(.remote("org.bluez.Error.Failed", "br-connection-canceled"))
+            return .failure(.bluez("Failed", "br-connection-canceled"))
         }
-        guard let path = devices[id]?.path else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
+        guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
         let packetLength = try? await backend.maximumPacketLength(id)
         devices[id]?.linkPacketLength = packetLength
-        if showsPacketLength { devices[id]?.packetLength = packetLength }
-        if signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
+        if faults.showsPacketLength { devices[id]?.packetLength = packetLength }
+        if faults.signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
     }
@@ -64,7 +64,7 @@ extension FakeBlueZ {
             devices[id]?.database = database
             await changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
-        if !resolvesServices { await waitWhileHanging("ServicesResolved") }
+        if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
@@ -94,7 +94,7 @@ extension FakeBlueZ {
             return .success(MethodReply())
         }
         guard devices[id]?.isConnected == true else {
-            return .failure(.remote("org.bluez.Error.NotConnected", "Not Connected"))
+            return .failure(.bluez("NotConnected", "Not Connected"))
         }
         try? await backend.disconnect(id)
         return .success(MethodReply())
@@ -179,19 +179,19 @@ extension FakeBlueZ {
     /// BlueZ's words for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).
     static func answer(_ error: BLEError) -> DBusError {
         switch error.attError {
-        case .readNotPermitted: .remote("org.bluez.Error.NotPermitted", "Read not permitted")
-        case .writeNotPermitted: .remote("org.bluez.Error.NotPermitted", "Write not permitted")
+        case .readNotPermitted: .bluez("NotPermitted", "Read not permitted")
+        case .writeNotPermitted: .bluez("NotPermitted", "Write not permitted")
         case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:
-            .remote("org.bluez.Error.NotPermitted", "Not paired")
-        case .invalidOffset: .remote("org.bluez.Error.InvalidArguments", "Invalid offset")
-        case .invalidAttributeValueLength: .remote("org.bluez.Error.InvalidArguments", "Invalid Length")
-        case .insufficientAuthorization: .remote("org.bluez.Error.NotAuthorized", "Operation Not Authorized")
-        case .requestNotSupported: .remote("org.bluez.Error.NotSupported", "Operation is not supported")
+            .bluez("NotPermitted", "Not paired")
+        case .invalidOffset: .bluez("InvalidArguments", "Invalid offset")
+        case .invalidAttributeValueLength: .bluez("InvalidArguments", "Invalid Length")
+        case .insufficientAuthorization: .bluez("NotAuthorized", "Operation Not Authorized")
+        case .requestNotSupported: .bluez("NotSupported", "Operation is not supported")
         case let code?:
-            .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x\(Hex.string([code.rawValue]))")
-        case nil where error.code == .disconnected: .remote("org.bluez.Error.Failed", "Not connected")
-        case nil where error.code == .failed: .remote("org.bluez.Error.Failed", "Failed to initiate write")
-        case nil: .remote("org.bluez.Error.Failed", "Operation failed with ATT error: 0x0e")
+            .bluez("Failed", "Operation failed with ATT error: 0x\(Hex.string([code.rawValue]))")
+        case nil where error.code == .disconnected: .bluez("Failed", "Not connected")
+        case nil where error.code == .failed: .bluez("Failed", "Failed to initiate write")
+        case nil: .bluez("Failed", "Operation failed with ATT error: 0x0e")
         }
     }
 }

@@ -40,18 +40,18 @@ extension FakeBlueZ {
 
     private func monitorCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         guard let root = call.arguments.first?.string else {
-            return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call"))
+            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         guard call.method == "RegisterMonitor" else {
             let ended = monitors.values.filter { $0.root == root }
-            guard !ended.isEmpty else { return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist")) }
+            guard !ended.isEmpty else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
             for monitor in ended { monitors[monitor.path] = nil }
             if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
             Task { for monitor in ended { await self.tell(monitor, "Release") } }
             return .success(MethodReply())
         }
         guard !monitors.values.contains(where: { $0.root == root }) else {
-            return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists"))
+            return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
         // (that they are registered says nothing yet, not even whether there are any)

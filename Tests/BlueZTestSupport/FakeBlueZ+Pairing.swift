@@ -27,9 +27,9 @@ extension FakeBlueZ {
                     owner: call.sender, path: path,
                     capability: name.isEmpty ? .keyboardDisplay : PairingCapability(rawValue: name)))
         case ("RegisterAgent", _):
-            return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists"))
+            return .failure(.bluez("AlreadyExists", "Already Exists"))
         case (_, nil):
-            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+            return .failure(.bluez("DoesNotExist", "Does Not Exist"))
         case ("RequestDefaultAgent", let index?):
             agents.insert(agents.remove(at: index), at: 0)
         case (_, let index?):
@@ -42,8 +42,8 @@ extension FakeBlueZ {
     private func removeDeadAgents() async {
         for agent in agents {
             let reply = try? await session?.call(
-                MethodCall(
-                    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                .bus(
+                    "NameHasOwner",
                     [.string(agent.owner)]), timeout: .seconds(10))
             if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
         }
@@ -101,11 +101,11 @@ extension FakeBlueZ {
     // MARK: Device1
 
     func pair(_ id: Peripheral.ID, _ sender: String) async -> Result<MethodReply, DBusError> {
-        guard let device = devices[id] else { return .failure(.remote("org.bluez.Error.Failed", "gone")) }
+        guard let device = devices[id] else { return .failure(.bluez("Failed", "gone")) }
         guard device.pairing == nil else {
-            return .failure(.remote("org.bluez.Error.InProgress", "In Progress"))
+            return .failure(.bluez("InProgress", "In Progress"))
         }
-        if device.isPaired { return .failure(.remote("org.bluez.Error.AlreadyExists", "Already Exists")) }
+        if device.isPaired { return .failure(.bluez("AlreadyExists", "Already Exists")) }
         if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
         pairingSender = sender
         let task = Task { () async -> BLEError? in
@@ -126,7 +126,7 @@ extension FakeBlueZ {
 
     func cancelPairing(_ id: Peripheral.ID) -> Result<MethodReply, DBusError> {
         guard let pairing = devices[id]?.pairing else {
-            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+            return .failure(.bluez("DoesNotExist", "Does Not Exist"))
         }
         pairing.cancel()
         return .success(MethodReply())
@@ -134,12 +134,12 @@ extension FakeBlueZ {
 
     private static func answer(pairing error: BLEError) -> DBusError {
         switch error.code {
-        case .alreadyPaired: .remote("org.bluez.Error.AlreadyExists", "Already Paired")
+        case .alreadyPaired: .bluez("AlreadyExists", "Already Paired")
         case .cancelled, .disconnected, .connectionCancelled, .bluetoothLost:
-            .remote("org.bluez.Error.AuthenticationCanceled", "Authentication Canceled")
-        case .pairingTimedOut: .remote("org.bluez.Error.AuthenticationTimeout", "Authentication Timeout")
-        case .pairingRejected: .remote("org.bluez.Error.AuthenticationRejected", "Authentication Rejected")
-        default: .remote("org.bluez.Error.AuthenticationFailed", "Authentication Failed")
+            .bluez("AuthenticationCanceled", "Authentication Canceled")
+        case .pairingTimedOut: .bluez("AuthenticationTimeout", "Authentication Timeout")
+        case .pairingRejected: .bluez("AuthenticationRejected", "Authentication Rejected")
+        default: .bluez("AuthenticationFailed", "Authentication Failed")
         }
     }
 
@@ -149,7 +149,7 @@ extension FakeBlueZ {
             state.isPaired != device.isPaired
         else { return }
         devices[id]?.isPaired = state.isPaired
-        if let identity = identities[id] {
+        if let identity = faults.identities[id] {
             devices[id]?.identity = identity
             await changed(device.path, BlueZ.device, ["Address": .string(identity)])
         }
@@ -162,7 +162,7 @@ extension FakeBlueZ {
         let name = call.arguments.dropFirst().first?.string ?? ""
         guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last,
             ["Trusted", "Blocked"].contains(name)
-        else { return .failure(.remote("org.bluez.Error.InvalidArguments", "Invalid arguments in method call")) }
+        else { return .failure(.bluez("InvalidArguments", "Invalid arguments in method call")) }
         if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
         try? await backend.set(name == "Trusted" ? .trusted : .blocked, value, id)
         await changed(device.path, BlueZ.device, [name: .boolean(value)])
@@ -174,7 +174,7 @@ extension FakeBlueZ {
     func removeDevice(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         let path = call.arguments.first?.string
         guard let device = devices.values.first(where: { $0.path == path }) else {
-            return .failure(.remote("org.bluez.Error.DoesNotExist", "Does Not Exist"))
+            return .failure(.bluez("DoesNotExist", "Does Not Exist"))
         }
         device.pairing?.cancel()
         try? await backend.unpair(device.id)

@@ -7,10 +7,10 @@ import DBus
 extension FakeBlueZ {
     private typealias Answer = Result<MethodReply, DBusError>
 
-    private static let writeAcquired = Answer.failure(.remote("org.bluez.Error.NotPermitted", "Write acquired"))
-    private static let notifyAcquired = Answer.failure(.remote("org.bluez.Error.NotPermitted", "Notify acquired"))
+    private static let writeAcquired = Answer.failure(.bluez("NotPermitted", "Write acquired"))
+    private static let notifyAcquired = Answer.failure(.bluez("NotPermitted", "Notify acquired"))
     private static let notSupported = Answer.failure(
-        .remote("org.bluez.Error.NotSupported", "Operation is not supported"))
+        .bluez("NotSupported", "Operation is not supported"))
 
     /// The answer to a call that has to do with sockets; nil for one that has not.
     func socketCall(
@@ -39,7 +39,7 @@ extension FakeBlueZ {
         guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
         guard notifySockets[place] == nil else { return Self.notifyAcquired }
         guard notifiers[place]?.isEmpty != false else {
-            return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
+            return .failure(.bluez("InProgress", "Operation already in progress"))
         }
         guard properties(place).contains(.notify) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
@@ -94,7 +94,7 @@ extension FakeBlueZ {
                 signals: [Self.signal(attribute.path, attribute.interface, ["WriteAcquired": .boolean(true)])]))
     }
 
-    private static let notConnected = Answer.failure(.remote("org.bluez.Error.Failed", "Not connected"))
+    private static let notConnected = Answer.failure(.bluez("Failed", "Not connected"))
 
     /// The daemon's end of a socket, watched on the bus thread.
     private func open(

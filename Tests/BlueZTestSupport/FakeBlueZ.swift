@@ -29,7 +29,7 @@ public actor FakeBlueZ {
     /// The transport that each client has set in its filter, whether it scans or not.
     var transports: [String: Transport] = [:]
     var isPowered = true { didSet { publishAdapter() } }
-    private var isPresent = true
+    var isPresent = true
     var isBlocked = false
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
@@ -55,20 +55,13 @@ public actor FakeBlueZ {
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: PacketSocket] = [:]
     /// What is exported, by its path.
-    private var exports: [String: UInt32] = [:]
+    var exports: [String: UInt32] = [:]
     /// Values on their way to the bus.
     var notified: [(path: String, value: [UInt8])] = []
     /// How often each method was called.
-    public private(set) var calls: [String: Int] = [:]
-    /// The next call of a method, by its name, is answered with this error.
-    private var injected: [String: (name: String, message: String)] = [:]
-
-    /// Methods that do not answer, and the calls that wait for that.
-    private var hanging: Set<String> = []
-    private var hung: [CheckedContinuation<Void, Never>] = []
-    private var hungObservers: [CheckedContinuation<Void, Never>] = []
-    /// Whether services get resolved after a connect.
-    public private(set) var resolvesServices = true
+    public internal(set) var calls: [String: Int] = [:]
+    /// What it does wrong.
+    var faults = FakeFaults()
 
     /// The radio's, so that its events and the calls from the bus take turns.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
@@ -108,13 +101,13 @@ public actor FakeBlueZ {
             self?.publishedAdapter.withLock { $0[name] }
         }
         await exportMonitorManager()
-        if hasAgentManager {
+        if faults.hasAgentManager {
             await export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
             }
         }
         _ = try await session.call(
-            MethodCall(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+            .bus(
+                "RequestName",
                 [.string(BlueZ.service), .uint32(4)]), timeout: .seconds(10))
     }
 
@@ -139,208 +132,11 @@ public actor FakeBlueZ {
         }
     }
 
-    /// From now on `method` is not answered, until ``release()``.
-    public func hang(_ method: String) {
-        hanging.insert(method)
-    }
-
-    /// A connect is not signalled any more, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
-    public func omitConnectedSignal() { signalsConnected = false }
-    var signalsConnected = true
-
-    /// Says why a link has ended, as bluetoothd does from 5.82 on.
-    public func sayReason(_ name: String, _ message: String) { reason = (name, message) }
-    private var reason: (name: String, message: String)?
-
-    /// Has no AgentManager1, from the next start on.
-    public func omitAgentManager() { hasAgentManager = false }
-    private var hasAgentManager = true
-
-    /// The peripheral has a private address, and tells this one when it pairs.
-    public func setIdentity(_ address: String, of id: Peripheral.ID) { identities[id] = address }
-    var identities: [Peripheral.ID: String] = [:]
-
-    /// Services do not get resolved after a connect any more.
-    public func withholdServices() {
-        resolvesServices = false
-        hang("ServicesResolved")
-    }
-
-    /// Answers what hangs, and what follows.
-    public func release() {
-        hanging = []
-        resolvesServices = true
-        for continuation in hung { continuation.resume() }
-        hung = []
-    }
-
-    /// Returns once a call hangs.
-    public func untilHung() async {
-        guard hung.isEmpty else { return }
-        await withCheckedContinuation { hungObservers.append($0) }
-    }
-
-    func waitWhileHanging(_ method: String) async {
-        guard hanging.contains(method) else { return }
-        await withCheckedContinuation { continuation in
-            hung.append(continuation)
-            for observer in hungObservers { observer.resume() }
-            hungObservers = []
-        }
-    }
-
     /// Whether any client has a discovery session.
     public var isDiscovering: Bool { !discoverers.isEmpty }
 
-    /// The next call of `method` is answered with an error.
-    public func fail(_ method: String, _ name: String, _ message: String) {
-        injected[method] = (name, message)
-    }
-
-    /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
-    public func setShowsPacketLength(_ showsPacketLength: Bool) { self.showsPacketLength = showsPacketLength }
-    var showsPacketLength = true
-
     /// The signal strength of an advertisement that was heard from a connected peripheral.
     public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) { devices[id]?.advertisement.rssi = strength }
-
-    /// As `bluetoothctl power`.
-    public func setPowered(_ isPowered: Bool) async {
-        self.isPowered = isPowered
-        await radio.setPowered(isPowered)
-        if !isPowered { discoverers = [] }
-        await changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
-    }
-
-    /// Takes the adapter out, and its devices with it, or puts it back, switched on.
-    public func setPresent(_ isPresent: Bool) async {
-        guard isPresent != self.isPresent else { return }
-        self.isPresent = isPresent
-        await radio.setPresent(isPresent)
-        if isPresent {
-            isPowered = true
-            await emit(
-                "/", BlueZ.objectManager, "InterfacesAdded",
-                [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
-            return
-        }
-        discoverers = []
-        let gone = devices
-        devices = [:]
-        for device in gone.values {
-            device.connecting?.cancel()
-            for (path, interfaces) in device.objects { await removed(path, Array(interfaces.keys)) }
-        }
-        await removed(Self.adapterPath, [BlueZ.adapter])
-    }
-
-    private func removed(_ path: String, _ interfaces: [String]) async {
-        await emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
-    }
-
-    // MARK: The bus
-
-    func export(
-        _ path: String, _ interface: InterfaceDescription,
-        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?,
-        property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
-    ) async {
-        let object = ExportedObject(path: path, interface: interface) { [weak self] call in
-            await self?.process(call, handle)
-                ?? .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
-        } property: { name in
-            property(name)
-        }
-        exports[path] = try? await session?.export(object)
-    }
-
-    /// Objects are gone, those of the deepest paths first.
-    func removed(_ objects: [(path: String, interface: String)]) async {
-        for object in objects {
-            await emit(
-                "/", BlueZ.objectManager, "InterfacesRemoved",
-                [.objectPath(object.path), .strings([object.interface])])
-            if let id = exports.removeValue(forKey: object.path) { await session?.unexport(id) }
-        }
-    }
-
-    /// One call; the beginning of what it does is not separated from its being noted.
-    private func process(
-        _ call: IncomingCall, _ handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
-    ) async -> Result<MethodReply, DBusError>? {
-        await waitWhileHanging(call.method)
-        calls[call.method, default: 0] += 1
-        if let error = injected.removeValue(forKey: call.method) { return .failure(.remote(error.name, error.message)) }
-        return await handle(call)
-    }
-
-    func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
-        try? await session?.emit(path: path, interface: interface, signal: signal, arguments)
-    }
-
-    /// That properties have changed.
-    static func signal(_ path: String, _ interface: String, _ properties: [String: DBusValue]) -> OutgoingSignal {
-        OutgoingSignal(
-            path, BlueZ.properties, "PropertiesChanged", [.string(interface), .options(properties), .strings([])])
-    }
-
-    func changed(
-        _ path: String, _ interface: String, _ properties: [String: DBusValue], invalidated: [String] = []
-    ) async {
-        await emit(
-            path, BlueZ.properties, "PropertiesChanged",
-            [.string(interface), .options(properties), .strings(invalidated)])
-    }
-
-    // MARK: Objects
-
-    private func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
-        var objects: [DBusValue: DBusValue] = [:]
-        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
-        for device in devices.values {
-            for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
-        }
-        return .success(MethodReply([.dictionary(key: "o", value: "a{sa{sv}}", objects)]))
-    }
-
-    func interfaces(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
-        .dictionary(
-            key: "s", value: "a{sv}",
-            Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))
-    }
-
-    // MARK: Adapter1
-
-    private func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard isPresent else { return .failure(.remote("org.freedesktop.DBus.Error.UnknownObject", "no adapter")) }
-        if call.method == "Set" { return await setProperty(call) }
-        guard isPowered else { return .failure(.remote("org.bluez.Error.NotReady", "Resource Not Ready")) }
-        switch call.method {
-        case "RemoveDevice": return await removeDevice(call)
-        case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
-        case "StartDiscovery":
-            guard discoverers.insert(call.sender).inserted else {
-                return .failure(.remote("org.bluez.Error.InProgress", "Operation already in progress"))
-            }
-            await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
-            try? await backend.startDiscovery(unitedFilter)
-            return .success(MethodReply())
-        default:
-            guard discoverers.remove(call.sender) != nil else {
-                return .failure(.remote("org.bluez.Error.Failed", "No discovery started"))
-            }
-            if discoverers.isEmpty {
-                if monitors.isEmpty { try? await backend.stopDiscovery() }
-                await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
-                for device in devices.values {
-                    devices[device.id]?.advertisement.rssi = nil
-                    devices[device.id]?.advertisement.txPower = nil
-                    await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
-                }
-            }
-            return .success(MethodReply())
-        }
-    }
 
     // MARK: The radio's events
 
@@ -374,11 +170,6 @@ public actor FakeBlueZ {
         await tellMonitors(device.path, advertisement)
     }
 
-    /// Calls a client's object, as the daemon does with agents, monitors and the like.
-    func callClient(_ call: MethodCall) async -> MethodReply? {
-        try? await session?.call(call, timeout: .seconds(10))
-    }
-
     private func linkEnded(_ id: Peripheral.ID) {
         endSockets(of: id)
         guard let device = devices[id], device.isConnected else { return }
@@ -388,7 +179,7 @@ public actor FakeBlueZ {
         devices[id]?.linkPacketLength = nil
         // (begun at once, so that no later signal overtakes it)
         Task.immediate {
-            if let reason {
+            if let reason = faults.reason {
                 await emit(
                     device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
             }

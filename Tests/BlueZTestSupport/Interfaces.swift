@@ -1,16 +1,17 @@
+import BLEBlueZ
 import DBus
 
 /// The interfaces that the fake daemon serves.
 enum Interfaces {
     static let objectManager = InterfaceDescription(
         xml: """
-            <interface name="org.freedesktop.DBus.ObjectManager">
+            <interface name="\(BlueZ.objectManager)">
               <method name="GetManagedObjects"><arg type="a{oa{sa{sv}}}" direction="out"/></method>
             </interface>
             """)
     static let adapter = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.Adapter1">
+            <interface name="\(BlueZ.adapter)">
               <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
               <method name="StartDiscovery"/>
               <method name="StopDiscovery"/>
@@ -25,14 +26,14 @@ enum Interfaces {
             """)
     static let monitorManager = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.AdvertisementMonitorManager1">
+            <interface name="\(BlueZ.monitorManager)">
               <method name="RegisterMonitor"><arg type="o" direction="in"/></method>
               <method name="UnregisterMonitor"><arg type="o" direction="in"/></method>
             </interface>
             """)
     static let agentManager = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.AgentManager1">
+            <interface name="\(BlueZ.agentManager)">
               <method name="RegisterAgent"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
               <method name="UnregisterAgent"><arg type="o" direction="in"/></method>
               <method name="RequestDefaultAgent"><arg type="o" direction="in"/></method>
@@ -40,7 +41,7 @@ enum Interfaces {
             """)
     static let device = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.Device1">
+            <interface name="\(BlueZ.device)">
               <method name="Connect"/>
               <method name="Disconnect"/>
               <method name="Pair"/>
@@ -66,7 +67,7 @@ enum Interfaces {
             """)
     static let characteristic = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.GattCharacteristic1">
+            <interface name="\(BlueZ.gattCharacteristic)">
               \(value)
               <method name="StartNotify"/>
               <method name="StopNotify"/>
@@ -81,7 +82,7 @@ enum Interfaces {
             """)
     static let descriptor = InterfaceDescription(
         xml: """
-            <interface name="org.bluez.GattDescriptor1">
+            <interface name="\(BlueZ.gattDescriptor)">
               \(value)
             </interface>
             """)

@@ -13,14 +13,19 @@ public final class PrivateBus: Sendable {
     }
 
     /// The policy that lets everybody do everything.
-    public static let open = #"""
+    ///
+    /// - Parameter denied: but for these, as attributes of the configuration's `<deny>`.
+    public static func policy(denying denied: String...) -> String {
+        #"""
         <policy context="default">
           <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
+          \#(denied.map { "<deny \($0)/>" }.joined())
         </policy>
         """#
+    }
 
     /// Starts a bus with a policy in the bus configuration's XML.
-    public init(policy: String = open) throws {
+    public init(policy: String = policy()) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let configuration = directory.appending(path: "bus.conf")

@@ -173,7 +173,7 @@ struct BusSessionTests {
         try await withService { _, recorder in
             let error = await #expect(throws: DBusError.self) {
                 try await recorder.session.ask(
-                    MethodCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId"), timeout: limit
+                    .bus("GetId"), timeout: limit
                 ) { (reader) throws(DBusError) in try reader.uint32() }
             }
             #expect(error?.kind == .malformed)
@@ -232,7 +232,7 @@ struct BusSessionTests {
 
     @Test func `a dropped session leaves no connection behind`() async throws {
         try await withService { bus, recorder in
-            let names = MethodCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "ListNames")
+            let names = MethodCall.bus("ListNames")
             func count() async throws -> Int {
                 try await recorder.session.call(names, timeout: limit).value().elements?.count ?? 0
             }

@@ -10,9 +10,10 @@ private let limit = Duration.seconds(10)
 @Suite(.timeLimit(.minutes(1)))
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
-    private static let interface = InterfaceDescription(
+    private static let interface = "org.example.Thing"
+    private static let description = InterfaceDescription(
         xml: """
-            <interface name="org.example.Thing">
+            <interface name="\(interface)">
               <method name="Greet"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>
               <method name="Refuse"/>
               <method name="Give"><arg type="v" direction="in"/><arg type="v" direction="out"/></method>
@@ -32,7 +33,7 @@ struct ExportedObjectTests {
     /// A session that owns the name and serves a thing at `/thing`; the number is the export's.
     private func serve(_ bus: PrivateBus) async throws -> (session: BusSession, id: UInt32) {
         let session = try await session(bus)
-        let object = ExportedObject(path: "/thing", interface: Self.interface) { call in
+        let object = ExportedObject(path: "/thing", interface: Self.description) { call in
             switch call.method {
             case "Greet": .success(MethodReply([.string("hello \(call.arguments[0].string ?? "")")]))
             case "Give": .success(MethodReply(call.arguments))
@@ -43,8 +44,7 @@ struct ExportedObjectTests {
         }
         let id = try await session.export(object)
         _ = try await session.call(
-            MethodCall(
-                "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "RequestName", [.string(Self.name), .uint32(0)]),
+            .bus("RequestName", [.string(Self.name), .uint32(0)]),
             timeout: limit)
         return (session, id)
     }
@@ -55,14 +55,14 @@ struct ExportedObjectTests {
         func call(_ interface: String, _ method: String, _ arguments: String...) async -> String {
             await LibdbusClient.call(bus.address, Self.name, "/thing", interface, method, arguments)
         }
-        #expect(await call("org.example.Thing", "Greet", "you") == "hello you")
-        #expect(await call("org.example.Thing", "Refuse") == "org.example.Error.Refused")
-        #expect(await call("org.example.Thing", "Nothing") == "org.freedesktop.DBus.Error.UnknownMethod")
-        #expect(await call("org.freedesktop.DBus.Properties", "Get", "org.example.Thing", "Label") == "a thing")
+        #expect(await call(Self.interface, "Greet", "you") == "hello you")
+        #expect(await call(Self.interface, "Refuse") == "org.example.Error.Refused")
+        #expect(await call(Self.interface, "Nothing") == "org.freedesktop.DBus.Error.UnknownMethod")
+        #expect(await call("org.freedesktop.DBus.Properties", "Get", Self.interface, "Label") == "a thing")
         #expect(
-            await call("org.example.Thing", "Greet", "too", "many") == "org.freedesktop.DBus.Error.InvalidArgs")
+            await call(Self.interface, "Greet", "too", "many") == "org.freedesktop.DBus.Error.InvalidArgs")
         await session.unexport(id)
-        #expect(await call("org.example.Thing", "Greet", "you") == "org.freedesktop.DBus.Error.UnknownMethod")
+        #expect(await call(Self.interface, "Greet", "you") == "org.freedesktop.DBus.Error.UnknownMethod")
         await session.close()
     }
 
@@ -79,7 +79,7 @@ struct ExportedObjectTests {
         let bus = try PrivateBus()
         let (server, _) = try await serve(bus)
         let client = try await session(bus)
-        let call = MethodCall(Self.name, "/thing", "org.example.Thing", "Give", [.variant(value)])
+        let call = MethodCall(Self.name, "/thing", Self.interface, "Give", [.variant(value)])
         #expect(try await client.call(call, timeout: limit).value() == .variant(value))
         await client.close()
         await server.close()
@@ -94,10 +94,10 @@ struct ExportedObjectTests {
             var body = message.body
             if let value = try? body.value() { sink.yield(value) }
         }
-        try await client.listen("type='signal',interface='org.example.Thing'", timeout: limit)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: limit)
         for number in 0..<1000 {
             try await server.emit(
-                path: "/thing", interface: "org.example.Thing", signal: "Tick",
+                path: "/thing", interface: Self.interface, signal: "Tick",
                 [.options(["number": .uint32(UInt32(number)), "empty": .array(element: "(yv)", [])])])
         }
         var numbers: [Int] = []
@@ -127,10 +127,10 @@ struct ExportedObjectTests {
             ]
             sink.yield(errors.map { $0.map { "\($0)" } ?? "none" }.joined(separator: " "))
         }
-        try await client.listen("type='signal',interface='org.example.Thing'", timeout: limit)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: limit)
         let bodies: [[DBusValue]] = [[], [.uint32(1)], [.strings(["a"])], [.bytes([1])]]
         for body in bodies {
-            try await server.emit(path: "/thing", interface: "org.example.Thing", signal: "Odd", body)
+            try await server.emit(path: "/thing", interface: Self.interface, signal: "Odd", body)
         }
         var iterator = results.makeAsyncIterator()
         #expect(await iterator.next() == "malformed malformed malformed")

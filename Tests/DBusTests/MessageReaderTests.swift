@@ -1,23 +1,11 @@
+import BLETestSupport
 import Testing
 
 @testable import DBus
 
-/// A seeded generator (SplitMix64), so that a failure can be repeated.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 extension DBusValue {
     /// Any value, with at most `depth` containers inside each other.
-    fileprivate static func random(depth: Int, _ random: inout Seeded) -> DBusValue {
+    fileprivate static func random(depth: Int, _ random: inout SeededGenerator) -> DBusValue {
         switch Int.random(in: 0..<(depth > 0 ? 17 : 12), using: &random) {
         case 0: return .byte(.random(in: .min ... .max, using: &random))
         case 1: return .boolean(.random(using: &random))
@@ -86,7 +74,7 @@ private func read(_ message: IncomingMessage) throws -> [DBusValue] {
 
 struct MessageReaderTests {
     @Test(arguments: 0..<200) func `what GDBus writes is read as it was meant`(_ seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         let arguments = (0..<4).map { _ in DBusValue.random(depth: 4, &random) }
         var buffer = ReceiveBuffer()
         buffer.fill(try message(arguments, serial: UInt32(seed) + 1))
@@ -126,7 +114,7 @@ struct MessageReaderTests {
     }
 
     @Test func `messages arrive in any pieces`() throws {
-        var random = Seeded(state: 7)
+        var random = SeededGenerator(seed: 7)
         var sent: [[DBusValue]] = []
         var stream: [UInt8] = []
         for serial in 1...200 {
@@ -150,7 +138,7 @@ struct MessageReaderTests {
 
     /// Whatever comes, it is read or refused; nothing outside of the message is touched (the address sanitizer watches).
     @Test(arguments: 0..<50) func `damaged messages are refused`(_ seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         let whole = try message((0..<3).map { _ in .random(depth: 4, &random) })
         for _ in 0..<200 {
             var damaged = whole

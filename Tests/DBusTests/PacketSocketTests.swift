@@ -1,3 +1,4 @@
+import BLETestSupport
 import Synchronization
 import Testing
 
@@ -30,10 +31,6 @@ import Testing
         await withCheckedContinuation { continuation in
             loop.perform { continuation.resume(returning: work()) }
         }
-    }
-
-    private func until(_ condition: () -> Bool) async {
-        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Two ends, of which the first is open for reading.

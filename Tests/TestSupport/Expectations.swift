@@ -1,9 +1,9 @@
-import BLE
-import Testing
+public import BLE
+public import Testing
 
-/// Runs `body` and checks that it throws a `BLEError` of that code, which is returned.
+/// Checks that `body` throws a `BLEError` of that code, which is returned for a closer look.
 @discardableResult
-func expect(
+public func expectError(
     _ code: BLEError.Code, sourceLocation: SourceLocation = #_sourceLocation, from body: () async throws -> some Any
 ) async -> BLEError? {
     let error = await #expect(throws: BLEError.self, sourceLocation: sourceLocation) { _ = try await body() }
@@ -12,6 +12,9 @@ func expect(
 }
 
 /// Lets other tasks run until `condition` holds, or the test's time is up.
-func until(_ condition: () async -> Bool) async {
+public func until(_ condition: () async -> Bool) async {
     while await !condition(), !Task.isCancelled { await Task.yield() }
 }
+
+/// Waits for nothing but the task's cancellation.
+public func untilCancelled() async { try? await Outcome<Void>().wait() }

@@ -1,0 +1,72 @@
+import BLE
+import BLESimulation
+import BlueZTestSupport
+import Foundation
+import Testing
+
+/// What `ble scan` reports, on a fake bluetoothd.
+@Suite(.timeLimit(.minutes(1)))
+struct ScanCommandTests {
+    @Test func `scans report found and lost peripherals with stable keys`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap())
+        let scan = world.ble("scan", "--duration", "0", "--json", "--service", "heart-rate")
+        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        #expect(result.status == 130)
+        let found = try #require(try result.objects.first)
+        #expect(
+            Set(found.keys) == [
+                "event", "id", "address", "addressType", "class", "name", "rssi", "txPower", "services",
+                "manufacturerData", "serviceData",
+            ])
+        #expect(found["event"] as? String == "found")
+        #expect(found["name"] as? String == "Simulated Strap")
+        #expect(found["services"] as? [String] == ["180d", "180f"])
+        #expect(found["serviceData"] as? [String: String] == ["180f": "5a"])
+    }
+
+    @Test(arguments: [
+        ["--name", "rap 2"], ["--exact-name", "Strap 2"], ["--manufacturer", "004c:0217/fffd"],
+        ["--service-data", "battery:50"], ["--service", "180d", "--manufacturer", "004C"], ["--rssi", "-45"],
+        ["--transport", "any", "--name", "2"],
+    ])
+    func `scans report what meets all the options`(_ options: [String]) async throws {
+        let world = try await BlueZWorld()
+        for number in 1...2 {
+            let advertisement = Advertisement(
+                localName: "Strap \(number)", rssi: number == 1 ? -50 : -40,
+                serviceUUIDs: [BluetoothUUID(number == 1 ? 0x180F : 0x180D)],
+                manufacturerData: [number == 1 ? 0x4C00 : 0x004C: [0x02, 0x15]],
+                serviceData: [BluetoothUUID(0x180F): [UInt8(number == 1 ? 0x51 : 0x50)]])
+            _ = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
+        }
+        let scan = world.ble(["scan", "--duration", "0", "--json"] + options)
+        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
+    }
+
+    @Test func `a Classic device is found on its transport, with its class`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap())
+        _ = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(
+                    localName: "Speaker", rssi: -40, serviceUUIDs: [BluetoothUUID(0x110B)], deviceClass: 0x240404),
+                services: []))
+        let scan = world.ble("scan", "--duration", "0", "--json", "--transport", "classic")
+        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let found = try #require(try result.objects.first)
+        #expect(try result.objects.count == 1)
+        #expect(found["name"] as? String == "Speaker")
+        #expect(found["class"] as? String == "240404")
+        #expect(found["addressType"] as? String == "public")
+        #expect(found["services"] as? [String] == ["110b"])
+    }
+
+    @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
+        let world = try await BlueZWorld()
+        let result = try await world.ble("scan", "--duration", "1.5").run()
+        #expect(result.status == 0)
+        #expect(result.errors.contains("Scanning…\n"))
+    }
+}

@@ -1,0 +1,59 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// What is told of a link: handlers that run on it, and its events.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionEventTests {
+    private let bench: Bench
+    private var strap: Peripheral { bench.strap }
+
+    init() async throws { bench = try await Bench() }
+
+    @Test func `the handler runs with every new link and is cancelled with its end`() async throws {
+        let (runs, run) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(10))
+        await strap.setConnectionHandler { strap in
+            _ = try await strap.read(Bench.setting)
+            run.yield("begun")
+            await untilCancelled()
+            run.yield("cancelled")
+        }
+        try await bench.maintain()
+        var iterator = runs.makeAsyncIterator()
+        #expect(await iterator.next() == "begun")
+        await bench.dropLink()
+        #expect(Set([await iterator.next(), await iterator.next()]) == ["cancelled", "begun"])
+        await strap.setConnectionHandler(nil)
+        #expect(await iterator.next() == "cancelled")
+    }
+
+    @Test func `a handler that is set on a link that is up runs at once`() async throws {
+        try await strap.connect()
+        let (runs, run) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(10))
+        await strap.setConnectionHandler { _ in run.yield() }
+        for await _ in runs { break }
+    }
+
+    @Test func `events tell the whole story`() async throws {
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await strap.connect()
+        await bench.backend.emit(
+            .disconnected(strap.id, BLEError(.disconnected, "gone", disconnectReason: .timeout)))
+        try await strap.connect()
+        try await strap.disconnect()
+        var story: [String] = []
+        while story.count < 6, let event = try await events.next() {
+            switch event {
+            case .connecting: story.append("connecting")
+            case .connected: story.append("connected")
+            case .connectFailed: story.append("failed")
+            case .disconnected(let error): story.append("disconnected \(error.disconnectReason?.rawValue ?? "?")")
+            case .servicesChanged: story.append("changed")
+            }
+        }
+        #expect(
+            story == [
+                "connecting", "connected", "disconnected timeout", "connecting", "connected", "disconnected local",
+            ])
+    }
+}

@@ -1,0 +1,86 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// How long a link stays: as long as it is used, for a scope, or as the configuration says.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionPolicyTests {
+    private let bench: Bench
+    private var strap: Peripheral { bench.strap }
+
+    init() async throws { bench = try await Bench() }
+
+    @Test func `the configuration's policy counts from the first connect on`() async throws {
+        let backend = ScriptedBackend()
+        await backend.set(Bench.database)
+        let central = try await Central(
+            backend: backend,
+            configuration: Central.Configuration(
+                connectionPolicy: .maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)),
+                clock: bench.clock))
+        let peripheral = central.peripheral(strap.id)
+        await bench.settle()
+        #expect(await backend.count(.connect) == 0)
+        try await peripheral.connect()
+        await backend.emit(.disconnected(peripheral.id, Bench.error(.disconnected)))
+        await backend.asked(.connect, 2)
+        await central.shutDown()
+    }
+
+    @Test func `an unused link ends after its time, and not before`() async throws {
+        try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
+        _ = try await strap.read(Bench.level.bytes)
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(9))
+        _ = try await strap.read(Bench.level.bytes)
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(9))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+        bench.clock.advance(by: .seconds(1))
+        await until { await strap.connectionState == .disconnected }
+        #expect(await bench.backend.count(.disconnect) == 1)
+    }
+
+    @Test func `a stream, an operation and a scope use a link`() async throws {
+        try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
+        let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        do {
+            let stream = try await strap.notifications(Bench.level)
+            bench.clock.advance(by: .seconds(60))
+            await bench.settle()
+            #expect(await strap.connectionState == .connected)
+            _ = stream
+        }
+        let scope = Task { [strap] in
+            try await strap.withConnection { _ in for await _ in gate { break } }
+        }
+        await bench.backend.asked(.stopNotifications)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+        open.yield()
+        try await scope.value
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(10))
+        await until { await strap.connectionState == .disconnected }
+    }
+
+    @Test func `a link that was made for a scope ends with it, another stays`() async throws {
+        try await strap.withConnection { strap in
+            #expect(await strap.connectionState == .connected)
+        }
+        #expect(await strap.connectionState == .disconnected)
+        try await strap.connect()
+        await #expect(throws: CancellationError.self) {
+            try await strap.withConnection { _ in throw CancellationError() }
+        }
+        #expect(await strap.connectionState == .connected)
+    }
+}
+
+extension Characteristic {
+    /// The same characteristic with values as they are.
+    fileprivate var bytes: Characteristic<[UInt8]> { Characteristic<[UInt8]>(key.characteristic, service: key.service) }
+}

@@ -1,0 +1,55 @@
+public import BLE
+public import BLESimulation
+
+/// A contract's peer whose peripheral is the strap on a simulated radio, whatever stack the central has above it.
+public protocol SimulatedStrapPeer: ContractPeer {
+    var strap: SimulatedStrap { get }
+    /// The strap on the radio.
+    var peripheral: SimulatedPeripheral { get }
+}
+
+extension SimulatedStrapPeer {
+    public var isConnected: Bool {
+        get async { await peripheral.isConnected }
+    }
+
+    public func disconnect() async { await peripheral.disconnect() }
+    public func loseLink() async { await peripheral.dropLink() }
+    public func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }
+
+    public func notify(_ value: [UInt8]) async {
+        await peripheral.notify(value, from: EchoStrap.output.key.characteristic)
+    }
+
+    public func burst(count: Int, length: Int) async {
+        for number in 0..<count {
+            let head = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            let value = head + [UInt8](repeating: 0, count: length - 4)
+            await peripheral.notify(value, from: EchoStrap.output.key.characteristic)
+        }
+    }
+
+    public func written() async -> [UInt8] { await strap.written }
+    public func hold() async { await strap.hold() }
+    public func release() async { await strap.release() }
+    public func setPairing(_ pairing: PeerPairing) async { await peripheral.setPairing(strap.method(pairing)) }
+    public func enter(_ passkey: Passkey) async { await strap.enter(passkey) }
+    public func untilAskedToPair() async { while await !peripheral.isPairing { await Task.yield() } }
+    public func bonds() async -> Int { await peripheral.isPaired ? 1 : 0 }
+    public func loseBonds() async { await peripheral.loseBond() }
+    public func reset() async { await strap.reset() }
+
+    public func until(connections: Int) async {
+        while await peripheral.isConnected != (connections > 0) { await Task.yield() }
+    }
+
+    public func until(subscribers: Int) async {
+        while await peripheral.subscriberCount(of: EchoStrap.output.key.characteristic) != subscribers {
+            await Task.yield()
+        }
+    }
+
+    public func untilHeld() async {
+        while await strap.heldCount == 0 { await Task.yield() }
+    }
+}

@@ -1,0 +1,26 @@
+public import BLE
+import BLEBlueZ
+public import BLESimulation
+public import BLETestSupport
+
+/// A fake bluetoothd over a simulated radio, on a bus of its own.
+public struct BlueZWorld: Sendable {
+    public let bus: PrivateBus
+    public let radio = SimulatedRadio()
+    public let daemon: FakeBlueZ
+
+    /// - Parameters:
+    ///   - policy: the bus's, in its configuration's XML.
+    ///   - hasAgentManager: whether the daemon has an AgentManager1.
+    public init(policy: String = PrivateBus.policy(), hasAgentManager: Bool = true) async throws {
+        bus = try PrivateBus(policy: policy)
+        daemon = FakeBlueZ(address: bus.address, radio: radio)
+        if !hasAgentManager { await daemon.omitAgentManager() }
+        try await daemon.start()
+    }
+
+    /// A central on the daemon, to be shut down by whoever asked for it.
+    public func makeCentral(_ configuration: Central.Configuration = .quiet()) async throws -> Central {
+        try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
+    }
+}

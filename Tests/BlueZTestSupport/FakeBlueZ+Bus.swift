@@ -1,0 +1,79 @@
+import BLEBlueZ
+import DBus
+
+/// What is exported and said on the bus.
+extension FakeBlueZ {
+    func export(
+        _ path: String, _ interface: InterfaceDescription,
+        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?,
+        property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
+    ) async {
+        let object = ExportedObject(path: path, interface: interface) { [weak self] call in
+            await self?.process(call, handle)
+                ?? .failure(.bus("UnknownMethod", call.method))
+        } property: { name in
+            property(name)
+        }
+        exports[path] = try? await session?.export(object)
+    }
+
+    /// Objects are gone, those of the deepest paths first.
+    func removed(_ objects: [(path: String, interface: String)]) async {
+        for object in objects {
+            await emit(
+                "/", BlueZ.objectManager, "InterfacesRemoved",
+                [.objectPath(object.path), .strings([object.interface])])
+            if let id = exports.removeValue(forKey: object.path) { await session?.unexport(id) }
+        }
+    }
+
+    /// One call; the beginning of what it does is not separated from its being noted.
+    private func process(
+        _ call: IncomingCall, _ handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
+    ) async -> Result<MethodReply, DBusError>? {
+        await waitWhileHanging(call.method)
+        calls[call.method, default: 0] += 1
+        if let error = faults.errors.removeValue(forKey: call.method) { return .failure(error) }
+        return await handle(call)
+    }
+
+    func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
+        try? await session?.emit(path: path, interface: interface, signal: signal, arguments)
+    }
+
+    /// That properties have changed.
+    static func signal(_ path: String, _ interface: String, _ properties: [String: DBusValue]) -> OutgoingSignal {
+        OutgoingSignal(
+            path, BlueZ.properties, "PropertiesChanged", [.string(interface), .options(properties), .strings([])])
+    }
+
+    func changed(
+        _ path: String, _ interface: String, _ properties: [String: DBusValue], invalidated: [String] = []
+    ) async {
+        await emit(
+            path, BlueZ.properties, "PropertiesChanged",
+            [.string(interface), .options(properties), .strings(invalidated)])
+    }
+
+    // MARK: Objects
+
+    func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
+        var objects: [DBusValue: DBusValue] = [:]
+        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
+        for device in devices.values {
+            for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
+        }
+        return .success(MethodReply([.dictionary(key: "o", value: "a{sa{sv}}", objects)]))
+    }
+
+    func interfaces(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
+        .dictionary(
+            key: "s", value: "a{sv}",
+            Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))
+    }
+
+    /// Calls a client's object, as the daemon does with agents, monitors and the like.
+    func callClient(_ call: MethodCall) async -> MethodReply? {
+        try? await session?.call(call, timeout: .seconds(10))
+    }
+}

@@ -1,0 +1,77 @@
+public import BLE
+package import DBus
+
+/// What the fake daemon does wrong, or otherwise than the bluetoothd that it is like.
+struct FakeFaults {
+    /// Answers to the next call of a method, by its name.
+    var errors: [String: DBusError] = [:]
+    /// Methods that do not answer, and the calls that wait for that.
+    var hanging: Set<String> = []
+    var hung: [CheckedContinuation<Void, Never>] = []
+    var hungObservers: [CheckedContinuation<Void, Never>] = []
+    /// Whether services get resolved after a connect.
+    var resolvesServices = true
+    var signalsConnected = true
+    /// Why a link has ended, where the daemon says so.
+    var reason: (name: String, message: String)?
+    var hasAgentManager = true
+    var showsPacketLength = true
+    /// The addresses that peripherals tell when they pair.
+    var identities: [Peripheral.ID: String] = [:]
+}
+
+extension FakeBlueZ {
+    // MARK: Wrong answers, and none
+
+    /// The next call of `method` is answered with an error.
+    package func fail(_ method: String, _ error: DBusError) { faults.errors[method] = error }
+
+    /// From now on `method` is not answered, until ``release()``.
+    public func hang(_ method: String) { faults.hanging.insert(method) }
+
+    /// Answers what hangs, and what follows.
+    public func release() {
+        faults.hanging = []
+        faults.resolvesServices = true
+        for continuation in faults.hung { continuation.resume() }
+        faults.hung = []
+    }
+
+    /// Returns once a call hangs.
+    public func untilHung() async {
+        guard faults.hung.isEmpty else { return }
+        await withCheckedContinuation { faults.hungObservers.append($0) }
+    }
+
+    func waitWhileHanging(_ method: String) async {
+        guard faults.hanging.contains(method) else { return }
+        await withCheckedContinuation { continuation in
+            faults.hung.append(continuation)
+            for observer in faults.hungObservers { observer.resume() }
+            faults.hungObservers = []
+        }
+    }
+
+    /// Services do not get resolved after a connect any more.
+    public func withholdServices() {
+        faults.resolvesServices = false
+        hang("ServicesResolved")
+    }
+
+    /// A connect is not signalled any more, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
+    public func omitConnectedSignal() { faults.signalsConnected = false }
+
+    // MARK: Other daemons, other peripherals
+
+    /// Says why a link has ended, as bluetoothd does from 5.82 on.
+    public func sayReason(_ name: String, _ message: String) { faults.reason = (name, message) }
+
+    /// Has no AgentManager1, from the next start on.
+    public func omitAgentManager() { faults.hasAgentManager = false }
+
+    /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
+    public func setShowsPacketLength(_ showsPacketLength: Bool) { faults.showsPacketLength = showsPacketLength }
+
+    /// The peripheral has a private address, and tells this one when it pairs.
+    public func setIdentity(_ address: String, of id: Peripheral.ID) { faults.identities[id] = address }
+}
