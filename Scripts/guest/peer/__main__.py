@@ -1,7 +1,8 @@
 """peer [options]: a simulated Bluetooth LE radio with the kernel on one side and a heart rate strap on the other.
 
 The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
-which is a heart rate strap (strap.py) and takes commands (commands.py). Needs root and a kernel with hci_vhci.
+which is a heart rate strap (strap.py) and takes commands (commands.py). With --lock there is a third one, a smart lock
+(lock.py). Needs root and a kernel with hci_vhci.
 
   python3 Scripts/guest/peer --help
 """
@@ -17,11 +18,14 @@ from pathlib import Path
 from air import Air
 from commands import Commands, serve
 from host import Adapter
+from lock import Lock
+from lock_cipher import MODES
+from peripheral import PACKET_LENGTH
 from strap import Strap
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog='peer', description='A heart rate strap in reach of a virtual controller.')
+    parser = argparse.ArgumentParser(prog='peer', description='Peripherals in reach of a virtual controller.')
     parser.add_argument('--name', default='Bumble HR', help="the strap's name (%(default)s)")
     parser.add_argument(
         '--advertising-interval', type=float, default=200, metavar='MS', help='between advertisements (%(default)s)'
@@ -32,6 +36,17 @@ def parse_arguments() -> argparse.Namespace:
         default=1,
         metavar='S',
         help='between heart rate notifications; 0: only by the command hr (%(default)s)',
+    )
+    parser.add_argument('--lock', action='store_true', help='have a smart lock beside the strap')
+    parser.add_argument(
+        '--lock-mode', choices=MODES, default='bound', help='how the lock seals: lock_cipher.py (%(default)s)'
+    )
+    parser.add_argument(
+        '--lock-mtu',
+        type=int,
+        default=PACKET_LENGTH,
+        metavar='BYTES',
+        help='the longest packet of the Attribute Protocol that the lock takes, 23 or more (%(default)s)',
     )
     parser.add_argument('--control', default='/run/peer.sock', help='the socket that takes commands (%(default)s)')
     parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
@@ -48,7 +63,11 @@ async def main() -> None:
     await adapter.plug()
     strap = Strap(air, arguments.name, arguments.advertising_interval, arguments.heart_rate_interval)
     await strap.start()
-    await serve(Commands(strap, adapter), arguments.control)
+    lock = None
+    if arguments.lock:
+        lock = Lock(air, arguments.lock_mode, arguments.lock_mtu, arguments.advertising_interval)
+        await lock.start()
+    await serve(Commands(strap, adapter, lock), arguments.control)
     if arguments.ready:
         arguments.ready.touch()
     await asyncio.get_running_loop().create_future()

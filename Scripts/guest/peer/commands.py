@@ -7,39 +7,34 @@ do not wait for each other.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-from collections.abc import Awaitable, Callable
 
 from bumble import hci
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Advertisement, Connection, Peer
 
+from command_set import CommandError, CommandSet
 from host import Adapter
+from lock import Lock
+from lock_commands import LockCommands
 from pairing import METHODS
+from peripheral import Peripheral
 from strap import Strap
 
 logger = logging.getLogger(__name__)
 
-Command = Callable[..., Awaitable[object]]
+class Commands(CommandSet):
+    """The peer's commands. Those that name no peripheral are the strap's."""
 
-
-class CommandError(Exception):
-    """A command that makes no sense, or not now."""
-
-
-class Commands:
-    """What can be commanded: the methods whose names begin with "do_". Their parameters are the command's words, as text;
-    what they return is the answer, None being "ok"; their doc comments are the manual."""
-
-    def __init__(self, strap: Strap, adapter: Adapter) -> None:
+    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock | None) -> None:
         self.strap = strap
         self.adapter = adapter
+        self.lock = lock
 
     async def answer(self, line: str) -> str:
         """Does what a line says."""
         try:
-            result = await self._call(line.split())
+            result = await self.call(line.split())
         except CommandError as error:
             return f'error {error}'
         except Exception as error:  # (whatever it is, the other side is to hear of it)
@@ -47,18 +42,6 @@ class Commands:
             text = ' '.join(str(error).split())
             return f'error {type(error).__name__} {text}'
         return 'ok' if result is None else str(result)
-
-    def _call(self, words: list[str]) -> Awaitable[object]:
-        if not words:
-            raise CommandError('an empty command')
-        command: Command | None = getattr(self, f'do_{words[0]}', None)
-        if command is None:
-            raise CommandError(f'{words[0]} is no command')
-        try:
-            inspect.signature(command).bind(*words[1:])
-        except TypeError as error:
-            raise CommandError(f'{words[0]}: {error}') from None
-        return command(*words[1:])
 
     # --- links ---
 
@@ -72,11 +55,15 @@ class Commands:
             await connection.disconnect()
 
     async def do_lost(self) -> None:
-        """lost: ends the links as when the radio fails: both sides see a supervision timeout (0x08)."""
-        self._links()
+        """lost: ends the links, the lock's too, as when the radio fails: both sides see a supervision timeout
+        (0x08)."""
+        peripherals: list[Peripheral] = [self.strap, self.lock] if self.lock else [self.strap]
+        if not any(peripheral.connections for peripheral in peripherals):
+            raise CommandError('there is no link')
         self.adapter.controller.lose_links()
-        self.strap.controller.lose_links()
-        while self.strap.connections:
+        for peripheral in peripherals:
+            peripheral.controller.lose_links()
+        while any(peripheral.connections for peripheral in peripherals):
             await asyncio.sleep(0)
 
     async def do_pair(self) -> None:
@@ -170,8 +157,18 @@ class Commands:
 
     async def do_reset(self) -> None:
         """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising. Held requests are answered,
-        following ones are held. Links stay."""
+        following ones are held. The lock forgets and counts from 0. Links stay."""
         await self.strap.reset()
+        if self.lock:
+            self.lock.reset()
+
+    # --- the lock ---
+
+    async def do_lock(self, *words: str) -> object:
+        """lock COMMAND: commands the lock, if there is one (lock_commands.py)."""
+        if not self.lock:
+            raise CommandError('there is no lock (the option --lock)')
+        return await LockCommands(self.lock).call(words)
 
     # --- the peer as a central ---
 

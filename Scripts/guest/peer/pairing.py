@@ -1,4 +1,4 @@
-"""How the strap pairs: which means of input and output it has, and what its user does with them."""
+"""How a peripheral pairs: which means of input and output it has, and what its user does with them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ METHODS = {
 
 
 class Pairing(PairingDelegate):
-    """The strap's side of a pairing.
+    """The peripheral's side of a pairing.
 
     ========== ==========================================================================
-    method     the strap
+    method     the peripheral
     ========== ==========================================================================
     just-works has neither display nor keys, and agrees
     display    shows PASSKEY, to be typed in on the other side

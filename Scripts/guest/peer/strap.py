@@ -8,10 +8,9 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from bumble import hci
 from bumble.att import ATT_Error, ErrorCode
 from bumble.core import UUID, AdvertisingData
-from bumble.device import Connection, Device, DeviceConfiguration
+from bumble.device import Connection
 from bumble.gatt import (
     GATT_CHARACTERISTIC_EXTENDED_PROPERTIES_DESCRIPTOR,
     GATT_CHARACTERISTIC_PRESENTATION_FORMAT_DESCRIPTOR,
@@ -32,26 +31,18 @@ from bumble.gatt import (
     Descriptor,
     Service,
 )
-from bumble.host import Host
 from bumble.profiles.battery_service import BatteryService
 from bumble.profiles.heart_rate_service import HeartRateService
-from bumble.transport.common import AsyncPipeSink
 from bumble.utils import AsyncRunner
 
-from air import Air, LowEnergyController
-from pairing import Pairing
+from air import Air
+from peripheral import COMPANY, NoSubscriber, Peripheral
 
 ADDRESS = 'F0:F1:F2:F3:F4:F5'
 """The strap's address, static random."""
 
 BATTERY_LEVEL = 87
 FIRST_BEATS, LAST_BEATS = 72, 180
-COMPANY = 0xFFFF
-"""The company identifier that the specification sets aside for tests."""
-
-PACKET_LENGTH = 247
-"""The longest packet of the Attribute Protocol that the strap takes."""
-
 NAME_LIMIT = 26
 """Bytes of a name for which a scan response has room, beside the transmit power."""
 
@@ -79,10 +70,6 @@ READABLE = Characteristic.READABLE
 WRITEABLE = Characteristic.WRITEABLE
 
 T = TypeVar('T')
-
-
-class NoSubscriber(Exception):
-    """There is no central that could be told."""
 
 
 class LinkEnded(Exception):
@@ -251,7 +238,7 @@ class EchoService(Service):
         await self.gate.passed(connection)
 
 
-class Strap:
+class Strap(Peripheral):
     """A heart rate strap in the air.
 
     While a central is subscribed, the heart rate measurement is notified every `heart_rate_interval` seconds (never, if
@@ -259,24 +246,10 @@ class Strap:
     """
 
     def __init__(self, air: Air, name: str, advertising_interval: float, heart_rate_interval: float) -> None:
-        self.name = self.original_name = name
+        super().__init__(air, 'strap', name, 'F0:0D:00:00:00:02', ADDRESS, advertising_interval)
+        self.original_name = name
         self.heart_rate_interval = heart_rate_interval
         self.beats = FIRST_BEATS
-        self._wants_to_advertise = False
-        self._advertising_lock = asyncio.Lock()
-        self.controller = LowEnergyController('strap', link=air, public_address='F0:0D:00:00:00:02')
-        self.device = Device(
-            config=DeviceConfiguration(
-                name=name,
-                address=hci.Address(ADDRESS),
-                advertising_interval_min=advertising_interval,
-                advertising_interval_max=advertising_interval,
-            ),
-            host=Host(self.controller, AsyncPipeSink(self.controller)),
-        )
-        self.pairing = Pairing()
-        self.device.pairing_config_factory = lambda _: self.pairing.config()
-        self.device.on(Device.EVENT_CONNECTION, self._on_connection)
         self.echo = EchoService()
         self.heart = HeartRateService(
             read_heart_rate_measurement=lambda _: self.measurement,
@@ -287,7 +260,6 @@ class Strap:
         battery = BatteryService(lambda _: BATTERY_LEVEL)
         # (what is included first: bumble would put it between its includer's attributes)
         self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
-        self.device.gatt_server.max_mtu = PACKET_LENGTH
         self._take_parts()
 
     async def _indicate(self, connection: Connection, characteristic: Characteristic, value: bytes) -> None:
@@ -317,15 +289,13 @@ class Strap:
 
     async def start(self) -> None:
         """Turns the strap on: it advertises, and its heart beats."""
-        await self.device.power_on()
-        await self.advertise()
+        await super().start()
         if self.heart_rate_interval > 0:
             self._beating = asyncio.ensure_future(self._beat())
 
     # --- advertising ---
 
-    def _advertisement(self) -> tuple[bytes, bytes]:
-        """The advertising data and the scan response."""
+    def advertisement(self) -> tuple[AdvertisingData, AdvertisingData]:
         kind = AdvertisingData.Type
         data = AdvertisingData(
             [
@@ -336,28 +306,7 @@ class Strap:
             ]
         )
         response = AdvertisingData([(kind.COMPLETE_LOCAL_NAME, self.name.encode()), (kind.TX_POWER_LEVEL, bytes([4]))])
-        return bytes(data), bytes(response)
-
-    async def advertise(self) -> None:
-        """Advertises from now on, whenever there is no link."""
-        self._wants_to_advertise = True
-        await self.resume_advertising()
-
-    async def stop_advertising(self) -> None:
-        """Advertises no more, until told to."""
-        self._wants_to_advertise = False
-        await self.pause_advertising()
-
-    async def pause_advertising(self) -> None:
-        async with self._advertising_lock:
-            await self.device.stop_advertising()
-
-    async def resume_advertising(self) -> None:
-        """Advertises, with the name of now, if it should and there is no link."""
-        async with self._advertising_lock:
-            if self._wants_to_advertise and not self.connections:
-                data, response = self._advertisement()
-                await self.device.start_advertising(advertising_data=data, scan_response_data=response)
+        return data, response
 
     async def rename(self, name: str) -> None:
         """Changes the name, in the air and in the generic access service."""
@@ -370,28 +319,6 @@ class Strap:
         assert attributes
         attributes[1].value = name.encode()
         await self.resume_advertising()
-
-    # --- links ---
-
-    def _on_connection(self, connection: Connection) -> None:
-        # (bumble goes on with the session of a pairing that has failed when the next one begins)
-        connection.on(Connection.EVENT_PAIRING_FAILURE, lambda _: self._end_session(connection))
-        connection.on(Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising()))
-
-    def _end_session(self, connection: Connection) -> None:
-        self.device.smp_manager.sessions.pop(connection.handle, None)
-
-    @property
-    def connections(self) -> list[Connection]:
-        return list(self.device.connections.values())
-
-    def subscribers(self, characteristic: Characteristic) -> list[Connection]:
-        """The links on which notifications or indications of a characteristic are switched on."""
-        return [
-            connection
-            for connection, switches in self.device.gatt_server.subscribers.items()
-            if isinstance(connection, Connection) and any(switches.get(characteristic.handle, b''))
-        ]
 
     # --- values ---
 

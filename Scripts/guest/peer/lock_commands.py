@@ -1,0 +1,69 @@
+"""The lock's commands, after the word "lock"."""
+
+from __future__ import annotations
+
+from command_set import CommandError, CommandSet
+from lock import Lock
+
+
+class LockCommands(CommandSet):
+    """What can be commanded of the lock."""
+
+    def __init__(self, lock: Lock) -> None:
+        self.lock = lock
+
+    async def do_connections(self) -> int:
+        """lock connections: the number of its links."""
+        return len(self.lock.connections)
+
+    async def do_drop(self) -> None:
+        """lock drop: ends its links, as a remote user would (reason 0x13)."""
+        if not self.lock.connections:
+            raise CommandError('there is no link')
+        for connection in self.lock.connections:
+            await connection.disconnect()
+
+    async def do_state(self) -> str:
+        """lock state: locked or unlocked."""
+        return 'unlocked' if self.lock.unlocked else 'locked'
+
+    async def do_user(self) -> str:
+        """lock user: the user that was set, in hex; "-" if there is none."""
+        return self.lock.user.hex() or '-'
+
+    async def do_network(self) -> str:
+        """lock network: the network that it was last connected to; "-" if there is none."""
+        return self.lock.network or '-'
+
+    async def do_ssid(self, *words: str) -> None:
+        """lock ssid NAME: finds a network, whose name may have spaces, and notifies those that listen; an error if
+        nobody does. The network is known from now on."""
+        await self.lock.find_network(' '.join(words))
+
+    async def do_mute(self, count: str) -> None:
+        """lock mute N: carries out the next N requests without answering. What it would not answer anyway does not
+        count."""
+        self.lock.muted = self._number(count)
+
+    async def do_dropafter(self, count: str) -> None:
+        """lock dropafter N: drops the link instead of answering the Nth request from now, which it carries out; 0:
+        never. Those that it would not answer anyway, or is to be mute about, do not count."""
+        self.lock.drops_after = self._number(count)
+
+    async def do_counts(self) -> str:
+        """lock counts: what was written to it, and how much of it was malformed or refused:
+        "requests N malformed N refused N"."""
+        lock = self.lock
+        return f'requests {lock.requests} malformed {lock.malformed} refused {lock.refused}'
+
+    async def do_sessions(self) -> str:
+        """lock sessions: how many key exchanges have paired anew or resumed since the keys were last forgotten, and how
+        many pairing keys it knows: "paired N resumed N known N"."""
+        keys = self.lock.keys
+        return f'paired {keys.pairings} resumed {keys.resumptions} known {keys.known}'
+
+    @staticmethod
+    def _number(text: str) -> int:
+        if not text.isdecimal():
+            raise CommandError(f'{text} is no number')
+        return int(text)
