@@ -181,7 +181,8 @@ public actor Devices {
 
     private func remember(_ device: Device) async {
         do throws(BLEError) {
-            try await storage.update(device.serial) { [name = device.name, id = device.peripheral.id, serial = device.serial] in
+            try await storage.update(device.serial) {
+                [name = device.name, id = device.peripheral.id, serial = device.serial] in
                 var saved = $0 ?? SavedDevice(serial: serial)
                 saved.name = name ?? saved.name
                 saved.peripheral = id

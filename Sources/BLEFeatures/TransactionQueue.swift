@@ -30,7 +30,9 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
 
     /// The oldest request that may be written; it is under way from now on.
     mutating func next() -> ID? {
-        guard let index = waiting.firstIndex(where: { current[$0.key] == nil && late[$0.key] == nil }) else { return nil }
+        guard let index = waiting.firstIndex(where: { current[$0.key] == nil && late[$0.key] == nil }) else {
+            return nil
+        }
         let (id, key) = waiting.remove(at: index)
         current[key] = id
         return id

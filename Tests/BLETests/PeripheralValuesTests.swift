@@ -1,5 +1,6 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import Testing
 
 /// Declared values: read and listened to on each link, known as long as it lasts.
@@ -62,7 +63,7 @@ import Testing
         var changes = values.changes(of: Bench.level).makeAsyncIterator()
         await bench.backend.notify([], from: 2)
         await bench.backend.notify([5], from: 2)
-        await expect(.invalidValue) { try await changes.next() }
+        await expectError(.invalidValue) { try await changes.next() }
         #expect(try await changes.next() == ValueChange(old: nil, new: 5))
     }
 
@@ -119,7 +120,7 @@ import Testing
         let ready = Task { try await strap.values([.read(Bench.level)]) }
         await bench.backend.asked(.read)
         await bench.dropLink()
-        await expect(.disconnected) { try await ready.value }
+        await expectError(.disconnected) { try await ready.value }
 
         try await maintain()
         await bench.backend.script(.read, .hold)
@@ -145,19 +146,19 @@ import Testing
         let late = Task { try await strap.values([.read(Bench.level)], timeout: .seconds(3)) }
         await bench.backend.asked(.read)
         bench.clock.advance(by: .seconds(3))
-        await expect(.timedOut) { try await late.value }
+        await expectError(.timedOut) { try await late.value }
 
         let given = Task { try await strap.values([.read(Bench.level)]) }
         await bench.backend.asked(.read, 2)
         given.cancel()
-        await expect(.cancelled) { try await given.value }
+        await expectError(.cancelled) { try await given.value }
     }
 
     @Test func `the end of the object ends its streams and its notifications`() async throws {
         var values: PeripheralValues? = try await strap.values([.notify(Bench.level)])
         var changes = values?.changes(of: Bench.level).makeAsyncIterator()
         values = nil
-        await expect(.cancelled) { try await changes?.next() }
+        await expectError(.cancelled) { try await changes?.next() }
         await bench.backend.asked(.stopNotifications)
     }
 
@@ -167,6 +168,6 @@ import Testing
         await bench.central.shutDown()
         // (first the link ends, which leaves the value unknown)
         while let change = try? await changes.next() { #expect(change.new == nil) }
-        await expect(.shutDown) { try await values.ready() }
+        await expectError(.shutDown) { try await values.ready() }
     }
 }
