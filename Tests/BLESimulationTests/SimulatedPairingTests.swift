@@ -27,8 +27,7 @@ struct SimulatedPairingTests {
     }
 
     private func central(_ behaviour: PairingBehaviour) async throws -> Central {
-        try await Central(
-            backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
+        try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
     }
 
     @Test func `writing and subscribing pair as reading does`() async throws {

@@ -43,9 +43,7 @@ extension FakeBlueZ {
     private func removeDeadAgents() async {
         for agent in agents {
             let reply = try? await session?.call(
-                .bus(
-                    "NameHasOwner",
-                    [.string(agent.owner)]), timeout: Patience.step)
+                .bus("NameHasOwner", [.string(agent.owner)]), timeout: Patience.step)
             if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
         }
     }

@@ -107,9 +107,7 @@ public actor FakeBlueZ {
             }
         }
         _ = try await session.call(
-            .bus(
-                "RequestName",
-                [.string(BlueZ.service), .uint32(4)]), timeout: Patience.step)
+            .bus("RequestName", [.string(BlueZ.service), .uint32(4)]), timeout: Patience.step)
     }
 
     /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.

@@ -172,9 +172,9 @@ struct BusSessionTests {
     @Test func `an answer of another type is an error, not a crash`() async throws {
         try await withService { _, recorder in
             let error = await #expect(throws: DBusError.self) {
-                try await recorder.session.ask(
-                    .bus("GetId"), timeout: Patience.step
-                ) { (reader) throws(DBusError) in try reader.uint32() }
+                try await recorder.session.ask(.bus("GetId"), timeout: Patience.step) { (reader) throws(DBusError) in
+                    try reader.uint32()
+                }
             }
             #expect(error?.kind == .malformed)
         }

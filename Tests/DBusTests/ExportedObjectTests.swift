@@ -43,8 +43,7 @@ struct ExportedObjectTests {
         }
         let id = try await session.export(object)
         _ = try await session.call(
-            .bus("RequestName", [.string(Self.name), .uint32(0)]),
-            timeout: Patience.step)
+            .bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: Patience.step)
         return (session, id)
     }
 
