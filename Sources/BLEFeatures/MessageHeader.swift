@@ -70,7 +70,7 @@ public struct MessageHeader: Hashable, Sendable {
     }
 
     /// Appends the five bytes; `output` must have room for them.
-    @inlinable
+    @inlinable @inline(__always)
     func append(to output: inout OutputSpan<UInt8>) {
         output.append(length)
         output.append(type.rawValue)
