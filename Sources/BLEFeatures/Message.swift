@@ -56,7 +56,7 @@ public struct Message: Hashable, Sendable {
     @inlinable
     public func encode() throws(MessageError) -> [UInt8] {
         let header = try header()
-        // (an array of known bytes is made three times as quickly as one with a capacity, to be filled)
+        // (an array of bytes that are there is made more quickly than one with a capacity, to be filled)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 255) { buffer in
             var output = OutputSpan(buffer: buffer, initializedCount: 0)
             append(header, to: &output)
