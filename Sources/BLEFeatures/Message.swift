@@ -85,14 +85,14 @@ public struct Message: Hashable, Sendable {
     @inlinable @inline(__always)
     func append(_ header: MessageHeader, to output: inout OutputSpan<UInt8>) {
         header.append(to: &output)
-        let payload = payload.span
         output.withUnsafeMutableBufferPointer { buffer, count in
             payload.withUnsafeBufferPointer { payload in
                 if let source = payload.baseAddress, let start = buffer.baseAddress {
-                    (start + count).update(from: source, count: payload.count)
+                    (start + count).initialize(from: source, count: header.payloadCount)
                 }
             }
-            count += payload.count
+            // (asking the payload would retain it, which takes as long as all the rest)
+            count += header.payloadCount
         }
     }
 }
