@@ -104,7 +104,9 @@ import Testing
 
     @Test func `a configuration may come from anywhere`() throws {
         let config = ConfigReader(
-            provider: InMemoryProvider(values: ["company": "0059", "features": .init(.stringArray(["light"]), isSecret: false)]))
+            provider: InMemoryProvider(values: [
+                "company": "0059", "features": .init(.stringArray(["light"]), isSecret: false),
+            ]))
         #expect(try Devices.Configuration(config, features: Self.known).company == 0x0059)
     }
 }
