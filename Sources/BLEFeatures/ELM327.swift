@@ -36,42 +36,4 @@ public final class ELM327: Sendable {
     public func send(_ command: String, timeout: Duration? = nil) async throws(BLEError) -> [String] {
         try await transactions.send(command, timeout: timeout)
     }
-
-    /// Recognises them by the service that many such adapters advertise.
-    public struct Vendor: BLEFeatures.Vendor {
-        /// "ELM327"
-        public let name = "ELM327"
-        /// FFF0, which is nobody's in particular: other gadgets advertise it, too.
-        public let services: Set<BluetoothUUID> = [BluetoothUUID(0xFFF0)]
-
-        /// The vendor.
-        public init() {}
-
-        /// Whether the service is advertised.
-        public func claims(_ advertisement: Advertisement) -> Bool {
-            !services.isDisjoint(with: advertisement.serviceUUIDs)
-        }
-
-        /// The adapter.
-        public func device(_ peripheral: Peripheral) -> ELM327 { ELM327(peripheral) }
-    }
-}
-
-/// goTenna Mesh radios, as far as they are recognised: their service, and manufacturer data of exactly `FE FF 02`.
-public struct GoTennaMesh: Vendor {
-    /// "goTenna Mesh"
-    public let name = "goTenna Mesh"
-    /// Their service.
-    public let services: Set<BluetoothUUID> = [BluetoothUUID(high: 0x1276_AAEE_DF5E_11E6, low: 0xBF01_FE55_1350_34F3)]
-
-    /// The vendor.
-    public init() {}
-
-    /// Whether service and manufacturer data are theirs. (The first two bytes in the air are the company identifier.)
-    public func claims(_ advertisement: Advertisement) -> Bool {
-        !services.isDisjoint(with: advertisement.serviceUUIDs) && advertisement.manufacturerData == [0xFFFE: [0x02]]
-    }
-
-    /// The peripheral: its protocol is not public.
-    public func device(_ peripheral: Peripheral) -> Peripheral { peripheral }
 }

@@ -3,7 +3,7 @@ public import BLE
 /// A maker's devices as a plug-in: how they are recognised, and what they are to the program.
 ///
 /// ```swift
-/// let vendors = Vendors([ELM327.Vendor(), GoTennaMesh()])
+/// let vendors = Vendors([ELM327Vendor(), GoTennaMesh()])
 /// for try await found in vendors.discoveries(central) {
 ///     if let device = try await found.device() as? ELM327 { print(try await device.send("ATZ")) }
 /// }

@@ -131,7 +131,7 @@ import Testing
         let mesh = await world.radio.add(PeripheralDefinition(advertisement: Self.goTenna, services: []))
         let other = await world.radio.add(
             PeripheralDefinition(advertisement: Advertisement(localName: "?", rssi: -50), services: []))
-        let vendors = Vendors([GoTennaMesh(), ELM327.Vendor()])
+        let vendors = Vendors([GoTennaMesh(), ELM327Vendor()])
         var owners: [Peripheral.ID: String] = [:]
         try await world.asTimePasses {
             for try await found in vendors.discoveries(world.central) {
@@ -149,7 +149,7 @@ import Testing
             PeripheralDefinition(advertisement: Advertisement(localName: "?", rssi: -50), services: []))
         let car = try await car()
         try await world.asTimePasses {
-            for try await found in Vendors([ELM327.Vendor()]).discoveries(world.central, onlyClaimed: true) {
+            for try await found in Vendors([ELM327Vendor()]).discoveries(world.central, onlyClaimed: true) {
                 #expect(found.discovery.peripheral == car.peripheral)
                 break
             }
