@@ -26,16 +26,26 @@ let package = Package(
     products: [
         .library(name: "BLE", targets: ["BLE"]),
         .library(name: "BLEFeatures", targets: ["BLEFeatures"]),
+        .library(name: "BLEFeaturesConfiguration", targets: ["BLEFeaturesConfiguration"]),
         .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
         .library(name: "BLESimulation", targets: ["BLESimulation"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
         .target(name: "BLE", dependencies: [log], swiftSettings: settings),
         .target(name: "BLEFeatures", dependencies: ["BLE", crypto, log], swiftSettings: settings),
+        .target(
+            name: "BLEFeaturesConfiguration",
+            dependencies: [
+                "BLE", "BLEFeatures", .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings),
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
@@ -57,7 +67,8 @@ let package = Package(
             name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "BLEFeaturesTests", dependencies: ["BLEFeatures", "BLESimulation", "BLETestSupport"],
+            name: "BLEFeaturesTests",
+            dependencies: ["BLEFeatures", "BLEFeaturesConfiguration", "BLESimulation", "BLETestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct FailureTests {
     enum Operation: String, CaseIterable, Sendable {
         case scan, connect, discover, read, write, readDescriptor, writeDescriptor, subscribe

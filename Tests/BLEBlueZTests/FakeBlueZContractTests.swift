@@ -1,12 +1,13 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
+import BLETestSupport
 import BackendContract
 import BlueZTestSupport
 import Testing
 
 /// The contract over a private bus, with a fake bluetoothd at its other end.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(minutes: 2))
 struct FakeBlueZContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {

@@ -1,10 +1,11 @@
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
 
 /// The README's example: it is the program in `Tests/ReadmeExample`, word for word, and that program works.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct ReadmeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 

@@ -1,12 +1,13 @@
 import BLE
 import BLEBlueZ
+import BLETestSupport
 import BackendContract
 import Foundation
 import Testing
 
 /// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez` only:
 /// `Scripts/test` sees to that.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(.minutes(5)))
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(minutes: 5))
 struct RealBlueZContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {

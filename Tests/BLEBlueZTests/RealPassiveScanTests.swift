@@ -1,9 +1,10 @@
 import BLE
 import BLEBlueZ
+import BLETestSupport
 import Testing
 
 /// Passive scans on the real bluetoothd, which has them when it is experimental. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(.minutes(3)))
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(minutes: 3))
 struct RealPassiveScanTests {
     private let peer = RealPeer()
     /// (its name is in the scan response, which nobody has asked for)

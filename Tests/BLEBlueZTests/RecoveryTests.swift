@@ -7,7 +7,7 @@ import BlueZTestSupport
 import Testing
 
 /// What only a bus of one's own can show: its loss and its return.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct RecoveryTests {
     private static let backoff = Backoff(initial: .milliseconds(20), factor: 2, maximum: .milliseconds(200))
 

@@ -1,10 +1,11 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct CommandLineTests {
     @Test func `adapters are listed with stable keys`() async throws {
         let world = try await BlueZWorld()

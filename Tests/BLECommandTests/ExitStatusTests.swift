@@ -1,11 +1,12 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
 
 /// What a script learns when something goes wrong.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct ExitStatusTests {
     // MARK: Bad input
 

@@ -1,11 +1,12 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
 
 /// What `--maintain` is for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct MaintainCommandTests {
     private let world: BlueZWorld
 

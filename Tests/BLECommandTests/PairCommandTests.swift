@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// `ble pair` and `ble unpair`, with a fake bluetoothd and answers on standard input.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct PairCommandTests {
     /// A bus, and a lock behind its daemon.
     private func makeWorld(_ method: PairingMethod) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {

@@ -1,9 +1,10 @@
+import BLETestSupport
 import Foundation
 import Testing
 
 /// The command line tool on the real bluetoothd; inside `Scripts/with-bluez` only.
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .timeLimit(.minutes(3)))
+    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .timeLimit(minutes: 3))
 struct RealCommandLineTests {
     @Test func `heart-rate prints the measurements that the strap sent`() async throws {
         let result = try await Tool.run("heart-rate", "--json", "--count", "5")

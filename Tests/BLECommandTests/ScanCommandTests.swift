@@ -1,11 +1,12 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Testing
 
 /// What `ble scan` reports, on a fake bluetoothd.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct ScanCommandTests {
     @Test func `scans report found and lost peripherals with stable keys`() async throws {
         let world = try await BlueZWorld()

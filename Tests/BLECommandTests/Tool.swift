@@ -1,3 +1,4 @@
+import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Synchronization
@@ -18,6 +19,9 @@ struct Tool {
             }
         }
     }
+
+    /// What is given the tool for everything that it waits for, in seconds, where it is not meant to wait in vain.
+    static let timeout = 5 * Patience.factor
 
     /// The directory of the test bundle, where SwiftPM puts the products.
     private static var executable: URL {

@@ -2,7 +2,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
+@Suite(.timeLimit(minutes: 1)) struct ManualClockTests {
     private let clock = ManualClock()
     private let executor = StepwiseExecutor()
 

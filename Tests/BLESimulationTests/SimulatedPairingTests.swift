@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// Ways to pair that the contract leaves out, as a user's own tests play them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct SimulatedPairingTests {
     private struct User: PairingDelegate {
         var passkey: Passkey?
@@ -27,8 +27,7 @@ struct SimulatedPairingTests {
     }
 
     private func central(_ behaviour: PairingBehaviour) async throws -> Central {
-        try await Central(
-            backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
+        try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
     }
 
     @Test func `writing and subscribing pair as reading does`() async throws {

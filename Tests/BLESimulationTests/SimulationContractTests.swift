@@ -1,10 +1,11 @@
 import BLE
 import BLESimulation
+import BLETestSupport
 import BackendContract
 import Testing
 
 /// The contract on the simulated radio, in real time: what takes a second there takes one here.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct SimulationContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {

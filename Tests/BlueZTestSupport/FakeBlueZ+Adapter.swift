@@ -108,8 +108,7 @@ extension FakeBlueZ {
             self.alias = alias.isEmpty ? "fake" : alias
             Task { await self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         default:
-            return .failure(
-                .bus("InvalidSignature", "Invalid signature for a property"))
+            return .failure(.bus("InvalidSignature", "Invalid signature for a property"))
         }
         return .success(MethodReply())
     }

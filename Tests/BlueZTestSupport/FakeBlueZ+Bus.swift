@@ -1,4 +1,5 @@
 import BLEBlueZ
+import BLETestSupport
 import DBus
 
 /// What is exported and said on the bus.
@@ -74,6 +75,6 @@ extension FakeBlueZ {
 
     /// Calls a client's object, as the daemon does with agents, monitors and the like.
     func callClient(_ call: MethodCall) async -> MethodReply? {
-        try? await session?.call(call, timeout: .seconds(10))
+        try? await session?.call(call, timeout: Patience.step)
     }
 }

@@ -33,8 +33,7 @@ extension FakeBlueZ {
         if let error = await task.value {
             return .failure(
                 .bluez(
-                    "Failed",
-                    error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
+                    "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
         // (a disconnect may have come between)
         guard await backend.knownPeripherals().contains(where: { $0.id == id && $0.isConnected }) else {

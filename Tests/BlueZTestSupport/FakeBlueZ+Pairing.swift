@@ -1,6 +1,7 @@
 public import BLE
 import BLEBlueZ
 import BLESimulation
+import BLETestSupport
 import DBus
 
 /// An agent that a client of the fake daemon has registered.
@@ -42,9 +43,7 @@ extension FakeBlueZ {
     private func removeDeadAgents() async {
         for agent in agents {
             let reply = try? await session?.call(
-                .bus(
-                    "NameHasOwner",
-                    [.string(agent.owner)]), timeout: .seconds(10))
+                .bus("NameHasOwner", [.string(agent.owner)]), timeout: Patience.step)
             if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
         }
     }
@@ -92,7 +91,7 @@ extension FakeBlueZ {
         } catch {
             if error.kind == .cancelled || error.kind == .timedOut {
                 let cancel = call("Cancel")
-                Task { try? await session.call(cancel, timeout: .seconds(10)) }
+                Task { try? await session.call(cancel, timeout: Patience.step) }
             }
             return .refuse
         }

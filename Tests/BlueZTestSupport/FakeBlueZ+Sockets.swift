@@ -9,8 +9,7 @@ extension FakeBlueZ {
 
     private static let writeAcquired = Answer.failure(.bluez("NotPermitted", "Write acquired"))
     private static let notifyAcquired = Answer.failure(.bluez("NotPermitted", "Notify acquired"))
-    private static let notSupported = Answer.failure(
-        .bluez("NotSupported", "Operation is not supported"))
+    private static let notSupported = Answer.failure(.bluez("NotSupported", "Operation is not supported"))
 
     /// The answer to a call that has to do with sockets; nil for one that has not.
     func socketCall(

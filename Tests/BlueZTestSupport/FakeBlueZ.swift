@@ -1,6 +1,7 @@
 public import BLE
 import BLEBlueZ
 public import BLESimulation
+import BLETestSupport
 import DBus
 import Logging
 import Synchronization
@@ -91,7 +92,7 @@ public actor FakeBlueZ {
         }
         let session = BusSession(
             loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
-        try await session.open(.address(address), timeout: .seconds(10))
+        try await session.open(.address(address), timeout: Patience.step)
         self.session = session
         isPowered = true
         await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
@@ -106,9 +107,7 @@ public actor FakeBlueZ {
             }
         }
         _ = try await session.call(
-            .bus(
-                "RequestName",
-                [.string(BlueZ.service), .uint32(4)]), timeout: .seconds(10))
+            .bus("RequestName", [.string(BlueZ.service), .uint32(4)]), timeout: Patience.step)
     }
 
     /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.

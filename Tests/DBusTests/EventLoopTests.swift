@@ -1,3 +1,4 @@
+import BLETestSupport
 import DBus
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ private actor Counter {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct EventLoopTests {
     @Test func `an actor on the loop runs on its thread, one call at a time`() async {
         let counter = Counter(loop: EventLoop())

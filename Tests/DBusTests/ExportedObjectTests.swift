@@ -1,13 +1,12 @@
+import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Logging
 import Synchronization
 import Testing
 
-private let limit = Duration.seconds(10)
-
 /// Objects served through GDBus, called through libdbus and heard through another session.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(minutes: 1))
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
     private static let interface = "org.example.Thing"
@@ -26,7 +25,7 @@ struct ExportedObjectTests {
     ) async throws -> BusSession {
         let session = BusSession(
             loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: onSignal, onLoss: {})
-        try await session.open(.address(bus.address), timeout: limit)
+        try await session.open(.address(bus.address), timeout: Patience.step)
         return session
     }
 
@@ -44,8 +43,7 @@ struct ExportedObjectTests {
         }
         let id = try await session.export(object)
         _ = try await session.call(
-            .bus("RequestName", [.string(Self.name), .uint32(0)]),
-            timeout: limit)
+            .bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: Patience.step)
         return (session, id)
     }
 
@@ -80,7 +78,7 @@ struct ExportedObjectTests {
         let (server, _) = try await serve(bus)
         let client = try await session(bus)
         let call = MethodCall(Self.name, "/thing", Self.interface, "Give", [.variant(value)])
-        #expect(try await client.call(call, timeout: limit).value() == .variant(value))
+        #expect(try await client.call(call, timeout: Patience.step).value() == .variant(value))
         await client.close()
         await server.close()
     }
@@ -94,7 +92,7 @@ struct ExportedObjectTests {
             var body = message.body
             if let value = try? body.value() { sink.yield(value) }
         }
-        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: limit)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: Patience.step)
         for number in 0..<1000 {
             try await server.emit(
                 path: "/thing", interface: Self.interface, signal: "Tick",
@@ -127,7 +125,7 @@ struct ExportedObjectTests {
             ]
             sink.yield(errors.map { $0.map { "\($0)" } ?? "none" }.joined(separator: " "))
         }
-        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: limit)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: Patience.step)
         let bodies: [[DBusValue]] = [[], [.uint32(1)], [.strings(["a"])], [.bytes([1])]]
         for body in bodies {
             try await server.emit(path: "/thing", interface: Self.interface, signal: "Odd", body)

@@ -7,11 +7,9 @@ public struct SimulatedWorld: Sendable {
     public let radio: SimulatedRadio
     public let central: Central
 
-    /// - Parameter pairing: the central's.
-    public init(pairing: PairingBehaviour = .justWorks) async throws {
+    public init() async throws {
         radio = SimulatedRadio(clock: clock)
-        central = try await Central(
-            backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: pairing))
+        central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
     }
 
     /// A peripheral that the central has heard, and the grip on it.

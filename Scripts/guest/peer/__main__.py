@@ -24,6 +24,10 @@ from peripheral import PACKET_LENGTH
 from strap import Strap
 
 
+SHORTEST_MTU = 23
+"""Of the Attribute Protocol on LE links (Core Specification, volume 3, part G, section 5.2.1)."""
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='peer', description='Peripherals in reach of a virtual controller.')
     parser.add_argument('--name', default='Bumble HR', help="the strap's name (%(default)s)")
@@ -46,12 +50,15 @@ def parse_arguments() -> argparse.Namespace:
         type=int,
         default=PACKET_LENGTH,
         metavar='BYTES',
-        help='the longest packet of the Attribute Protocol that the lock takes, 23 or more (%(default)s)',
+        help='the longest packet of the Attribute Protocol that the lock takes (%(default)s)',
     )
     parser.add_argument('--control', default='/run/peer.sock', help='the socket that takes commands (%(default)s)')
     parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
     parser.add_argument('--debug', action='store_true', help='log every packet')
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.lock_mtu < SHORTEST_MTU:
+        parser.error(f'--lock-mtu {arguments.lock_mtu}: {SHORTEST_MTU} at least')
+    return arguments
 
 
 async def main() -> None:

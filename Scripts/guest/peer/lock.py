@@ -10,12 +10,11 @@ UUID   properties
                     packets comes in several, in order; lost without a subscriber
 ====== ============ =====================================================================
 
-A frame is [length][type][command][namespace][encrypted][payload]: length counts all of it, type is 1 for a request, 2 for
-a reply, 3 for a notification, encrypted is 0 or 1. A reply has its request's command, and is encrypted if that was.
-lock_cipher.py says how a payload is sealed. Text is UTF-8.
+lock_frame.py says what a frame is, lock_cipher.py how it is sealed, that is, encrypted. A reply has its request's
+command, and is sealed if that was. Text is UTF-8.
 
 ==== ================== =========================== ==========================================
-\    command            request's payload           reply's payload
+code command            request's payload           reply's payload
 ==== ================== =========================== ==========================================
 0101 setName            the name; the lock keeps    –
                         its first 20 characters
@@ -44,9 +43,9 @@ lock_cipher.py says how a payload is sealed. Text is UTF-8.
                                                     password is wrong, or none is set
 ==== ================== =========================== ==========================================
 
-What the lock cannot take has no reply, is counted, and changes nothing. It is "malformed" if it is no frame, no request,
-not a command of the table, or has a payload that is not the command's; "refused" if it was not sealed and had to be or the
-other way round, or could not be opened, or brought a weak public key.
+What the lock cannot take has no reply, is counted, and changes nothing. It is "malformed" if it is no frame, no
+request, not a command of the table, or has a payload that is not the command's; "refused" if it was not sealed and had to
+be or the other way round, or could not be opened, or brought a weak public key.
 """
 
 from __future__ import annotations
@@ -56,9 +55,6 @@ import hmac
 import logging
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import ClassVar
 
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection
@@ -67,6 +63,7 @@ from bumble.utils import AsyncRunner
 
 from air import Air
 from lock_cipher import MODES, OVERHEAD, Refused, Session
+from lock_frame import Command, Frame, Kind, Malformed
 from peripheral import COMPANY, NoSubscriber, Peripheral
 
 logger = logging.getLogger(__name__)
@@ -85,88 +82,11 @@ NETWORKS = ('Home', 'Office', 'Café')
 SSID_LIMIT = 32
 SEPARATOR = b'\x1f'
 
-
 DROP_DELAY = 0.1
 """Seconds from a write to the drop of the link: at once, BlueZ would lose the write's response, too."""
 
-
-class Malformed(Exception):
-    """What is no frame, or makes no sense."""
-
-
-class Kind(IntEnum):
-    REQUEST = 1
-    REPLY = 2
-    NOTIFICATION = 3
-
-
-class Command(IntEnum):
-    SET_NAME = 0x0101
-    GET_NAME = 0x0201
-    SET_AUTO_LOCK = 0x0301
-    GET_AUTO_LOCK = 0x0401
-    SET_USER_ID = 0x0501
-    RESET = 0x0601
-    START_NETWORK_LISTEN = 0x0102
-    STOP_NETWORK_LISTEN = 0x0202
-    SSID_UPDATE = 0x0302
-    CONNECT_TO_NETWORK = 0x0402
-    KEY_EXCHANGE = 0x0103
-    SET_DEVICE_PASSWORD = 0x0203
-    GET_LOCK_STATE = 0x0104
-    SET_LOCK_STATE = 0x0204
-    GUEST_UNLOCK = 0x0105
-
-
 SEALED_ONLY = {Command.SET_DEVICE_PASSWORD, Command.SET_LOCK_STATE, Command.GUEST_UNLOCK}
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A message on the wire."""
-
-    HEADER: ClassVar = struct.Struct('>BBHB')
-    PAYLOAD_LIMIT: ClassVar = 250
-
-    kind: int
-    command: int
-    payload: bytes = b''
-    encrypted: bool = False
-
-    @classmethod
-    def decode(cls, data: bytes) -> Frame:
-        if len(data) < cls.HEADER.size:
-            raise Malformed('too short')
-        length, kind, command, encrypted = cls.HEADER.unpack_from(data)
-        if length != len(data):
-            raise Malformed(f'length {length} of {len(data)} bytes')
-        if kind not in list(Kind):
-            raise Malformed(f'type {kind}')
-        if encrypted > 1:
-            raise Malformed(f'encrypted {encrypted}')
-        return cls(kind, command, data[cls.HEADER.size :], bool(encrypted))
-
-    def header(self, payload_length: int) -> bytes:
-        if payload_length > self.PAYLOAD_LIMIT:
-            raise ValueError(f'a payload of {payload_length} bytes')
-        return self.HEADER.pack(self.HEADER.size + payload_length, self.kind, self.command, self.encrypted)
-
-    def encode(self, session: Session | None) -> bytes:
-        """The bytes on the wire, sealed by the session if the frame is to be encrypted."""
-        if not self.encrypted:
-            return self.header(len(self.payload)) + self.payload
-        assert session
-        header = self.header(len(self.payload) + OVERHEAD)
-        return header + session.seal(header, self.payload)
-
-    def opened(self, session: Session | None) -> Frame:
-        """The frame with its payload as plain text."""
-        if not self.encrypted:
-            return self
-        if session is None:
-            raise Refused('there is no key')
-        text = session.open(self.header(len(self.payload)), self.payload)
-        return Frame(self.kind, self.command, text, encrypted=True)
+"""What the lock does not do unsealed."""
 
 
 class Lock(Peripheral):

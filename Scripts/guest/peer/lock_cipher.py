@@ -4,7 +4,7 @@ A sealed payload is a nonce of 12 bytes, the ciphertext, and a tag of 16 bytes. 
 behind depends on the mode. In both, the pairing key is HKDF(shared secret, SALT, INFO), of 32 bytes.
 
 ========= ==================================== ================================================
-\         bound                                firmware
+mode      bound                                firmware
 ========= ==================================== ================================================
 request   a public key: a new pairing; or a    a public key: a new pairing
           public key and the identifier of a
