@@ -121,7 +121,8 @@ if withBlueZ {
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "DBus", log], path: "Tests/Benchmarks/Swift",
+            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "DBus", log],
+            path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests",

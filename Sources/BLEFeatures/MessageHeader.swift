@@ -46,7 +46,7 @@ public struct MessageHeader: Hashable, Sendable {
     /// The header of `frame`, which must be one whole frame and nothing else.
     ///
     /// Throws `tooShort`, `lengthMismatch`, `unknownType` or `invalidEncryptedFlag`, the first that applies.
-    @inlinable
+    @inlinable @inline(__always)
     public init(decoding frame: Span<UInt8>) throws(MessageError) {
         guard frame.count >= MessageHeader.size else { throw .tooShort(count: frame.count) }
         guard Int(frame[0]) == frame.count else {
@@ -70,7 +70,7 @@ public struct MessageHeader: Hashable, Sendable {
     }
 
     /// Appends the five bytes; `output` must have room for them.
-    @inlinable
+    @inlinable @inline(__always)
     func append(to output: inout OutputSpan<UInt8>) {
         output.append(length)
         output.append(type.rawValue)

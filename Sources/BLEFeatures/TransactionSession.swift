@@ -194,8 +194,18 @@ public actor TransactionSession<Codec: TransactionCodec> {
         guard let request = requests[id] else { return }
         do throws(BLEError) {
             let bytes = try codec.encode(request.request)
-            lastProblem = nil
             try await checkLength(bytes.count)
+            lastProblem = nil
+            await write(bytes, of: id, request)
+        } catch {
+            // (nothing was written, so no reply is to be expected)
+            queue.finish(id, request.key)
+            settle(id, .failure(error))
+        }
+    }
+
+    private func write(_ bytes: [UInt8], of id: Int, _ request: Request) async {
+        do throws(BLEError) {
             try await peripheral.write(
                 bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,
                 connecting: configuration.outlastsLinks)
@@ -204,13 +214,9 @@ public actor TransactionSession<Codec: TransactionCodec> {
             queue.finish(id, request.key)
             settle(id, .success(nil))
         } catch {
-            // (refused: no reply is to be expected. Whether another failure has reached the peripheral nobody knows)
-            if error.attError != nil || error.code == .invalidLength || error.code == .invalidMessage {
-                queue.finish(id, request.key)
-                settle(id, .failure(error))
-            } else {
-                requests[id]?.outcome.deliver(.failure(error))
-            }
+            // (what the peripheral has refused it does not answer; whether it has got anything else nobody knows)
+            if error.attError != nil { queue.finish(id, request.key) }
+            requests[id]?.outcome.deliver(.failure(error))
         }
     }
 

@@ -24,7 +24,8 @@ import Testing
             encryption: mode.map { FakeSecureDevice.encryption($0) }, keys: keys)
     }
 
-    @Test(arguments: modes) func `a pairing encrypts what is marked encrypted`(_ mode: MessageCipher.Mode) async throws {
+    @Test(arguments: modes) func `a pairing encrypts what is marked encrypted`(_ mode: MessageCipher.Mode) async throws
+    {
         let secure = FakeSecureDevice(mode)
         let device = try await device(secure)
         let session = session(device, mode)
@@ -112,7 +113,8 @@ import Testing
         await expectError(.commandTimedOut) { try await waiting.value }
     }
 
-    @Test(arguments: modes) func `a repeated or changed reply answers nothing`(_ mode: MessageCipher.Mode) async throws {
+    @Test(arguments: modes) func `a repeated or changed reply answers nothing`(_ mode: MessageCipher.Mode) async throws
+    {
         let secure = FakeSecureDevice(mode)
         let silent = SharedValue(false)
         let device = try await FakeDevice(in: world) { silent.value ? [] : secure.answer($0) }

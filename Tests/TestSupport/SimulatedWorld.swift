@@ -19,4 +19,18 @@ public struct SimulatedWorld: Sendable {
         let grip = await radio.add(definition)
         return (try await central.find(grip.id), grip)
     }
+
+    /// Runs `body` while time passes, a tenth of a second at a time.
+    public func asTimePasses<Value>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        let moving = Task { [clock] in
+            while !Task.isCancelled {
+                clock.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+        defer { moving.cancel() }
+        return try await body()
+    }
 }

@@ -5,7 +5,8 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways.
+/// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways; or
+/// measures the message codec.
 @main
 enum Benchmarks {
     static func main() async throws {
@@ -13,8 +14,9 @@ enum Benchmarks {
         case "stream": try await receiveElsewhere()
         case "loop": try await receiveOnLoop()
         case "session": try await receiveFromSession()
+        case "codec": try CodecBenchmark.run()
         default:
-            print("usage: Benchmarks stream|loop|session")
+            print("usage: Benchmarks stream|loop|session|codec")
             exit(64)
         }
     }

@@ -8,7 +8,7 @@ struct Measurement {
     private var wallStart = ContinuousClock.now
 
     /// User and system time of the whole process, in microseconds.
-    private static var cpuTime: Double {
+    static var cpuTime: Double {
         var now = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)
         return Double(now.tv_sec) * 1e6 + Double(now.tv_nsec) / 1e3

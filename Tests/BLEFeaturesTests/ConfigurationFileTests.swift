@@ -1,0 +1,112 @@
+import BLE
+import BLEFeatures
+import BLEFeaturesConfiguration
+import BLETestSupport
+import Configuration
+import Foundation
+import Testing
+
+/// A kind of device as a file describes it.
+@Suite struct ConfigurationFileTests {
+    final class Light: Feature {
+        static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0101)]
+        let handler: MessageHandler
+        init(handler: MessageHandler) { self.handler = handler }
+    }
+    final class Name: Feature {
+        static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0201)]
+        let handler: MessageHandler
+        init(handler: MessageHandler) { self.handler = handler }
+    }
+
+    private static let known: [String: any Feature.Type] = ["light": Light.self, "name": Name.self]
+
+    private func read(_ json: String) async throws -> Devices.Configuration {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data(json.utf8).write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+        return try await Devices.Configuration(file: url.path, features: Self.known)
+    }
+
+    @Test func `a file says everything that a configuration has`() async throws {
+        let configuration = try await read(
+            """
+            {
+              "service": "FF00", "request": "ff01", "reply": "0000ff02-0000-1000-8000-00805f9b34fb", "company": "0a0B",
+              "features": ["name"], "replyTimeout": 2.5, "connectTimeout": 20, "connectAttempts": 5, "staleness": 3,
+              "longFrames": "refuse", "reassembles": true,
+              "encryption": { "mode": "firmware", "salt": "s", "info": "i", "command": "0103" }
+            }
+            """)
+        #expect(configuration.service == BluetoothUUID(0xFF00))
+        #expect(configuration.request == BluetoothUUID(0xFF01))
+        #expect(configuration.reply == BluetoothUUID(0xFF02))
+        #expect(configuration.company == 0x0A0B)
+        #expect(configuration.features.map { "\($0)" } == ["Name"])
+        #expect(configuration.replyTimeout == .milliseconds(2500))
+        #expect(configuration.connectTimeout == .seconds(20))
+        #expect(configuration.connectAttempts == 5)
+        #expect(configuration.staleness == .seconds(3))
+        #expect(configuration.longFrames == .refuse)
+        #expect(configuration.reassembles)
+        #expect(
+            configuration.encryption
+                == MessageEncryption(
+                    mode: .firmware, derivation: KeyDerivation(salt: "s", info: "i"),
+                    command: MessageCommand(rawValue: 0x0103)))
+    }
+
+    @Test func `what a file does not say is as in code`() async throws {
+        let configuration = try await read("{}")
+        #expect(configuration.service == Devices.Configuration.defaultService)
+        #expect(configuration.service.description.hasPrefix("00000000-9f34-11ee-8c90-0242ac120002"))
+        #expect(configuration.request.description.hasPrefix("00000001-9f34-11ee"))
+        #expect(configuration.reply.description.hasPrefix("00000002-9f34-11ee"))
+        #expect(configuration.company == 0xFFFF)
+        #expect(configuration.features.map { "\($0)" } == ["Light", "Name"])
+        #expect(configuration.replyTimeout == .seconds(10))
+        #expect(configuration.encryption == nil)
+    }
+
+    static let bad: [(String, String)] = [
+        (#"{"service": "what"}"#, "service"), (#"{"service": 5}"#, "service"), (#"{"company": "1"}"#, "company"),
+        (#"{"company": 65535}"#, "company"), (#"{"replyTimeout": "soon"}"#, "replyTimeout"),
+        (#"{"replyTimeout": 0}"#, "replyTimeout"), (#"{"replyTimeout": -1}"#, "replyTimeout"),
+        (#"{"connectAttempts": 0}"#, "connectAttempts"), (#"{"connectAttempts": 1.5}"#, "connectAttempts"),
+        (#"{"longFrames": "perhaps"}"#, "longFrames"), (#"{"reassembles": "x"}"#, "reassembles"),
+        (#"{"features": "light"}"#, "features"), (#"{"features": [1]}"#, "features"),
+        (#"{"encryption": {"mode": "rot13"}}"#, "encryption.mode"), (#"{"encryption": {"mode": "bound"}}"#, "salt"),
+    ]
+
+    @Test(arguments: bad) func `a value that is not as it should be is named`(_ json: String, _ key: String)
+        async throws
+    {
+        let error = await expectError(.invalidArgument) { try await read(json) }
+        #expect(error?.message.contains(key) == true)
+    }
+
+    @Test func `an unknown feature is named, with those that there are`() async throws {
+        let error = await expectError(.featureNotFound) { try await read(#"{"features": ["light", "sound"]}"#) }
+        #expect(error?.message.contains("sound") == true)
+        #expect(error?.remedy?.contains("light, name") == true)
+    }
+
+    @Test(arguments: ["", "[]", "{", "null"]) func `what is no JSON object is an error`(_ content: String) async throws
+    {
+        await expectError(.invalidArgument) { try await read(content) }
+    }
+
+    @Test func `a missing file is an error`() async throws {
+        await expectError(.invalidArgument) {
+            try await Devices.Configuration(file: "/nowhere/devices.json", features: Self.known)
+        }
+    }
+
+    @Test func `a configuration may come from anywhere`() throws {
+        let config = ConfigReader(
+            provider: InMemoryProvider(values: [
+                "company": "0059", "features": .init(.stringArray(["light"]), isSecret: false),
+            ]))
+        #expect(try Devices.Configuration(config, features: Self.known).company == 0x0059)
+    }
+}

@@ -1,0 +1,264 @@
+import BLE
+import BLEFeatures
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// Devices found, connected to and remembered; features as they see it.
+@Suite(.timeLimit(minutes: 1)) struct DevicesTests {
+    private let world: SimulatedWorld
+
+    init() async throws { world = try await SimulatedWorld() }
+
+    /// Notes what it learns of its connection.
+    final class NameFeature: Feature {
+        static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0201)]
+        let handler: MessageHandler
+        let learned = SharedValue<[String]>([])
+
+        init(handler: MessageHandler) { self.handler = handler }
+
+        func name() async throws -> String {
+            let reply = try await handler.send(Message(MessageCommand(rawValue: 0x0201)))
+            return String(decoding: reply.payload, as: UTF8.self)
+        }
+
+        func stray() async throws { try await handler.send(Message(MessageCommand(rawValue: 0x0999))) }
+
+        func connected() async { learned.change { $0.append("connected") } }
+        func ready() async { learned.change { $0.append("ready") } }
+        func disconnected(_ error: BLEError) async { learned.change { $0.append("disconnected: \(error.code)") } }
+    }
+
+    final class OtherFeature: Feature {
+        static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0202)]
+        let handler: MessageHandler
+        init(handler: MessageHandler) { self.handler = handler }
+    }
+
+    private func devices(
+        storage: any DeviceStorage = MemoryDeviceStorage(), attempts: Int = 3
+    ) throws -> Devices {
+        Devices(
+            world.central,
+            configuration: try Devices.Configuration(
+                features: [NameFeature.self, OtherFeature.self], connectAttempts: attempts), storage: storage)
+    }
+
+    private func fake(_ advertisement: Advertisement? = nil) async throws -> FakeDevice {
+        try await FakeDevice(in: world, advertisement: advertisement) { _ in [FakeDevice.reply(0x0201, [0x41, 0x42])] }
+    }
+
+    // MARK: Finding
+
+    static let strangers: [(String, Advertisement)] = [
+        ("too little data", FakeDevice.advertisement([1, 2, 3, 4, 5])),
+        ("no data", FakeDevice.advertisement([])),
+        (
+            "another company",
+            Advertisement(rssi: -50, serviceUUIDs: [FakeDevice.service], manufacturerData: [1: [1, 2, 3, 4, 5, 6]])
+        ),
+        ("another service", Advertisement(rssi: -50, manufacturerData: [0xFFFF: [1, 2, 3, 4, 5, 6]])),
+    ]
+
+    @Test(arguments: strangers) func `what is no such device is not listed`(
+        _ name: String, _ advertisement: Advertisement
+    ) async throws {
+        _ = try await fake(advertisement)
+        _ = try await fake(FakeDevice.advertisement([0xAB, 2, 3, 4, 5, 6, 7]))
+        for try await list in try devices().nearby() {
+            #expect(list.map(\.serial) == ["ab0203040506"])
+            break
+        }
+    }
+
+    @Test func `a device that is silent leaves the list`() async throws {
+        let fake = try await fake()
+        var lists = try devices().nearby().makeAsyncIterator()
+        #expect(try await lists.next()?.map(\.serial) == [FakeDevice.serial])
+        await fake.grip.setAdvertising(false)
+        try await world.asTimePasses {
+            while let list = try await lists.next(), !list.isEmpty {}
+        }
+    }
+
+    // MARK: Connecting
+
+    @Test func `a device is connected to by its serial number, and its features work`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let device = try await devices.connect(serial: FakeDevice.serial.uppercased())
+        #expect(device.serial == FakeDevice.serial)
+        #expect(try await device.feature(NameFeature.self).name() == "AB")
+        #expect(try device.feature(NameFeature.self).learned.value == ["connected", "ready"])
+        #expect(await devices.device(serial: FakeDevice.serial) === device)
+        #expect(await devices.connectedDevices.count == 1)
+        #expect(await fake.grip.subscriberCount(of: FakeDevice.reply.characteristic) == 1)
+        // Who asks again gets the same.
+        #expect(try await devices.connect(serial: FakeDevice.serial) === device)
+    }
+
+    @Test func `callers at the same time share one connection`() async throws {
+        _ = try await fake()
+        let devices = try devices()
+        async let first = devices.connect(serial: FakeDevice.serial)
+        async let second = devices.connect(serial: FakeDevice.serial)
+        #expect(try await first === second)
+    }
+
+    @Test func `a listed device is connected to without another scan`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        for try await _ in devices.nearby() { break }
+        // (a scan would hear nothing; the connection needs no advertisement that is new)
+        let discovered = try await devices.connect(serial: FakeDevice.serial)
+        #expect(discovered.peripheral == fake.peripheral)
+    }
+
+    @Test func `a device that has a link already is found without a scan`() async throws {
+        let fake = try await fake()
+        try await fake.peripheral.connect()
+        let device = try await devices().connect(serial: FakeDevice.serial)
+        #expect(device.peripheral == fake.peripheral)
+    }
+
+    @Test func `a device that is not there is not found, after the connect timeout`() async throws {
+        let devices = try devices()
+        let waiting = Task { try await devices.connect(serial: "aabbccddeeff") }
+        await world.clock.sleepers(1)
+        world.clock.advance(by: .seconds(15))
+        await expectError(.peripheralNotFound) { try await waiting.value }
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    @Test(arguments: [1, 3]) func `so many attempts are made as the configuration says`(_ attempts: Int) async throws {
+        let fake = try await fake()
+        let devices = try devices(attempts: attempts)
+        let found = try #require(try await discovered(devices))
+        // (without advertising there is no link)
+        await fake.grip.setAdvertising(false)
+        let waiting = Task { try await devices.connect(to: found) }
+        for _ in 0..<attempts {
+            await until { await fake.peripheral.connectionState == .connecting }
+            await world.clock.sleepers(2)
+            world.clock.advance(by: .seconds(15))
+            await until { await fake.peripheral.connectionState == .disconnected }
+        }
+        await expectError(.timedOut) { try await waiting.value }
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    @Test func `an attempt that fails is followed by one that succeeds`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let found = try #require(try await discovered(devices))
+        await fake.grip.setAdvertising(false)
+        let waiting = Task { try await devices.connect(to: found) }
+        await until { await fake.peripheral.connectionState == .connecting }
+        await world.clock.sleepers(2)
+        world.clock.advance(by: .seconds(15))
+        await fake.grip.setAdvertising(true)
+        let device = try await waiting.value
+        #expect(try await device.feature(NameFeature.self).name() == "AB")
+    }
+
+    @Test func `a device without the characteristics is no device, and no link stays`() async throws {
+        let definition = PeripheralDefinition(advertisement: FakeDevice.advertisement(), services: [])
+        let (peripheral, _) = try await world.add(definition)
+        let error = await expectError(.serviceNotFound) { try await devices().connect(serial: FakeDevice.serial) }
+        #expect(error?.undiscovered == [FakeDevice.service])
+        #expect(await peripheral.connectionState == .disconnected)
+    }
+
+    @Test func `a cancelled connect leaves no link`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let found = try #require(try await discovered(devices))
+        await fake.grip.setAdvertising(false)
+        let waiting = Task { try await devices.connect(to: found) }
+        await until { await fake.peripheral.connectionState == .connecting }
+        waiting.cancel()
+        await expectError(.cancelled) { try await waiting.value }
+        await until { await fake.peripheral.connectionState == .disconnected }
+        await until { world.clock.sleeperCount == 0 }
+    }
+
+    // MARK: The end of a link
+
+    @Test func `features learn of the end, and the next connection has new ones`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let device = try await devices.connect(serial: FakeDevice.serial)
+        let feature = try device.feature(NameFeature.self)
+        await fake.grip.dropLink()
+        #expect(try await device.untilDisconnected().code == .disconnected)
+        await until { feature.learned.value == ["connected", "ready", "disconnected: disconnected"] }
+        await expectError(.disconnected) { try await feature.name() }
+        await until { await devices.device(serial: FakeDevice.serial) == nil }
+        let again = try await devices.connect(serial: FakeDevice.serial)
+        #expect(again !== device)
+        #expect(try again.feature(NameFeature.self) !== feature)
+        #expect(try await again.feature(NameFeature.self).name() == "AB")
+    }
+
+    @Test func `disconnecting ends it in the same way`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let device = try await devices.connect(to: try #require(try await discovered(devices)))
+        try await device.disconnect()
+        _ = try await device.untilDisconnected()
+        #expect(await !fake.grip.isConnected)
+    }
+
+    private func discovered(_ devices: Devices) async throws -> DiscoveredDevice? {
+        for try await list in devices.nearby() { return list.first }
+        return nil
+    }
+
+    // MARK: Claims
+
+    @Test func `a feature sends only what it has claimed, and what is not configured is not found`() async throws {
+        let fake = try await fake()
+        let device = try await devices().connect(serial: FakeDevice.serial)
+        await expectError(.commandConflict) { try await device.feature(NameFeature.self).stray() }
+        #expect(fake.requests.isEmpty)
+        final class Unknown: Feature {
+            static let commands: Set<MessageCommand> = []
+            let handler: MessageHandler
+            init(handler: MessageHandler) { self.handler = handler }
+        }
+        await expectError(.featureNotFound) { try device.feature(Unknown.self) }
+    }
+
+    @Test func `two features with one command make no configuration`() async throws {
+        final class Rival: Feature {
+            static let commands = NameFeature.commands
+            let handler: MessageHandler
+            init(handler: MessageHandler) { self.handler = handler }
+        }
+        let error = await expectError(.commandConflict) {
+            try Devices.Configuration(features: [NameFeature.self, Rival.self])
+        }
+        #expect(error?.message.contains("0x0201") == true)
+        await expectError(.commandConflict) {
+            try Devices.Configuration(
+                features: [NameFeature.self],
+                encryption: MessageEncryption(
+                    derivation: KeyDerivation(salt: "", info: ""), command: MessageCommand(rawValue: 0x0201)))
+        }
+    }
+
+    // MARK: Remembering
+
+    @Test func `a device that was connected to is saved until it is forgotten`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        _ = try await devices.connect(serial: FakeDevice.serial)
+        #expect(
+            try await devices.savedDevices() == [
+                SavedDevice(serial: FakeDevice.serial, name: "Fake", peripheral: fake.peripheral.id)
+            ])
+        try await devices.forget(serial: FakeDevice.serial)
+        #expect(try await devices.savedDevices().isEmpty)
+    }
+}

@@ -1,0 +1,63 @@
+import BLE
+import BLETestSupport
+import Testing
+
+@testable import BLEFeatures
+
+@Suite(.timeLimit(minutes: 1)) struct SharedWorkTests {
+    private let gate = Outcome<Int>()
+
+    private func waiters(_ work: SharedWork<Int>, _ count: Int) async -> [Task<Int, any Error>] {
+        let tasks = (0..<count).map { _ in Task { try await work.value() } }
+        for _ in 0..<100 { await Task.yield() }
+        return tasks
+    }
+
+    @Test func `all who wait get what the work gives, and it is done once`() async throws {
+        let runs = SharedValue(0)
+        let work = SharedWork { [gate] () throws(BLEError) in
+            runs.change { $0 += 1 }
+            return try await gate.wait()
+        }
+        let tasks = await waiters(work, 3)
+        gate.deliver(.success(7))
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(try await work.value() == 7)
+        #expect(runs.value == 1)
+        #expect(work.isOver)
+    }
+
+    @Test func `who leaves does not end it for the others`() async throws {
+        let work = SharedWork { [gate] () throws(BLEError) in try await gate.wait() }
+        let tasks = await waiters(work, 2)
+        tasks[0].cancel()
+        await expectError(.cancelled) { try await tasks[0].value }
+        #expect(!work.isOver)
+        gate.deliver(.success(1))
+        #expect(try await tasks[1].value == 1)
+    }
+
+    @Test func `when the last has left the work is cancelled`() async throws {
+        let isCancelled = SharedValue(false)
+        let work = SharedWork { () throws(BLEError) -> Int in
+            await untilCancelled()
+            isCancelled.change { $0 = true }
+            throw .cancelled
+        }
+        for task in await waiters(work, 2) { task.cancel() }
+        await until { isCancelled.value }
+        #expect(work.isOver)
+    }
+
+    @Test func `what comes out when nobody waits any more is given back`() async throws {
+        let discarded = SharedValue<[Int]>([])
+        let work = SharedWork { () throws(BLEError) -> Int in
+            await untilCancelled()
+            return 5
+        } discard: { value in
+            discarded.change { $0.append(value) }
+        }
+        for task in await waiters(work, 1) { task.cancel() }
+        await until { discarded.value == [5] }
+    }
+}
