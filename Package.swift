@@ -55,6 +55,14 @@ let package = Package(
         .target(
             name: "BLETestSupport", dependencies: ["BLE", "BLESimulation", log], path: "Tests/TestSupport",
             swiftSettings: settings),
+        // The worked example of BLEFeatures: it sees what any other package would see.
+        .target(
+            name: "SmartLock", dependencies: ["BLE", "BLEFeatures"], path: "Docs/SmartLock/Sources",
+            packageAccess: false, swiftSettings: settings),
+        .testTarget(
+            name: "SmartLockTests",
+            dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"],
+            path: "Docs/SmartLock/Tests", packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport"],
             swiftSettings: settings),
@@ -91,7 +99,7 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation", log,
+                "BLE", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "SmartLock", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -108,8 +116,8 @@ if withBlueZ {
         .testTarget(
             name: "BLEBlueZTests",
             dependencies: [
-                "ReadmeExample", "BLEBlueZ", "BLEProfiles", "BLESimulation", "BackendContract", "BLETestSupport",
-                "BlueZTestSupport",
+                "ReadmeExample", "SmartLock", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation",
+                "BackendContract", "BLETestSupport", "BlueZTestSupport",
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -39,12 +39,17 @@ struct CommonOptions: ParsableArguments {
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
-    /// A central as the options say.
-    func makeCentral(pairing: PairingBehaviour = .justWorks) async throws -> Central {
+    /// What logs on standard error; the more often --verbose is given, the more.
+    static func logger(verbose: Int) -> Logger {
         var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose == 0 ? .warning : verbose == 1 ? .debug : .trace
+        return logger
+    }
+
+    /// A central as the options say.
+    func makeCentral(pairing: PairingBehaviour = .justWorks) async throws -> Central {
         let configuration = Central.Configuration(
-            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: logger,
+            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: Self.logger(verbose: verbose),
             pairing: pairing)
         switch backend {
         case .bluez:

@@ -27,12 +27,19 @@ enum Session {
         _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehaviour = .justWorks,
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
+        try await run(
+            Output(json: options.json), outage: outage, open: { try await options.makeCentral(pairing: pairing) },
+            work: work)
+    }
+
+    /// The same with any central.
+    static func run(
+        _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> Central,
+        work: @escaping @Sendable (Central, Output) async throws -> Void
+    ) async throws {
         signal(SIGPIPE, SIG_IGN)
-        let output = Output(json: options.json)
         let task = Task {
-            let central = try await output.progress.during("Starting Bluetooth") {
-                try await options.makeCentral(pairing: pairing)
-            }
+            let central = try await output.progress.during("Starting Bluetooth", open)
             let result: Result<Void, any Error>
             do {
                 result = .success(try await watch(central, outage, output) { try await work(central, output) })

@@ -47,6 +47,14 @@ public final class Device: Sendable {
     /// Why the link has ended; returns when it has. Throws `cancelled`.
     public func untilDisconnected() async throws(BLEError) -> BLEError { try await messages.untilClosed() }
 
+    /// Whether the link is up.
+    public var isConnected: Bool {
+        get async {
+            guard await !messages.transactions.isClosed else { return false }
+            return await peripheral.connectionState == .connected
+        }
+    }
+
     // MARK: Its life
 
     /// Connects, discovers, subscribes.

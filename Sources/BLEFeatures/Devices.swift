@@ -57,10 +57,21 @@ public actor Devices {
     // MARK: Connecting
 
     /// The connected device of that serial number; nil when it is not.
-    public func device(serial: String) -> Device? { connected[serial.lowercased()] }
+    public func device(serial: String) async -> Device? {
+        guard let device = connected[serial.lowercased()], await device.isConnected else { return nil }
+        return device
+    }
 
     /// All that are connected, in order of their serial numbers.
-    public var connectedDevices: [Device] { connected.values.sorted { $0.serial < $1.serial } }
+    public var connectedDevices: [Device] {
+        get async {
+            var devices: [Device] = []
+            for device in connected.values.sorted(by: { $0.serial < $1.serial }) where await device.isConnected {
+                devices.append(device)
+            }
+            return devices
+        }
+    }
 
     /// Connects to a device that was found; returns when it listens and its features are ready. One that is connected is
     /// returned at once; callers at the same time share the attempts.
@@ -83,7 +94,11 @@ public actor Devices {
     private func connect(
         _ serial: String, _ find: @escaping @Sendable (Devices) async throws(BLEError) -> DiscoveredDevice
     ) async throws(BLEError) -> Device {
-        if let device = connected[serial] { return device }
+        // (a link may have ended just now, and nobody been told yet)
+        while let device = connected[serial] {
+            if await device.isConnected { return device }
+            if connected[serial] === device { connected[serial] = nil }
+        }
         let work: SharedWork<Device>
         if let running = connecting[serial], !running.isOver {
             work = running

@@ -90,17 +90,19 @@ struct RealPeer: ContractPeer {
 
     // MARK: The guest
 
-    private func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
+    /// Asks until the answer, a number, is right.
+    func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
         while !(await matches(Int(try await ask(command)) ?? -1)) { try Task.checkCancellation() }
     }
 
-    private func tell(_ command: String) async throws {
+    /// A command that is answered with "ok".
+    func tell(_ command: String) async throws {
         let answer = try await ask(command)
         guard answer == "ok" else { throw Failure(command: command, answer: answer) }
     }
 
     /// One line to the peer, its answer back; on a thread that may wait.
-    @discardableResult private func ask(_ command: String) async throws -> String {
+    @discardableResult func ask(_ command: String) async throws -> String {
         let answer = try await onThread { try Self.converse(command) }
         guard !answer.hasPrefix("error") else { throw Failure(command: command, answer: answer) }
         return answer

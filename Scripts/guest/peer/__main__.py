@@ -1,8 +1,8 @@
 """peer [options]: a simulated Bluetooth LE radio with the kernel on one side and a heart rate strap on the other.
 
 The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
-which is a heart rate strap (strap.py) and takes commands (commands.py). With --lock there is a third one, a smart lock
-(lock.py). Needs root and a kernel with hci_vhci.
+which is a heart rate strap (strap.py) and takes commands (commands.py). A third one is a smart lock (lock.py), silent until
+it is switched on, by --lock or by the command lock on. Needs root and a kernel with hci_vhci.
 
   python3 Scripts/guest/peer --help
 """
@@ -20,12 +20,8 @@ from commands import Commands, serve
 from host import Adapter
 from lock import Lock
 from lock_cipher import MODES
-from peripheral import PACKET_LENGTH
+from peripheral import PACKET_LENGTH, SHORTEST_PACKET_LENGTH
 from strap import Strap
-
-
-SHORTEST_MTU = 23
-"""Of the Attribute Protocol on LE links (Core Specification, volume 3, part G, section 5.2.1)."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -41,7 +37,7 @@ def parse_arguments() -> argparse.Namespace:
         metavar='S',
         help='between heart rate notifications; 0: only by the command hr (%(default)s)',
     )
-    parser.add_argument('--lock', action='store_true', help='have a smart lock beside the strap')
+    parser.add_argument('--lock', action='store_true', help='switch the smart lock on')
     parser.add_argument(
         '--lock-mode', choices=MODES, default='bound', help='how the lock seals: lock_cipher.py (%(default)s)'
     )
@@ -56,8 +52,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
     parser.add_argument('--debug', action='store_true', help='log every packet')
     arguments = parser.parse_args()
-    if arguments.lock_mtu < SHORTEST_MTU:
-        parser.error(f'--lock-mtu {arguments.lock_mtu}: {SHORTEST_MTU} at least')
+    if arguments.lock_mtu < SHORTEST_PACKET_LENGTH:
+        parser.error(f'--lock-mtu {arguments.lock_mtu}: {SHORTEST_PACKET_LENGTH} at least')
     return arguments
 
 
@@ -70,10 +66,10 @@ async def main() -> None:
     await adapter.plug()
     strap = Strap(air, arguments.name, arguments.advertising_interval, arguments.heart_rate_interval)
     await strap.start()
-    lock = None
+    lock = Lock(air, arguments.lock_mode, arguments.lock_mtu, arguments.advertising_interval)
+    await lock.device.power_on()
     if arguments.lock:
-        lock = Lock(air, arguments.lock_mode, arguments.lock_mtu, arguments.advertising_interval)
-        await lock.start()
+        await lock.advertise()
     await serve(Commands(strap, adapter, lock), arguments.control)
     if arguments.ready:
         arguments.ready.touch()

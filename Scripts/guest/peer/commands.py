@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
-    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock | None) -> None:
+    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock) -> None:
         self.strap = strap
         self.adapter = adapter
         self.lock = lock
@@ -57,7 +57,7 @@ class Commands(CommandSet):
     async def do_lost(self) -> None:
         """lost: ends the links, the lock's too, as when the radio fails: both sides see a supervision timeout
         (0x08)."""
-        peripherals: list[Peripheral] = [self.strap, self.lock] if self.lock else [self.strap]
+        peripherals: list[Peripheral] = [self.strap, self.lock]
         if not any(peripheral.connections for peripheral in peripherals):
             raise CommandError('there is no link')
         self.adapter.controller.lose_links()
@@ -159,15 +159,12 @@ class Commands(CommandSet):
         """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising. Held requests are answered,
         following ones are held. The lock forgets and counts from 0. Links stay."""
         await self.strap.reset()
-        if self.lock:
-            self.lock.reset()
+        self.lock.reset()
 
     # --- the lock ---
 
     async def do_lock(self, *words: str) -> object:
-        """lock COMMAND: commands the lock, if there is one (lock_commands.py)."""
-        if not self.lock:
-            raise CommandError('there is no lock (the option --lock)')
+        """lock COMMAND: commands the lock (lock_commands.py)."""
         return await LockCommands(self.lock).call(words)
 
     # --- the peer as a central ---

@@ -1,4 +1,4 @@
-"""A second peripheral, there if asked for: a smart lock that takes framed commands, some of them only sealed.
+"""A second peripheral, silent until it is switched on: a smart lock that takes framed commands, some of them only sealed.
 
 Its one service, 00000000-9f34-11ee-8c90-0242ac120002:
 
@@ -94,7 +94,7 @@ class Lock(Peripheral):
 
     def __init__(self, air: Air, mode: str, packet_length: int, advertising_interval: float) -> None:
         super().__init__(air, 'lock', NAME, 'F0:0D:00:00:00:03', ADDRESS, advertising_interval)
-        self.keys = MODES[mode]()
+        self._mode, self._packet_length = mode, packet_length
         self._sending = asyncio.Lock()
         self._handlers: dict[int, Callable[[Connection, Frame], bytes]] = {
             Command.SET_NAME: self._set_name,
@@ -122,17 +122,33 @@ class Lock(Peripheral):
             CharacteristicValue(write=self._take),
         )
         self.device.add_service(Service(UUID(UUID_FORMAT.format(0)), [requests, self.replies]))
-        self.device.gatt_server.max_mtu = packet_length
         self.reset()
 
     def reset(self) -> None:
-        """Makes the lock what it was at the start: locked, nothing known, nothing counted. Links stay."""
+        """Makes the lock what it was at the start: locked, nothing known, nothing counted. Links stay, and it stays switched
+        on or off."""
+        self.keys = MODES[self._mode]()
+        self.set_packet_length(self._packet_length)
         self.unlocked = False
         self.networks = list(NETWORKS)
         self.requests = self.malformed = self.refused = 0
         self.muted = 0  # (so many requests will not be answered)
         self.drops_after = 0  # (instead of answering so many requests, the link is dropped; 0: never)
         self._forget()
+
+    def set_mode(self, mode: str) -> None:
+        """Seals another way from now on, and has no keys."""
+        self.keys = MODES[mode]()
+
+    def set_packet_length(self, length: int) -> None:
+        """Takes packets of the Attribute Protocol up to that length on links from now on."""
+        self.device.gatt_server.max_mtu = length
+
+    async def switch_off(self) -> None:
+        """Stops advertising and ends its links."""
+        await self.stop_advertising()
+        for connection in self.connections:
+            await connection.disconnect()
 
     def _forget(self) -> None:
         self.name = NAME

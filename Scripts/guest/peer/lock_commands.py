@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from command_set import CommandError, CommandSet
 from lock import Lock
+from lock_cipher import MODES
+from peripheral import SHORTEST_PACKET_LENGTH
 
 
 class LockCommands(CommandSet):
@@ -11,6 +13,27 @@ class LockCommands(CommandSet):
 
     def __init__(self, lock: Lock) -> None:
         self.lock = lock
+
+    async def do_on(self) -> None:
+        """lock on: it advertises from now on, whenever there is no link."""
+        await self.lock.advertise()
+
+    async def do_off(self) -> None:
+        """lock off: it is silent, and has no link. So it is at the start, without the option --lock."""
+        await self.lock.switch_off()
+
+    async def do_mode(self, mode: str) -> None:
+        """lock mode bound|firmware: how it seals, until the command reset; keys are forgotten."""
+        if mode not in MODES:
+            raise CommandError(f'the modes are {", ".join(MODES)}')
+        self.lock.set_mode(mode)
+
+    async def do_mtu(self, length: str) -> None:
+        """lock mtu N: the longest packet of the Attribute Protocol that it takes on links from now on, until the command
+        reset."""
+        if self._number(length) < SHORTEST_PACKET_LENGTH:
+            raise CommandError(f'{SHORTEST_PACKET_LENGTH} at least')
+        self.lock.set_packet_length(int(length))
 
     async def do_connections(self) -> int:
         """lock connections: the number of its links."""

@@ -21,6 +21,9 @@ COMPANY = 0xFFFF
 PACKET_LENGTH = 247
 """The longest packet of the Attribute Protocol that a peripheral takes."""
 
+SHORTEST_PACKET_LENGTH = 23
+"""The least that it can take on LE links (Core Specification, volume 3, part G, section 5.2.1)."""
+
 
 class NoSubscriber(Exception):
     """There is no central that could be told."""

@@ -1,0 +1,132 @@
+import BLE
+import BLEFeatures
+import BLESimulation
+import BLETestSupport
+import SmartLock
+import Testing
+
+/// What becomes of exchanges when the link goes in the middle of them, or when replies come late.
+@Suite(.timeLimit(.minutes(1)))
+struct LockLinkTests {
+    /// Drops the link while `call` stands still at `point`, and looks at what is left.
+    private func check(
+        _ point: SimulatedLock.Point, _ world: LockWorld, _ device: Device, sleepers: Int,
+        _ call: @escaping @Sendable (Device) async throws -> Void
+    ) async throws {
+        let access: LockAccess = try device.feature()
+        #expect(access.lastKnownState != nil)
+        await world.lock.hold(at: point)
+        let caller = Task { try await call(device) }
+        await until { await world.lock.isHolding }
+        await world.grip.dropLink()
+        // (the clock stands still: whatever ends, ends at once)
+        await expectError(.disconnected) { try await caller.value }
+        await expectError(.disconnected) { try await call(device) }
+        await world.lock.release()
+        // Connecting again does not find the device that is over.
+        let again = try await world.connect()
+        #expect(again !== device)
+        await until { access.lastKnownState == nil }
+        #expect(await world.subscriberCount == 1)
+        try await call(again)
+        try await again.disconnect()
+        _ = await again.untilOver()
+        await until { world.clock.sleeperCount == sleepers }
+        #expect(await world.subscriberCount == 0)
+        #expect(await world.devices.connectedDevices.isEmpty)
+    }
+
+    @Test(arguments: LockExchange.plain + [.pairing], SimulatedLock.Point.allCases)
+    func `a link that drops in the middle of a plain exchange ends it at once`(
+        _ exchange: LockExchange, _ point: SimulatedLock.Point
+    ) async throws {
+        let world = try await LockWorld(partLength: 4)
+        let sleepers = world.clock.sleeperCount
+        try await check(point, world, world.connect(), sleepers: sleepers, exchange.call)
+    }
+
+    @Test(
+        arguments: LockExchange.encrypted,
+        [MessageCipher.Mode.bound, .firmware].flatMap { mode in SimulatedLock.Point.allCases.map { (mode, $0) } })
+    func `a link that drops in the middle of an encrypted exchange ends it at once`(
+        _ exchange: LockExchange, _ place: (mode: MessageCipher.Mode, point: SimulatedLock.Point)
+    ) async throws {
+        let world = try await LockWorld(mode: place.mode, partLength: 4)
+        let sleepers = world.clock.sleeperCount
+        try await check(place.point, world, world.pair(), sleepers: sleepers, exchange.call)
+    }
+
+    @Test(arguments: SimulatedLock.Point.allCases)
+    func `a link that drops while a pairing is resumed ends what wanted it at once`(
+        _ point: SimulatedLock.Point
+    ) async throws {
+        let world = try await LockWorld(partLength: 4)
+        let sleepers = world.clock.sleeperCount
+        let first = try await world.pair()
+        try await first.disconnect()
+        _ = await first.untilOver()
+        try await check(point, world, world.connect(), sleepers: sleepers) {
+            try await $0.feature(LockAccess.self).setState(.unlocked)
+        }
+        #expect(await world.lock.memory.state == .unlocked)
+    }
+
+    @Test func `a link that drops while features get ready is made again`() async throws {
+        let world = try await LockWorld()
+        await world.lock.hold(at: .reply)
+        let caller = Task { try await world.connect() }
+        await until { await world.lock.isHolding }
+        await world.lock.release()
+        await world.grip.dropLink()
+        let device = try await caller.value
+        #expect(try device.feature(LockAccess.self).lastKnownState == .locked)
+    }
+
+    @Test func `the networks end with the link`() async throws {
+        let world = try await LockWorld()
+        let network: LockNetwork = try await world.connect().feature()
+        let updates = await network.updates()
+        _ = try await network.startListening()
+        let reader = Task { for try await _ in updates {} }
+        await world.grip.dropLink()
+        await expectError(.disconnected) { try await reader.value }
+    }
+
+    @Test func `two requests of one command get their own replies, in order`() async throws {
+        let world = try await LockWorld(partLength: 3)
+        let network: LockNetwork = try await world.connect().feature()
+        await world.lock.hold(at: .reply)
+        let first = Task { try await network.join("Elsewhere", password: "") }
+        await until { await world.lock.isHolding }
+        let held = await world.lock.lastRequest
+        let second = Task { try await network.join("Home", password: "") }
+        let third = Task { try await network.join("Nowhere", password: "") }
+        #expect(await world.lock.lastRequest == held)
+        await world.lock.release()
+        await #expect(throws: LockError.unknownNetwork("Elsewhere")) { try await first.value }
+        try await second.value
+        await #expect(throws: LockError.unknownNetwork("Nowhere")) { try await third.value }
+    }
+
+    @Test func `a late reply is not taken for the next one`() async throws {
+        let world = try await LockWorld()
+        let device = try await world.connect()
+        let network: LockNetwork = try device.feature()
+        await world.lock.hold(at: .reply)
+        let late = Task { try await network.join("Elsewhere", password: "") }
+        await until { await world.lock.isHolding }
+        await until { await device.messages.counters.written == 2 && world.clock.sleeperCount == 1 }
+        world.clock.advance(by: .seconds(10))
+        await expectError(.commandTimedOut) { try await late.value }
+        let next = Task { try await network.join("Home", password: "") }
+        await world.lock.release()
+        try await next.value
+        #expect(await device.messages.counters.late == 1)
+        #expect(await device.messages.counters.unmatched == 0)
+    }
+}
+
+extension Device {
+    /// Returns when the link has ended.
+    func untilOver() async -> BLEError? { try? await untilDisconnected() }
+}
