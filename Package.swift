@@ -99,7 +99,9 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "SmartLock", log,
+                "BLE", "BLEBlueZ", "BLEFeatures", "BLEFeaturesConfiguration", "BLEProfiles", "BLESimulation",
+                "SmartLock",
+                log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -126,7 +128,7 @@ if withBlueZ {
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests",
-            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport"],
+            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock"],
             swiftSettings: settings),
     ]
 }
