@@ -123,7 +123,7 @@ if withBlueZ {
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "DBus", log],
+            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", log],
             path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
