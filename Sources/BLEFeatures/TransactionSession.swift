@@ -32,6 +32,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private var requests: [Int: Request] = [:]
     private var lastToken = 0
     private var isWriting = false
+    /// What waits for late replies.
+    private var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
     private var listening: Task<Void, Never>?
     private var listeners: [Int: Listener] = [:]
@@ -76,6 +78,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         listening?.cancel()
         listening = nil
         codec.reset()
+        endGraces()
         for id in queue.interrupt() + queue.removeWaiting() { settle(id, .failure(error)) }
         for listener in listeners.values { listener.producer.finish(throwing: error) }
         for observer in observers.values { observer.finish() }
@@ -156,15 +159,23 @@ public actor TransactionSession<Codec: TransactionCodec> {
     /// The caller has gone. A request that was written keeps its place for the grace time.
     private func giveUp(_ id: Int) {
         guard let request = requests.removeValue(forKey: id), queue.giveUp(id, request.key) else { return }
-        Task { [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
-            try? await clock.sleep(for: grace)
+        graces[id] = Task {
+            [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
+            guard (try? await clock.sleep(for: grace)) != nil else { return }
             await self?.graceEnded(id, request.key)
         }
     }
 
     private func graceEnded(_ id: Int, _ key: Codec.Key) {
+        graces[id] = nil
         queue.graceEnded(id, key)
         writeNext()
+    }
+
+    /// With the link, late replies have gone, too.
+    private func endGraces() {
+        for grace in graces.values { grace.cancel() }
+        graces = [:]
     }
 
     private func token() -> Int {
@@ -298,6 +309,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         guard end == nil else { return }
         guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
         codec.reset()
+        endGraces()
         for id in queue.interrupt() { settle(id, .failure(error)) }
         writeNext()
     }
