@@ -29,6 +29,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private var writing: Task<Void, Never>?
     /// The writing waits for the link.
     private var isConnecting = false
+    /// What waits for late replies.
+    private var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
     private var listening: Task<Void, Never>?
     private var listeners = TransactionListeners<Codec.Reply>()
@@ -72,6 +74,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         listening?.cancel()
         listening = nil
         codec.reset()
+        endGraces()
         for id in queue.interrupt() + queue.removeWaiting() { settle(id, .failure(error)) }
         listeners.finish(error)
         for waiter in endWaiters.values { waiter.deliver(.success(error)) }
@@ -155,15 +158,23 @@ public actor TransactionSession<Codec: TransactionCodec> {
         // (nobody wants the link any more)
         if requests.isEmpty, isConnecting { writing?.cancel() }
         guard mayComeLate else { return }
-        Task { [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
-            try? await clock.sleep(for: grace)
+        graces[id] = Task {
+            [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
+            guard (try? await clock.sleep(for: grace)) != nil else { return }
             await self?.graceEnded(id, request.key)
         }
     }
 
     private func graceEnded(_ id: Int, _ key: Codec.Key) {
+        graces[id] = nil
         queue.graceEnded(id, key)
         writeNext()
+    }
+
+    /// With the link, late replies have gone, too.
+    private func endGraces() {
+        for grace in graces.values { grace.cancel() }
+        graces = [:]
     }
 
     private func token() -> Int {
@@ -306,6 +317,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         guard end == nil else { return }
         guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
         codec.reset()
+        endGraces()
         for id in queue.interrupt() { settle(id, .failure(error)) }
         writeNext()
     }

@@ -74,8 +74,9 @@ struct LockLinkTests {
         await world.lock.hold(at: .reply)
         let caller = Task { try await world.connect() }
         await until { await world.lock.isHolding }
-        await world.lock.release()
         await world.grip.dropLink()
+        // (the next attempt may have come to the same point)
+        await world.lock.release()
         let device = try await caller.value
         #expect(try device.feature(LockAccess.self).lastKnownState == .locked)
     }
@@ -137,5 +138,22 @@ struct LockLinkTests {
         try await next.value
         #expect(await device.messages.counters.late == 1)
         #expect(await device.messages.counters.unmatched == 0)
+    }
+
+    @Test func `nobody waits for a late reply when the link has gone`() async throws {
+        let world = try await LockWorld()
+        let device = try await world.connect()
+        let access: LockAccess = try device.feature()
+        await world.lock.hold(at: .reply)
+        let caller = Task { try await access.state() }
+        await until { await world.lock.isHolding }
+        await until { await device.messages.counters.written == 2 && world.clock.sleeperCount == 1 }
+        caller.cancel()
+        await expectError(.cancelled) { try await caller.value }
+        // (until now the reply would have been known for a late one)
+        await until { world.clock.sleeperCount == 1 }
+        await world.grip.dropLink()
+        await until { world.clock.sleeperCount == 0 }
+        #expect(world.clock.sleeperCount == 0)
     }
 }
