@@ -16,21 +16,22 @@ package final class Outcome<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Delivers the result. All but the first are ignored.
-    package func deliver(_ result: Result) {
-        let waiting: CheckedContinuation<Result, Never>? = state.withLock { state in
+    /// Delivers the result. All but the first are ignored; false for those.
+    @discardableResult package func deliver(_ result: Result) -> Bool {
+        let (waiting, isFirst): (CheckedContinuation<Result, Never>?, Bool) = state.withLock { state in
             switch state {
             case .open:
                 state = .delivered(result)
-                return nil
+                return (nil, true)
             case .awaited(let continuation):
                 state = .delivered(result)
-                return continuation
+                return (continuation, true)
             case .delivered:
-                return nil
+                return (nil, false)
             }
         }
         waiting?.resume(returning: result)
+        return isFirst
     }
 
     /// The result. Waits on the caller's actor: naming it keeps the closures there.
@@ -45,7 +46,7 @@ package final class Outcome<Value: Sendable>: Sendable {
                 if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
-            deliver(.failure(.cancelled))
+            _ = deliver(.failure(.cancelled))
         }
         return try result.get()
     }

@@ -108,7 +108,9 @@ private struct ValueUpkeep {
                     switch event {
                     case .connected, .servicesChanged: await makeReady(&group)
                     case .disconnected(let error), .connectFailed(let error, _):
-                        store.linkEnded(error, isMaintained: await isMaintained)
+                        let isMaintained = await isMaintained
+                        if !isMaintained { store.releaseReaders() }
+                        store.linkEnded(error, isMaintained: isMaintained)
                     case .connecting: break
                     }
                 }
@@ -131,19 +133,21 @@ private struct ValueUpkeep {
         do throws(BLEError) {
             let database = try await peripheral.services()
             let declared = declared ?? DeclaredValue.everyReadable(of: database)
-            for value in declared where value.isNotified { try await listen(to: value.key, &group) }
+            for value in declared where value.isNotified { try await listen(to: value, &group) }
             for value in declared where value.isRead { try await read(value.key) }
             store.becomeReady()
         } catch {
-            // (the end of the link follows as an event)
+            // (the end of the link comes as an event, too, and says whether to wait for another)
+            if !Self.endsLink(error) { store.fail(error) }
             peripheral.central.configuration.logger.debug(
                 "not ready", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
         }
     }
 
-    private func listen(to key: AttributeKey, _ group: inout DiscardingTaskGroup) async throws(BLEError) {
+    private func listen(to value: DeclaredValue, _ group: inout DiscardingTaskGroup) async throws(BLEError) {
+        let key = value.key
         // (a stream that has outlasted the gap goes on)
-        guard store.becomeReader(of: key) else { return }
+        guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
             let stream = try await peripheral.notifications(key)
             group.addTask { [store] in
@@ -151,15 +155,18 @@ private struct ValueUpkeep {
                 do {
                     for try await event in stream.events {
                         switch event {
-                        case .value(let value): store.notified(value, for: key)
-                        case .gap: store.forget(key)
+                        case .value(let value): store.notified(value, for: key, reader)
+                        case .gap:
+                            store.forget(key)
+                            // (a gap that is heard of late may have hidden what was read on the new link)
+                            if value.isRead, store.isReady { try? await read(key) }
                         }
                     }
                 } catch {}
-                store.stopReading(key)
+                store.stopReading(key, reader)
             }
         } catch {
-            store.stopReading(key)
+            store.stopReading(key, reader)
             try note(error, for: key)
         }
     }
@@ -173,9 +180,13 @@ private struct ValueUpkeep {
         }
     }
 
+    private static func endsLink(_ error: BLEError) -> Bool {
+        [.disconnected, .bluetoothLost, .shutDown, .cancelled].contains(error.code)
+    }
+
     /// What concerns the link ends the preparation; what concerns one characteristic is kept beside it.
     private func note(_ error: BLEError, for key: AttributeKey) throws(BLEError) {
-        if [.disconnected, .bluetoothLost, .shutDown, .cancelled].contains(error.code) { throw error }
+        if Self.endsLink(error) { throw error }
         store.failed(error, for: key)
     }
 }

@@ -7,7 +7,8 @@ final class ValueStore: Sendable {
         var failures: [AttributeKey: BLEError] = [:]
         /// How many notifications have set a value: what was read before the newest is older.
         var notified: [AttributeKey: Int] = [:]
-        var readers: Set<AttributeKey> = []
+        /// Who reads the notifications of a key.
+        var readers: [AttributeKey: Int] = [:]
         var isReady = false
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
@@ -40,8 +41,9 @@ final class ValueStore: Sendable {
 
     // MARK: News
 
-    func notified(_ value: [UInt8], for key: AttributeKey) {
+    func notified(_ value: [UInt8], for key: AttributeKey, _ reader: Int) {
         state.withLock { state in
+            guard state.readers[key] == reader else { return }
             state.notified[key, default: 0] += 1
             state.set(value, for: key)
         }
@@ -68,16 +70,37 @@ final class ValueStore: Sendable {
         state.withLock { $0.set(nil, for: key) }
     }
 
-    /// True for the first who wants to be the key's reader of notifications.
-    func becomeReader(of key: AttributeKey) -> Bool {
-        state.withLock { $0.readers.insert(key).inserted }
+    /// A number for who is to be the key's reader of notifications; nil when there is one.
+    func becomeReader(of key: AttributeKey) -> Int? {
+        state.withLock { state in
+            guard state.readers[key] == nil else { return nil }
+            let reader = state.token()
+            state.readers[key] = reader
+            return reader
+        }
     }
 
-    func stopReading(_ key: AttributeKey) {
+    /// The reader has come to its end, which may be heard of when there is another already.
+    func stopReading(_ key: AttributeKey, _ reader: Int) {
         state.withLock { state in
-            state.readers.remove(key)
+            guard state.readers[key] == reader else { return }
+            state.readers[key] = nil
             state.set(nil, for: key)
         }
+    }
+
+    /// The link has ended: readers whose streams end with it make room for those of the next.
+    func releaseReaders() {
+        state.withLock { $0.readers = [:] }
+    }
+
+    /// The values cannot be had on this link.
+    func fail(_ error: BLEError) {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [:] }
+            return state.waiters
+        }
+        for waiter in waiters.values { waiter.deliver(.failure(error)) }
     }
 
     // MARK: Ready

@@ -156,7 +156,10 @@ extension BlueZBackend {
     private func released(_ scan: PassiveScan) async {
         let error = BLEError(
             .notSupported, "bluetoothd or the kernel does not scan passively, or no longer", remedy: "Scan actively.")
-        guard passiveScan?.waiting.isEmpty == true else { return scan.isActive.deliver(.failure(error)) }
+        guard passiveScan?.waiting.isEmpty == true else {
+            scan.isActive.deliver(.failure(error))
+            return
+        }
         // An adapter that is being switched off releases, too, and says so itself.
         guard (try? await sleep(.seconds(2))) != nil, passiveScan?.root == scan.root, adapterState() == .poweredOn
         else {

@@ -60,7 +60,8 @@ public final class Device: Sendable {
     // MARK: Its life
 
     /// Connects, discovers, subscribes.
-    func start() async throws(BLEError) {
+    func start(_ timeout: Duration) async throws(BLEError) {
+        try await peripheral.connect(timeout: timeout)
         _ = try await peripheral.services()
         isAnnounced.withLock { $0 = true }
         for feature in features { await feature.connected() }

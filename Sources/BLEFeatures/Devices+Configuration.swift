@@ -15,8 +15,13 @@ extension Devices {
         public let features: [any Feature.Type]
         /// How encrypted messages are; nil: there are none.
         public let encryption: MessageEncryption?
+        /// How requests are written. With response by default.
+        public var writeType = WriteType.withResponse
         /// The longest wait for a reply. 10 s by default.
         public var replyTimeout: Duration
+        /// How long the place of a request that was given up waits for its reply; see
+        /// ``TransactionConfiguration/lateReplyGrace``. 2 s by default.
+        public var lateReplyGrace = Duration.seconds(2)
         /// The longest that one attempt to connect may take, until all features are ready. 15 s by default.
         public var connectTimeout: Duration
         /// How many attempts to connect there are; only what may succeed the next time is tried again. 3 by default.
@@ -97,8 +102,8 @@ extension Devices {
         var transactions: TransactionConfiguration {
             TransactionConfiguration(
                 request: AttributeKey(service: service, characteristic: request),
-                reply: AttributeKey(service: service, characteristic: reply), replyTimeout: replyTimeout,
-                longFrames: longFrames)
+                reply: AttributeKey(service: service, characteristic: reply), writeType: writeType,
+                replyTimeout: replyTimeout, lateReplyGrace: lateReplyGrace, longFrames: longFrames)
         }
     }
 }

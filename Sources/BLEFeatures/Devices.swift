@@ -1,5 +1,4 @@
 public import BLE
-internal import Logging
 internal import Synchronization
 
 /// The devices of one kind: found, connected to, remembered.
@@ -56,6 +55,12 @@ public actor Devices {
 
     // MARK: Connecting
 
+    /// The device of that serial number in the newest list, if that is not stale.
+    nonisolated func listed(_ serial: String) -> DiscoveredDevice? {
+        let now = central.elapsed()
+        return listed.withLock { now - $0.at <= configuration.staleness ? $0.devices[serial] : nil }
+    }
+
     /// The connected device of that serial number; nil when it is not.
     public func device(serial: String) async -> Device? {
         guard let device = connected[serial.lowercased()], await device.isConnected else { return nil }
@@ -76,112 +81,81 @@ public actor Devices {
     /// Connects to a device that was found; returns when it listens and its features are ready. One that is connected is
     /// returned at once; callers at the same time share the attempts.
     ///
-    /// Throws what connecting and discovering throw when the last attempt fails; then no link stays behind.
+    /// Throws what connecting and discovering throw when the last attempt fails; then no link stays behind that was made for it.
     public func connect(to discovered: DiscoveredDevice) async throws(BLEError) -> Device {
-        try await connect(discovered.serial) { (_) throws(BLEError) in discovered }
+        try await connect(discovered.serial, discovered)
     }
 
-    /// Connects to the device of that serial number, twelve hexadecimal digits: at once when it is listed or has a link, otherwise
-    /// as soon as a scan has found it.
+    /// Connects to the device of that serial number: at once when it is listed or has a link, otherwise as soon as a scan has found
+    /// it.
     ///
-    /// Throws `peripheralNotFound` when it is not found within the connect timeout, and what ``connect(to:)`` throws.
+    /// Throws `peripheralNotFound` when it is not found within the connect timeout, `invalidArgument` for what is no serial number,
+    /// and what ``connect(to:)`` throws.
+    ///
+    /// - Parameter serial: twelve hexadecimal digits of either case, spaces, colons and dashes between bytes allowed.
     public func connect(serial: String) async throws(BLEError) -> Device {
-        try await connect(serial.lowercased()) { (devices) throws(BLEError) in
-            try await devices.find(serial.lowercased())
-        }
+        try await connect(try Self.normalized(serial), nil)
     }
 
-    private func connect(
-        _ serial: String, _ find: @escaping @Sendable (Devices) async throws(BLEError) -> DiscoveredDevice
-    ) async throws(BLEError) -> Device {
-        // (a link may have ended just now, and nobody been told yet)
-        while let device = connected[serial] {
-            if await device.isConnected { return device }
-            if connected[serial] === device { connected[serial] = nil }
-        }
-        let work: SharedWork<Device>
-        if let running = connecting[serial], !running.isOver {
-            work = running
-        } else {
-            work = SharedWork { () throws(BLEError) in
-                try await self.establish(find(self))
-            } discard: { device in
-                try? await device.disconnect()
-            }
-            connecting[serial] = work
-        }
-        defer { if connecting[serial] === work, work.isOver { connecting[serial] = nil } }
-        return try await work.value()
-    }
-
-    /// A device that is listed, or that has a link already, or that a scan finds.
-    private func find(_ serial: String) async throws(BLEError) -> DiscoveredDevice {
-        if let listed = listed(serial) { return listed }
-        for known in await central.knownPeripherals() where known.isConnected {
-            // (what has a link does not advertise)
-            if configuration.serial(in: known.advertisement) == serial {
-                return DiscoveredDevice(
-                    serial: serial, peripheral: central.peripheral(known.id), advertisement: known.advertisement)
-            }
-        }
-        do {
-            return try await central.withDeadline(configuration.connectTimeout) { [self] in
-                for try await found in central.discoveries(matching: configuration.criteria) {
-                    if let device = device(in: found), device.serial == serial { return device }
-                }
-                throw BLEError(.scanFailed, "the scan has ended")
-            }
-        } catch let error as BLEError where error.code == .timedOut {
+    private static func normalized(_ serial: String) throws(BLEError) -> String {
+        guard let bytes = Hex.bytes(serial), bytes.count == 6 else {
             throw BLEError(
-                .peripheralNotFound, "no device \(serial) was heard within \(configuration.connectTimeout)",
-                remedy: "See that it is switched on, near, and not connected to something else.", cause: error)
-        } catch {
-            throw error as? BLEError ?? BLEError(.cancelled, "\(error)")
+                .invalidArgument, "\"\(serial)\" is no serial number", isRetryable: false,
+                remedy: "Give its twelve hexadecimal digits.")
         }
+        return Hex.string(bytes)
     }
 
-    private nonisolated func listed(_ serial: String) -> DiscoveredDevice? {
-        let now = central.elapsed()
-        return listed.withLock { now - $0.at <= configuration.staleness ? $0.devices[serial] : nil }
-    }
-
-    private func establish(_ discovered: DiscoveredDevice) async throws(BLEError) -> Device {
-        var attempt = 1
+    private func connect(_ serial: String, _ discovered: DiscoveredDevice?) async throws(BLEError) -> Device {
         while true {
-            let device = Device(discovered, configuration, storage)
-            do throws(BLEError) {
-                try await start(device)
-                return device
-            } catch {
-                await device.end(error)
-                // (in a task that is not cancelled: no link stays behind)
-                await Task { try? await device.disconnect() }.value
-                central.configuration.logger.debug(
-                    "not connected",
-                    metadata: ["device": "\(device.serial)", "attempt": "\(attempt)", "error": "\(error)"])
-                guard error.isRetryable, !Task.isCancelled, attempt < configuration.connectAttempts else { throw error }
-                attempt += 1
+            if let device = connected[serial] {
+                if await device.isConnected { return device }
+                if connected[serial] === device { connected[serial] = nil }
             }
+            guard let running = connecting[serial] else { break }
+            if !running.isAbandoned { return try await take(running, serial) }
+            // (its link goes down first)
+            await running.untilEnded()
+            if connecting[serial] === running { connecting[serial] = nil }
+            if Task.isCancelled { throw .cancelled }
+        }
+        let connector = DeviceConnector(devices: self, serial: serial)
+        let work = SharedWork { () throws(BLEError) in
+            try await connector.connect(discovered)
+        } discard: { device in
+            await connector.giveBack(device)
+        }
+        connecting[serial] = work
+        return try await take(work, serial)
+    }
+
+    private func take(_ work: SharedWork<Device>, _ serial: String) async throws(BLEError) -> Device {
+        do throws(BLEError) {
+            let device = try await work.value()
+            publish(device)
+            if connecting[serial] === work { connecting[serial] = nil }
+            return device
+        } catch {
+            if work.isOver, !work.isAbandoned, connecting[serial] === work { connecting[serial] = nil }
+            throw error
         }
     }
 
-    private func start(_ device: Device) async throws(BLEError) {
-        do {
-            try await central.withDeadline(configuration.connectTimeout) { try await device.start() }
-        } catch {
-            throw error as? BLEError ?? BLEError(.cancelled, "\(error)")
-        }
+    private func publish(_ device: Device) {
+        guard connected[device.serial] !== device else { return }
         connected[device.serial] = device
         Task { [weak self] in
             guard let error = try? await device.untilDisconnected() else { return }
-            await self?.ended(device, error)
+            await device.end(error)
+            await self?.removed(device)
         }
-        await remember(device)
     }
 
-    private func ended(_ device: Device, _ error: BLEError) async {
-        if connected[device.serial] === device { connected[device.serial] = nil }
-        await device.end(error)
+    /// A device's session is over. Where its link is not, nobody has it any more.
+    private func removed(_ device: Device) async {
+        guard connected[device.serial] === device else { return }
+        connected[device.serial] = nil
+        if connecting[device.serial] == nil { try? await device.disconnect() }
     }
 
     // MARK: Remembering
@@ -189,23 +163,9 @@ public actor Devices {
     /// The devices that were connected to once and not forgotten, in order of their serial numbers. Throws `storageFailed`.
     public func savedDevices() async throws(BLEError) -> [SavedDevice] { try await storage.all() }
 
-    /// Forgets a device and its key. A connected one stays connected. Throws `storageFailed`.
+    /// Forgets a device and its key. A connected one stays connected. Throws `storageFailed`, and `invalidArgument` for what is no
+    /// serial number.
     public func forget(serial: String) async throws(BLEError) {
-        try await storage.update(serial.lowercased()) { _ in nil }
-    }
-
-    private func remember(_ device: Device) async {
-        do throws(BLEError) {
-            try await storage.update(device.serial) {
-                [name = device.name, id = device.peripheral.id, serial = device.serial] in
-                var saved = $0 ?? SavedDevice(serial: serial)
-                saved.name = name ?? saved.name
-                saved.peripheral = id
-                return saved
-            }
-        } catch {
-            // (the device works all the same)
-            central.configuration.logger.info("a device was not saved", metadata: ["error": "\(error)"])
-        }
+        try await storage.update(try Self.normalized(serial)) { _ in nil }
     }
 }

@@ -22,6 +22,8 @@ public protocol Feature: AnyObject, Sendable {
     init(handler: MessageHandler)
 
     /// There is a link. Messages cannot be sent yet.
+    ///
+    /// Connecting waits for this and for ``ready()``, also past its timeout: end soon when the task is cancelled.
     func connected() async
     /// The device listens and answers. Connecting is done when all features have returned from here.
     func ready() async

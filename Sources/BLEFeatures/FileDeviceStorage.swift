@@ -3,8 +3,8 @@ internal import Foundation
 
 /// Remembers devices in a file, which only its owner may read.
 ///
-/// Each change replaces the file in one step, so that a crash leaves the old one or the new one. The file is JSON; the keys in it
-/// are secret. Two processes must not share a file.
+/// Each change reads the file and replaces it in one step, so that a crash leaves the old one or the new one; others who change the
+/// same file meanwhile wait. The file is JSON; the keys in it are secret.
 public actor FileDeviceStorage: DeviceStorage {
     private struct Record: Codable {
         var serial: String
@@ -15,10 +15,8 @@ public actor FileDeviceStorage: DeviceStorage {
 
     /// Where the file is.
     public nonisolated let path: String
-    private var devices: [String: SavedDevice]?
 
-    /// A storage in that file, whose directory must be there. The file is read when it is needed first; a missing one knows no
-    /// devices.
+    /// A storage in that file, whose directory must be there. A missing file knows no devices.
     public init(path: String) { self.path = path }
 
     /// All devices, in order of their serial numbers.
@@ -31,20 +29,23 @@ public actor FileDeviceStorage: DeviceStorage {
     public func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
     ) throws(BLEError) {
+        let lock: PrivateFile.Lock
+        do {
+            lock = try PrivateFile.Lock(directoryOf: path)
+        } catch {
+            throw failure("written", error)
+        }
+        defer { lock.release() }
         var devices = try load()
         let changed = change(devices[serial])
         guard changed != devices[serial] else { return }
         devices[serial] = changed
         try write(devices)
-        self.devices = devices
     }
 
     private func load() throws(BLEError) -> [String: SavedDevice] {
-        if let devices { return devices }
         do {
-            let devices = try read()
-            self.devices = devices
-            return devices
+            return try read()
         } catch {
             throw failure("read", error)
         }
@@ -88,42 +89,5 @@ public actor FileDeviceStorage: DeviceStorage {
         BLEError(
             .storageFailed, "\(path) cannot be \(what): \(error)", isRetryable: false,
             remedy: "Look at the file and its directory.", cause: error)
-    }
-}
-
-/// Files that only their owner may read.
-enum PrivateFile {
-    /// A system call has failed.
-    struct Failure: Error, CustomStringConvertible {
-        let call: String
-        let number: Int32
-        var description: String { "\(call): \(String(cString: strerror(number)))" }
-    }
-
-    /// Puts a file of mode 0600 in the place of `path`, on the disk when this returns.
-    static func replace(_ path: String, with bytes: [UInt8]) throws {
-        var name = Array("\(path).XXXXXX".utf8CString)
-        // (mkstemp makes it with mode 0600)
-        let descriptor = try check("mkstemp", mkstemp(&name))
-        do {
-            defer { close(descriptor) }
-            try check("fchmod", fchmod(descriptor, 0o600))
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-                try check("write", Int32(truncatingIfNeeded: min(count, 1)))
-                rest = rest.dropFirst(count)
-            }
-            try check("fsync", fsync(descriptor))
-            try check("rename", rename(name, path))
-        } catch {
-            unlink(name)
-            throw error
-        }
-    }
-
-    @discardableResult private static func check(_ call: String, _ result: Int32) throws -> Int32 {
-        guard result >= 0 else { throw Failure(call: call, number: errno) }
-        return result
     }
 }

@@ -30,7 +30,7 @@ public struct LineReassembler: Sendable {
 
     /// Takes the next packet, and calls `body` with the lines of each response that it completes, in order.
     ///
-    /// Throws `responseTooLong` once for a response with more bytes than the limit; what follows it in the packet has been
+    /// Throws `responseTooLong` at the prompt of a response with more bytes than the limit; what follows it in the packet has been
     /// taken all the same.
     public mutating func append(
         _ packet: Span<UInt8>, _ body: (_ lines: [String]) -> Void
@@ -39,15 +39,18 @@ public struct LineReassembler: Sendable {
         for index in packet.indices {
             switch packet[index] {
             case 0: break
+            case UInt8(ascii: ">") where isDiscarding:
+                // (the echo that is waited for is still to come)
+                isDiscarding = false
+                isTooLong = true
             case UInt8(ascii: ">"):
-                if !isDiscarding { body(lines()) }
+                body(lines())
                 reset()
             case _ where isDiscarding: break
             case let byte where buffer.count < limit: buffer.append(byte)
             default:
                 buffer.removeAll(keepingCapacity: true)
                 isDiscarding = true
-                isTooLong = true
             }
         }
         if isTooLong { throw .responseTooLong(limit: limit) }

@@ -10,7 +10,7 @@ public final class MessageSession: Sendable {
     /// How encrypted messages are; nil: there are none.
     public let encryption: MessageEncryption?
     private let keys: any PairingKeys
-    private let agreement = AgreementInProgress()
+    private let agreements = Agreements()
 
     /// A session. Nothing happens before the first message.
     ///
@@ -19,6 +19,9 @@ public final class MessageSession: Sendable {
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool = false,
         encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys()
     ) {
+        var configuration = configuration
+        // (keys are those of one link)
+        configuration.outlastsLinks = false
         transactions = TransactionSession(
             peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)
         self.encryption = encryption
@@ -32,14 +35,18 @@ public final class MessageSession: Sendable {
     public var counters: TransactionCounters { get async { await transactions.counters } }
 
     /// Connects when there is no link, and listens. Messages do it by themselves.
-    public func start() async throws(BLEError) { try await transactions.start() }
-
-    /// Ends the session; who still waits gets `error`.
-    public func close(
-        _ error: BLEError = BLEError(.connectionCancelled, "the session was ended", isRetryable: false)
-    ) async {
-        await transactions.close(error)
+    ///
+    /// Encrypted notifications can be read from here on in `firmware` mode; in `bound` mode after ``secure()`` or the first
+    /// encrypted message.
+    public func start() async throws(BLEError) {
+        try await transactions.start()
+        if encryption?.mode == .firmware, try await keys.key() != nil { try await secure() }
     }
+
+    /// Ends the session; who still waits gets `connectionCancelled`. The link stays.
+    public func close() async { await transactions.close() }
+
+    func close(_ error: BLEError) async { await transactions.close(error) }
 
     /// Why the session has ended; returns when it has.
     public func untilClosed() async throws(BLEError) -> BLEError { try await transactions.untilClosed() }
@@ -52,18 +59,20 @@ public final class MessageSession: Sendable {
     /// `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`, and what writing throws.
     ///
     /// - Parameter timeout: the longest wait for the reply; nil for the configuration's. Agreeing on keys, where that comes
-    ///   first, has as long again.
+    ///   first, has the configuration's.
     public func send(_ message: Message, timeout: Duration? = nil) async throws(BLEError) -> Message {
         try check(message)
-        if message.isEncrypted { try await agree() }
-        return try await transactions.send(message, timeout: timeout)
+        return try await withKeys(message) { () throws(BLEError) in
+            try await transactions.send(message, timeout: timeout)
+        }
     }
 
     /// Sends a message that has no reply; returns when the device has taken it.
     public func post(_ message: Message, timeout: Duration? = nil) async throws(BLEError) {
         try check(message)
-        if message.isEncrypted { try await agree() }
-        try await transactions.post(message, timeout: timeout)
+        try await withKeys(message) { () throws(BLEError) in
+            try await transactions.post(message, timeout: timeout)
+        }
     }
 
     /// The notifications of a command from now on, for any number of listeners. Whether one came encrypted is said by its
@@ -83,43 +92,60 @@ public final class MessageSession: Sendable {
 
     // MARK: Keys
 
-    /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on, so that replies to those that
-    /// are under way may be lost. The device may allow it only at certain times.
+    /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on. Those that are under way may
+    /// lose their replies. The device may allow it only at certain times.
+    ///
+    /// Throws `storageFailed` when the key cannot be kept: it is good for this link then.
     public func pair() async throws(BLEError) {
         let encryption = try requireEncryption()
-        let keys = try await exchange(encryption, nil)
-        try await self.keys.setKey(keys.pairingKey)
-        await transactions.use(MessageCipher(encryption.mode, role: .central, keys: keys))
+        try await agreements.run { [self] () throws(BLEError) in
+            try await keys.setKey(try await exchange(encryption, nil).pairingKey)
+        }
     }
 
     /// Forgets the pairing key. Encrypted messages throw until there is another.
     public func unpair() async throws(BLEError) {
-        try await keys.setKey(nil)
-        await transactions.use(nil)
+        try await agreements.run { [self] () throws(BLEError) in
+            try await keys.setKey(nil)
+            await transactions.use(nil)
+        }
     }
 
-    /// Sees to it that there are keys for this link.
-    private func agree() async throws(BLEError) {
+    /// Agrees on the keys of this link from the pairing's, so that encrypted notifications can be read. Encrypted messages do it by
+    /// themselves. Throws `encryptionFailed` when there is no pairing, or when the device does not know it.
+    public func secure() async throws(BLEError) {
         let encryption = try requireEncryption()
         guard await transactions.needsCipher else { return }
-        try await agreement.join { [self] () throws(BLEError) in
+        try await agreements.run { [self] () throws(BLEError) in
             guard await transactions.needsCipher else { return }
-            guard let key = try await keys.key() else { throw BLEError(MessageError.missingKey) }
+            guard let key = try await keys.key() else { throw BLEError(MessageError.missingKey).at(peripheral.id) }
             switch encryption.mode {
             case .firmware: await transactions.use(MessageCipher(.firmware, role: .central, key: key))
-            case .bound:
-                let keys = try await exchange(encryption, key)
-                await transactions.use(MessageCipher(.bound, role: .central, keys: keys))
+            case .bound: _ = try await exchange(encryption, key)
             }
         }
     }
 
+    /// Sends what `message` says, with keys; once more where another pairing has come in between.
+    private func withKeys<Result>(
+        _ message: Message, _ send: () async throws(BLEError) -> Result
+    ) async throws(BLEError) -> Result {
+        guard message.isEncrypted else { return try await send() }
+        try await secure()
+        do throws(BLEError) {
+            return try await send()
+        } catch {
+            guard error.cause as? MessageError == .missingKey, await !transactions.isClosed else { throw error }
+            try await secure()
+            return try await send()
+        }
+    }
+
     private func exchange(_ encryption: MessageEncryption, _ key: MessageKey?) async throws(BLEError) -> AgreedKeys {
-        let exchange = KeyExchange()
-        let reply = try await transactions.send(
-            Message(encryption.command, payload: exchange.request(resuming: key)))
+        let exchange = PendingExchange(resuming: key, encryption)
+        let reply = try await transactions.send(exchange)
         do throws(MessageError) {
-            return try exchange.keys(with: reply.payload, resuming: key, derivation: encryption.derivation)
+            return try exchange.keys(from: reply)
         } catch {
             throw BLEError(error).at(peripheral.id)
         }
@@ -138,61 +164,28 @@ public final class MessageSession: Sendable {
 extension TransactionSession<MessageCodec> {
     var needsCipher: Bool { codec.cipher == nil }
 
+    /// Sends the request of an exchange, after whose reply its keys count.
+    func send(_ exchange: PendingExchange) async throws(BLEError) -> Message {
+        codec.prepare(exchange)
+        return try await send(exchange.request)
+    }
+
     func use(_ cipher: MessageCipher?) {
         if !isClosed { codec.cipher = cipher }
     }
 }
 
-/// How encrypted messages are, and how keys for them come about.
-public struct MessageEncryption: Sendable, Hashable {
-    /// How messages are sealed.
-    public var mode: MessageCipher.Mode
-    /// How the pairing key is derived.
-    public var derivation: KeyDerivation
-    /// The command that exchanges public keys.
-    public var command: MessageCommand
+/// Agreements on keys, one after the other.
+private actor Agreements {
+    private var last: SharedWork<Void>?
 
-    /// The encryption of a kind of device.
-    public init(mode: MessageCipher.Mode = .bound, derivation: KeyDerivation, command: MessageCommand) {
-        self.mode = mode
-        self.derivation = derivation
-        self.command = command
-    }
-}
-
-/// Where the pairing key of one device is kept.
-public protocol PairingKeys: Sendable {
-    /// The key; nil when there is none. Throws `storageFailed`.
-    func key() async throws(BLEError) -> MessageKey?
-    /// Keeps another key, or none. Throws `storageFailed`.
-    func setKey(_ key: MessageKey?) async throws(BLEError)
-}
-
-/// A pairing key that is forgotten with this object.
-public actor MemoryPairingKeys: PairingKeys {
-    private var current: MessageKey?
-
-    /// No key yet, unless one is given.
-    public init(_ key: MessageKey? = nil) { current = key }
-
-    /// The key.
-    public func key() -> MessageKey? { current }
-    /// Another key.
-    public func setKey(_ key: MessageKey?) { current = key }
-}
-
-/// The agreement on keys that is under way, which all who need it share.
-private actor AgreementInProgress {
-    private var work: SharedWork<Void>?
-
-    func join(_ agree: @escaping @Sendable () async throws(BLEError) -> Void) async throws(BLEError) {
-        let running: SharedWork<Void>
-        if let work, !work.isOver {
-            running = work
-        } else {
-            running = SharedWork(agree)
-            work = running
+    func run(_ agree: @escaping @Sendable () async throws(BLEError) -> Void) async throws(BLEError) {
+        let work = SharedWork { [last] () throws(BLEError) in
+            await last?.untilEnded()
+            if Task.isCancelled { throw .cancelled }
+            try await agree()
         }
-        try await running.value()
+        last = work
+        try await work.value()
     }
 }

@@ -8,6 +8,8 @@ final class SharedWork<Value: Sendable>: Sendable {
         var lastToken = 0
         var task: Task<Void, Never>?
         var result: Result<Value, BLEError>?
+        var isAbandoned = false
+        var wasAwaited = false
     }
 
     private let state = Mutex(State())
@@ -32,11 +34,15 @@ final class SharedWork<Value: Sendable>: Sendable {
     /// Whether the work is done or given up: then new callers need new work.
     var isOver: Bool { state.withLock { $0.result != nil } }
 
+    /// Whether it was given up; it may still be on its way to an end.
+    var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
     /// What the work gives.
     func value() async throws(BLEError) -> Value {
         let outcome = Outcome<Value>()
         let token = state.withLock { state in
             state.lastToken += 1
+            state.wasAwaited = true
             if let result = state.result {
                 outcome.deliver(result)
             } else {
@@ -54,20 +60,24 @@ final class SharedWork<Value: Sendable>: Sendable {
                 return nil
             }
             state.result = .failure(.cancelled)
+            state.isAbandoned = true
             return state.task
         }
         abandoned?.cancel()
     }
 
-    /// False when nobody waits any more.
+    /// False when nobody has waited to the end: the last may have been cancelled in the same moment.
     private func finish(_ result: Result<Value, BLEError>) -> Bool {
-        let waiters: [Int: Outcome<Value>]? = state.withLock { state in
-            guard state.result == nil else { return nil }
-            state.result = result
-            defer { state.waiters = [:] }
-            return state.waiters
+        state.withLock { state in
+            guard state.result == nil else { return false }
+            let takers = state.waiters.values.filter { $0.deliver(result) }
+            state.waiters = [:]
+            state.isAbandoned = takers.isEmpty && state.wasAwaited
+            state.result = state.isAbandoned ? .failure(.cancelled) : result
+            return !state.isAbandoned
         }
-        for waiter in (waiters ?? [:]).values { waiter.deliver(result) }
-        return waiters != nil
     }
+
+    /// Returns when nothing of the work goes on any more.
+    func untilEnded() async { await state.withLock { $0.task }?.value }
 }

@@ -23,6 +23,14 @@ public protocol TransactionCodec: Sendable {
 
     /// The link has ended: what has come in part is void.
     mutating func reset()
+
+    /// A reply has not come in time: if a part of it has, the rest will not.
+    mutating func discardPartial()
+}
+
+extension TransactionCodec {
+    /// Does nothing: right where what begins a reply cannot be taken for its continuation.
+    public mutating func discardPartial() {}
 }
 
 /// What a peripheral's bytes mean.

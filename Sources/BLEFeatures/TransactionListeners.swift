@@ -34,7 +34,7 @@ struct TransactionListeners<Reply: Sendable> {
     }
 
     /// Ends all streams: those of values with the error.
-    mutating func finish(_ error: BLEError) {
+    mutating func end(_ error: BLEError) {
         for listener in listeners.values { listener.producer.finish(throwing: error) }
         for observer in observers.values { observer.finish() }
         (listeners, observers) = ([:], [:])

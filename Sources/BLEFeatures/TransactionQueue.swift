@@ -10,8 +10,8 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
     enum Match: Equatable {
         /// This request.
         case request(ID)
-        /// One that was given up.
-        case late
+        /// This one, which was given up.
+        case late(ID)
         /// Nobody.
         case none
     }
@@ -28,11 +28,14 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
         waiting.append((id, key))
     }
 
+    /// Whether a request may be written.
+    var hasNext: Bool { nextIndex != nil }
+
+    private var nextIndex: Int? { waiting.firstIndex { current[$0.key] == nil && late[$0.key] == nil } }
+
     /// The oldest request that may be written; it is under way from now on.
     mutating func next() -> ID? {
-        guard let index = waiting.firstIndex(where: { current[$0.key] == nil && late[$0.key] == nil }) else {
-            return nil
-        }
+        guard let index = nextIndex else { return nil }
         let (id, key) = waiting.remove(at: index)
         current[key] = id
         return id
@@ -40,15 +43,19 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
 
     /// A reply has come.
     mutating func reply(_ key: Key) -> Match {
-        if late.removeValue(forKey: key) != nil { return .late }
+        if let id = late.removeValue(forKey: key) { return .late(id) }
         if let id = current.removeValue(forKey: key) { return .request(id) }
         return .none
     }
 
-    /// Nothing more is expected for a request that is under way.
+    /// Nothing more is expected for a request that is under way, or was when it was given up.
     mutating func finish(_ id: ID, _ key: Key) {
         if current[key] == id { current[key] = nil }
+        if late[key] == id { late[key] = nil }
     }
+
+    /// Whether the request was given up and its reply may still come.
+    func isLate(_ id: ID, _ key: Key) -> Bool { late[key] == id }
 
     /// Nobody waits for the reply any more. True when it may still come: then ``graceEnded(_:_:)`` is to follow.
     mutating func giveUp(_ id: ID, _ key: Key) -> Bool {

@@ -6,6 +6,8 @@ internal import Logging
 /// A request that is sent waits for the reply with its key (``TransactionCodec``): of each key one request is under way, the
 /// others queue up. Each wait ends: with the reply, the deadline, cancellation, or the link. Requests are written one after the
 /// other, in the order in which they were sent, as far as their keys let them.
+///
+/// One session talks to a peripheral's characteristics at a time: two would take each other's replies.
 public actor TransactionSession<Codec: TransactionCodec> {
     private struct Request {
         let request: Codec.Request
@@ -13,6 +15,9 @@ public actor TransactionSession<Codec: TransactionCodec> {
         /// Delivers the reply; nil for what has none, once it is written.
         let outcome: Outcome<Codec.Reply?>
         let isAnswered: Bool
+        var isUnderWay = false
+        /// The last thing that went wrong while it was under way; the reason why its reply may be missing.
+        var problem: BLEError?
     }
 
     /// Whom it talks to.
@@ -29,13 +34,13 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private var writing: Task<Void, Never>?
     /// The writing waits for the link.
     private var isConnecting = false
+    /// The request that is being written.
+    private var written: Int?
     /// What waits for late replies.
     private var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
-    private var listening: Task<Void, Never>?
+    private var listening: (number: Int, task: Task<Void, Never>)?
     private var listeners = TransactionListeners<Codec.Reply>()
-    /// The last thing that went wrong while a request was under way; the reason why its reply may be missing.
-    private var lastProblem: BLEError?
     private var end: BLEError?
     private var endWaiters: [Int: Outcome<BLEError>] = [:]
 
@@ -49,7 +54,11 @@ public actor TransactionSession<Codec: TransactionCodec> {
         self.configuration = configuration
     }
 
-    deinit { listening?.cancel() }
+    deinit {
+        listening?.task.cancel()
+        for grace in graces.values { grace.cancel() }
+        listeners.end(Self.closed)
+    }
 
     // MARK: Start and end
 
@@ -67,16 +76,20 @@ public actor TransactionSession<Codec: TransactionCodec> {
         try await work.value()
     }
 
-    /// Ends the session: who still waits gets `error`. The link stays.
-    public func close(_ error: BLEError = BLEError(.connectionCancelled, "the session was ended", isRetryable: false)) {
+    private static var closed: BLEError { BLEError(.connectionCancelled, "the session was ended", isRetryable: false) }
+
+    /// Ends the session: who still waits gets `connectionCancelled`. The link stays.
+    public func close() { close(Self.closed) }
+
+    func close(_ error: BLEError) {
         guard end == nil else { return }
         end = error
-        listening?.cancel()
+        listening?.task.cancel()
         listening = nil
         codec.reset()
         endGraces()
         for id in queue.interrupt() + queue.removeWaiting() { settle(id, .failure(error)) }
-        listeners.finish(error)
+        listeners.end(error)
         for waiter in endWaiters.values { waiter.deliver(.success(error)) }
         endWaiters = [:]
     }
@@ -104,7 +117,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     /// Throws `commandTimedOut` without a reply in time, with the last thing that went wrong meanwhile as its cause;
     /// `disconnected` when the link ends first; and what writing throws.
     ///
-    /// - Parameter timeout: the longest that queueing, writing and waiting may take together; nil for the configuration's.
+    /// - Parameter timeout: the longest that queueing, connecting, writing and waiting may take together; nil for the
+    ///   configuration's.
     public func send(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) -> Codec.Reply {
         guard let reply = try await submit(request, isAnswered: true, timeout) else {
             preconditionFailure("what is answered ends with a reply or an error")
@@ -139,10 +153,18 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     private func timeOut(_ id: Int, after timeout: Duration) {
         guard let request = requests[id] else { return }
+        let name = codec.name(of: request.request)
+        let message =
+            if request.isUnderWay {
+                "no reply to \(name) within \(timeout)"
+            } else {
+                "\(name) could not be sent within \(timeout): \(isConnecting ? "there was no link" : "others came first")"
+            }
         let error = BLEError(
-            .commandTimedOut, "no reply to \(codec.name(of: request.request)) within \(timeout)",
-            peripheral: peripheral.id, service: configuration.request.service,
-            characteristic: configuration.request.characteristic, isRetryable: true, cause: lastProblem)
+            .commandTimedOut, message, peripheral: peripheral.id, service: configuration.request.service,
+            characteristic: configuration.request.characteristic, isRetryable: true, cause: request.problem)
+        // (a reply of which a part has come is not to be completed by the next one)
+        if !requests.contains(where: { $0.key != id && $0.value.isUnderWay }) { codec.discardPartial() }
         request.outcome.deliver(.failure(error))
     }
 
@@ -157,11 +179,15 @@ public actor TransactionSession<Codec: TransactionCodec> {
         let mayComeLate = queue.giveUp(id, request.key)
         // (nobody wants the link any more)
         if requests.isEmpty, isConnecting { writing?.cancel() }
-        guard mayComeLate else { return }
+        // (the time of what is still being written begins when it has been)
+        if mayComeLate, written != id { beginGrace(id, request.key) }
+    }
+
+    private func beginGrace(_ id: Int, _ key: Codec.Key) {
         graces[id] = Task {
             [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
             guard (try? await clock.sleep(for: grace)) != nil else { return }
-            await self?.graceEnded(id, request.key)
+            await self?.graceEnded(id, key)
         }
     }
 
@@ -188,33 +214,61 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private func writeNext() {
         guard writing == nil, end == nil, !requests.isEmpty else { return }
         writing = Task {
-            isConnecting = true
-            let result = await connected()
-            isConnecting = false
-            switch result {
-            case .success: while end == nil, let id = queue.next() { await write(id) }
-            case .failure(let error) where error.code == .cancelled: break  // (by the last who wanted it; those who came since begin anew)
-            case .failure(let error): for id in queue.removeWaiting() { settle(id, .failure(error)) }
-            }
+            await writeAll()
             writing = nil
-            if case .failure = result { writeNext() }
+            if queue.hasNext { writeNext() }
         }
     }
 
-    private func connected() async -> Result<Void, BLEError> {
+    private func writeAll() async {
+        while end == nil {
+            isConnecting = true
+            let result = await connected()
+            isConnecting = false
+            // (cancelled by the last who wanted the link; those who have come since begin anew)
+            if Task.isCancelled { return }
+            do throws(BLEError) {
+                let limit = try result.get()
+                guard let id = queue.next() else { return }
+                requests[id]?.isUnderWay = true
+                await write(id, limit)
+            } catch {
+                for id in queue.removeWaiting() { settle(id, .failure(error)) }
+                return
+            }
+        }
+    }
+
+    /// Sees to it that there is a link that is listened to; the most bytes that a request may have there.
+    private func connected() async -> Result<Int, BLEError> {
         do throws(BLEError) {
-            return .success(try await start())
+            if listening != nil, await peripheral.connectionState != .connected {
+                // (its end is on its way)
+                interrupt(BLEError(.disconnected, "the link has ended", peripheral: peripheral.id))
+            }
+            try await start()
+            return .success(try await lengthLimit())
         } catch {
             return .failure(error)
         }
     }
 
-    private func write(_ id: Int) async {
+    private func lengthLimit() async throws(BLEError) -> Int {
+        guard configuration.longFrames == .refuse else { return .max }
+        do throws(BLEError) {
+            return try await peripheral.maximumWriteLength(for: .withoutResponse)
+        } catch {
+            // (a system that cannot tell)
+            if error.code == .notSupported { return .max }
+            throw error
+        }
+    }
+
+    private func write(_ id: Int, _ limit: Int) async {
         guard let request = requests[id] else { return }
         do throws(BLEError) {
             let bytes = try codec.encode(request.request)
-            try await checkLength(bytes.count)
-            lastProblem = nil
+            guard bytes.count <= limit else { throw tooLong(bytes.count, limit) }
             await write(bytes, of: id, request)
         } catch {
             // (nothing was written, so no reply is to be expected)
@@ -224,26 +278,33 @@ public actor TransactionSession<Codec: TransactionCodec> {
     }
 
     private func write(_ bytes: [UInt8], of id: Int, _ request: Request) async {
+        written = id
         do throws(BLEError) {
             try await peripheral.write(
                 bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,
-                connecting: configuration.outlastsLinks)
+                connecting: false)
+            written = nil
             counters.written += 1
-            guard !request.isAnswered else { return }
-            queue.finish(id, request.key)
-            settle(id, .success(nil))
+            if !request.isAnswered {
+                queue.finish(id, request.key)
+                settle(id, .success(nil))
+            } else if requests[id] == nil, queue.isLate(id, request.key) {
+                beginGrace(id, request.key)
+            }
         } catch {
+            written = nil
             // (what the peripheral has refused it does not answer; whether it has got anything else nobody knows)
-            if error.attError != nil { queue.finish(id, request.key) }
+            if error.attError != nil {
+                queue.finish(id, request.key)
+            } else if requests[id] == nil, queue.isLate(id, request.key) {
+                beginGrace(id, request.key)
+            }
             requests[id]?.outcome.deliver(.failure(error))
         }
     }
 
-    private func checkLength(_ count: Int) async throws(BLEError) {
-        guard configuration.longFrames == .refuse, count > 20 else { return }
-        let limit = try await peripheral.maximumWriteLength(for: .withoutResponse)
-        guard count > limit else { return }
-        throw BLEError(
+    private func tooLong(_ count: Int, _ limit: Int) -> BLEError {
+        BLEError(
             .invalidLength, "the request has \(count) bytes, and one packet takes \(limit)", peripheral: peripheral.id,
             isRetryable: false, remedy: "Send less at a time, or let long frames be written in parts.")
     }
@@ -255,18 +316,20 @@ public actor TransactionSession<Codec: TransactionCodec> {
             configuration.reply, overflow: .fail(capacity: configuration.bufferedPackets))
         try checkOpen()
         guard listening == nil else { return }
-        let events = stream.events
-        listening = Task { [weak self] in
+        let (number, events) = (token(), stream.events)
+        let task = Task { [weak self] in
             do throws(BLEError) {
-                for try await event in events { await self?.take(event) }
-                await self?.listeningEnded(BLEError(.disconnected, "the notifications have ended"))
+                for try await event in events { await self?.take(event, number) }
+                await self?.listeningEnded(number, BLEError(.disconnected, "the notifications have ended"))
             } catch {
-                await self?.listeningEnded(error)
+                await self?.listeningEnded(number, error)
             }
         }
+        listening = (number, task)
     }
 
-    private func take(_ event: NotificationEvent<[UInt8]>) {
+    private func take(_ event: NotificationEvent<[UInt8]>, _ number: Int) {
+        guard listening?.number == number else { return }
         switch event {
         case .value(let packet):
             counters.packets += 1
@@ -286,29 +349,33 @@ public actor TransactionSession<Codec: TransactionCodec> {
             case .request(let id):
                 counters.replies += 1
                 settle(id, .success(reply))
-            case .late:
+            case .late(let id):
                 counters.late += 1
-                log("late reply", nil)
+                graces.removeValue(forKey: id)?.cancel()
             case .none:
                 counters.unmatched += 1
-                report(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
+                note(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
             }
         case .failure(let key, let error):
-            if case .request(let id) = queue.reply(key) { settle(id, .failure(error.at(peripheral.id))) }
+            let error = error.at(peripheral.id)
+            switch queue.reply(key) {
+            case .request(let id): settle(id, .failure(error))
+            case .late(let id): graces.removeValue(forKey: id)?.cancel()
+            case .none: break
+            }
             counters.malformed += 1
-            report(error)
+            note(error)
         case .notification(let reply):
             counters.notifications += 1
             listeners.tell(reply)
         case .malformed(let error):
             counters.malformed += 1
-            lastProblem = error
-            report(error)
+            note(error.at(peripheral.id))
         }
     }
 
-    private func listeningEnded(_ error: BLEError) {
-        listening = nil
+    private func listeningEnded(_ number: Int, _ error: BLEError) {
+        guard listening?.number == number else { return }
         interrupt(error)
     }
 
@@ -316,6 +383,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private func interrupt(_ error: BLEError) {
         guard end == nil else { return }
         guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
+        listening?.task.cancel()
+        listening = nil
         codec.reset()
         endGraces()
         for id in queue.interrupt() { settle(id, .failure(error)) }
@@ -334,11 +403,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
             [weak self] in
             Task { await self?.removeListener(token) }
         }
-        if let end {
-            producer.finish(throwing: end)
-        } else {
-            listeners.add(token, producer, matches)
-        }
+        if let end { producer.finish(throwing: end) } else { listeners.add(token, producer, matches) }
         return stream
     }
 
@@ -358,14 +423,11 @@ public actor TransactionSession<Codec: TransactionCodec> {
         listeners.remove(token)
     }
 
-    private func report(_ error: BLEError) {
-        log("not taken", error)
+    /// Tells of what has come and was not taken. It may be what somebody has waited for.
+    private func note(_ error: BLEError) {
+        for id in requests.keys where requests[id]?.isUnderWay == true { requests[id]?.problem = error }
         listeners.tell(error)
-    }
-
-    private func log(_ text: Logger.Message, _ error: BLEError?) {
-        var metadata: Logger.Metadata = ["peripheral": "\(peripheral.id)"]
-        if let error { metadata["error"] = "\(error)" }
-        peripheral.central.configuration.logger.debug(text, metadata: metadata)
+        peripheral.central.configuration.logger.debug(
+            "not taken", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
     }
 }

@@ -34,6 +34,8 @@ public struct Vendors: Sendable {
 
     /// The peripherals that are discovered, with their owners. Iterating starts a scan, leaving the loop stops it.
     ///
+    /// A peripheral that somebody claims only after it has said more is reported again then.
+    ///
     /// - Parameter onlyClaimed: look for what the vendors' services say and report what they claim; otherwise every peripheral is
     ///   reported, those that nobody claims too.
     public func discoveries(_ central: Central, onlyClaimed: Bool = false) -> VendorDiscoveries {
@@ -45,7 +47,7 @@ public struct Vendors: Sendable {
             }
             criteria = criteria && .custom { [self] in owner(of: $0) != nil }
         }
-        return VendorDiscoveries(vendors: self, discoveries: central.discoveries(matching: criteria))
+        return VendorDiscoveries(vendors: self, events: central.discoveryEvents(matching: criteria, staleAfter: nil))
     }
 }
 
@@ -71,15 +73,22 @@ public struct VendorDiscoveries: AsyncSequence, Sendable {
     public typealias Failure = BLEError
 
     let vendors: Vendors
-    let discoveries: Discoveries
+    let events: DiscoveryEvents
 
     /// An iterator; its first `next()` starts the scan.
-    public func makeAsyncIterator() -> Iterator { Iterator(vendors: vendors, base: discoveries.makeAsyncIterator()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(vendors: vendors, base: events.makeAsyncIterator()) }
 
     /// Reads discoveries.
     public struct Iterator: AsyncIteratorProtocol {
         let vendors: Vendors
-        var base: Discoveries.Iterator
+        var base: DiscoveryEvents.Iterator
+        /// Whom nobody has claimed yet.
+        private var unclaimed: Set<Peripheral.ID> = []
+
+        init(vendors: Vendors, base: DiscoveryEvents.Iterator) {
+            self.vendors = vendors
+            self.base = base
+        }
 
         /// The next discovery.
         public mutating func next() async throws(BLEError) -> VendorDiscovery? {
@@ -88,8 +97,22 @@ public struct VendorDiscoveries: AsyncSequence, Sendable {
 
         /// The next discovery, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> VendorDiscovery? {
-            guard let discovery = try await base.next(isolation: actor) else { return nil }
-            return VendorDiscovery(discovery: discovery, vendor: vendors.owner(of: discovery.advertisement))
+            while let event = try await base.next(isolation: actor) {
+                switch event {
+                case .found(let discovery):
+                    let vendor = vendors.owner(of: discovery.advertisement)
+                    if vendor == nil { unclaimed.insert(discovery.peripheral.id) }
+                    return VendorDiscovery(discovery: discovery, vendor: vendor)
+                case .updated(let discovery):
+                    guard unclaimed.contains(discovery.peripheral.id),
+                        let vendor = vendors.owner(of: discovery.advertisement)
+                    else { continue }
+                    unclaimed.remove(discovery.peripheral.id)
+                    return VendorDiscovery(discovery: discovery, vendor: vendor)
+                case .lost(let peripheral): unclaimed.remove(peripheral.id)
+                }
+            }
+            return nil
         }
     }
 }

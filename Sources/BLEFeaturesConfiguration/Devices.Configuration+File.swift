@@ -87,7 +87,8 @@ private struct Settings {
     }
 
     func seconds(_ key: String) throws(BLEError) -> Duration? {
-        let seconds = config.double(forKey: ConfigKey(key)).flatMap { $0 > 0 && $0 < 1e9 ? Duration.seconds($0) : nil }
+        let number = config.double(forKey: ConfigKey(key)) ?? config.int(forKey: ConfigKey(key)).map(Double.init)
+        let seconds = number.flatMap { $0 > 0 && $0 < 1e9 ? Duration.seconds($0) : nil }
         return try value(key, "a number of seconds, more than 0", seconds)
     }
 
@@ -122,7 +123,12 @@ private struct Settings {
 
     func encryption() throws(BLEError) -> MessageEncryption? {
         let mode: MessageCipher.Mode? = try choice("encryption.mode", ["bound": .bound, "firmware": .firmware])
-        guard let mode else { return nil }
+        guard let mode else {
+            for key in ["salt", "info", "command"] where isThere(ConfigKey("encryption.\(key)")) {
+                throw BLEError(.invalidArgument, "encryption needs a mode, too: bound or firmware", isRetryable: false)
+            }
+            return nil
+        }
         guard let salt = try text("encryption.salt"), let info = try text("encryption.info"),
             let command = try word("encryption.command")
         else {
@@ -141,8 +147,9 @@ private struct Settings {
     }
 
     private func isThere(_ key: ConfigKey) -> Bool {
-        config.string(forKey: key) != nil || config.double(forKey: key) != nil || config.bool(forKey: key) != nil
-            || config.stringArray(forKey: key) != nil || config.doubleArray(forKey: key) != nil
+        config.string(forKey: key) != nil || config.double(forKey: key) != nil || config.int(forKey: key) != nil
+            || config.bool(forKey: key) != nil || config.stringArray(forKey: key) != nil
+            || config.doubleArray(forKey: key) != nil || config.intArray(forKey: key) != nil
             || config.boolArray(forKey: key) != nil
     }
 }

@@ -76,6 +76,7 @@ import Testing
         (#"{"longFrames": "perhaps"}"#, "longFrames"), (#"{"reassembles": "x"}"#, "reassembles"),
         (#"{"features": "light"}"#, "features"), (#"{"features": [1]}"#, "features"),
         (#"{"encryption": {"mode": "rot13"}}"#, "encryption.mode"), (#"{"encryption": {"mode": "bound"}}"#, "salt"),
+        (#"{"encryption": {"salt": "s", "info": "i", "command": "0103"}}"#, "mode"),
     ]
 
     @Test(arguments: bad) func `a value that is not as it should be is named`(_ json: String, _ key: String)

@@ -70,4 +70,13 @@ import Testing
         #expect(error?.code == .storageFailed)
         #expect(try await storage.all().isEmpty)
     }
+
+    @Test func `two storages of one file keep what the other has written`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let (first, second) = (FileDeviceStorage(path: path), FileDeviceStorage(path: path))
+        #expect(try await first.all().isEmpty)
+        try await second.update(Self.lock.serial) { _ in Self.lock }
+        try await first.update(Self.lamp.serial) { _ in Self.lamp }
+        #expect(try await second.all() == [Self.lamp, Self.lock])
+    }
 }

@@ -110,9 +110,10 @@ import Testing
         let fake = try await fake()
         let devices = try devices()
         for try await _ in devices.nearby() { break }
-        // (a scan would hear nothing; the connection needs no advertisement that is new)
-        let discovered = try await devices.connect(serial: FakeDevice.serial)
-        #expect(discovered.peripheral == fake.peripheral)
+        await fake.grip.setAdvertisement(FakeDevice.advertisement([9, 9, 9, 9, 9, 9]))
+        // (a scan would not find it any more)
+        let device = try await devices.connect(serial: FakeDevice.serial)
+        #expect(device.peripheral == fake.peripheral)
     }
 
     @Test func `a device that has a link already is found without a scan`() async throws {
@@ -137,15 +138,13 @@ import Testing
         let found = try #require(try await discovered(devices))
         // (without advertising there is no link)
         await fake.grip.setAdvertising(false)
-        let waiting = Task { try await devices.connect(to: found) }
-        for _ in 0..<attempts {
-            await until { await fake.peripheral.connectionState == .connecting }
-            await world.clock.sleepers(2)
-            world.clock.advance(by: .seconds(15))
-            await until { await fake.peripheral.connectionState == .disconnected }
-        }
-        await expectError(.timedOut) { try await waiting.value }
+        let events = await fake.peripheral.connectionEvents()
+        _ = await world.asTimePasses { await expectError(.timedOut) { try await devices.connect(to: found) } }
         await until { world.clock.sleeperCount == 0 }
+        await world.central.shutDown()
+        var count = 0
+        do { for try await event in events { if case .connecting = event { count += 1 } } } catch {}
+        #expect(count == attempts)
     }
 
     @Test func `an attempt that fails is followed by one that succeeds`() async throws {
@@ -158,7 +157,7 @@ import Testing
         await world.clock.sleepers(2)
         world.clock.advance(by: .seconds(15))
         await fake.grip.setAdvertising(true)
-        let device = try await waiting.value
+        let device = try await world.asTimePasses { try await waiting.value }
         #expect(try await device.feature(NameFeature.self).name() == "AB")
     }
 
@@ -213,6 +212,41 @@ import Testing
     private func discovered(_ devices: Devices) async throws -> DiscoveredDevice? {
         for try await list in devices.nearby() { return list.first }
         return nil
+    }
+
+    @Test func `who connects right after a cancelled connect gets a device that stays`() async throws {
+        let fake = try await fake()
+        let devices = try devices()
+        let found = try #require(try await discovered(devices))
+        let first = Task { try await devices.connect(to: found) }
+        await until { await fake.peripheral.connectionState == .connected }
+        first.cancel()
+        let device = try await world.asTimePasses { try await devices.connect(to: found) }
+        _ = await first.result
+        for _ in 0..<300 { await Task.yield() }
+        #expect(try await device.feature(NameFeature.self).name() == "AB")
+        #expect(await devices.device(serial: FakeDevice.serial) === device)
+    }
+
+    @Test func `features learn of the end also when nobody holds the devices any more`() async throws {
+        let fake = try await fake()
+        let device = try await devices().connect(serial: FakeDevice.serial)
+        let feature = try device.feature(NameFeature.self)
+        await fake.grip.dropLink()
+        await until { feature.learned.value.last == "disconnected: disconnected" }
+    }
+
+    @Test func `with the adapter off connecting fails at once`() async throws {
+        _ = try await fake()
+        await world.radio.setPowered(false)
+        await until { await world.central.adapterState == .poweredOff }
+        await expectError(.poweredOff) { try await devices().connect(serial: FakeDevice.serial) }
+    }
+
+    @Test(arguments: ["", "0102", "01020304050g", "0102030405060708"])
+    func `what is no serial number is refused`(_ serial: String) async throws {
+        await expectError(.invalidArgument) { try await devices().connect(serial: serial) }
+        await expectError(.invalidArgument) { try await devices().forget(serial: serial) }
     }
 
     // MARK: Claims

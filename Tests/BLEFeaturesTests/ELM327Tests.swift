@@ -94,6 +94,35 @@ import Testing
         #expect(try await second.value == ["B!"])
     }
 
+    @Test func `a command sent right after the link has gone goes over a new one`() async throws {
+        let car = try await car()
+        let adapter = ELM327(car.peripheral)
+        let first = Task { try await adapter.send("A") }
+        await car.asked(1)
+        await car.says(">")
+        _ = try await first.value
+        try await car.peripheral.disconnect()
+        let second = Task { try await adapter.send("B") }
+        await car.asked(2)
+        await car.says("B!\r>")
+        #expect(try await second.value == ["B!"])
+    }
+
+    @Test func `who says more later is claimed then`() async throws {
+        var advertisement = Self.goTenna
+        advertisement.manufacturerData = [:]
+        let mesh = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
+        var owners: [String] = []
+        try await world.asTimePasses {
+            for try await found in Vendors([GoTennaMesh()]).discoveries(world.central) {
+                owners.append(found.vendor?.name ?? "nobody")
+                if found.vendor != nil { break }
+                await mesh.setAdvertisement(Self.goTenna)
+            }
+        }
+        #expect(owners == ["nobody", "goTenna Mesh"])
+    }
+
     @Test func `sending while disconnected connects`() async throws {
         let car = try await car()
         let adapter = ELM327(car.peripheral)

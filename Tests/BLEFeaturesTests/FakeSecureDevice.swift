@@ -40,6 +40,13 @@ final class FakeSecureDevice: Sendable {
     /// Answers encrypted requests without encryption from now on.
     func answerPlainly() { state.change { $0.plainReplies = true } }
 
+    /// An encrypted notification.
+    func notification(_ command: MessageCommand, _ payload: [UInt8]) throws -> [UInt8] {
+        try state.change { state in
+            Result { try state.cipher?.seal(Message(command, type: .notification, payload: payload)) ?? [] }
+        }.get()
+    }
+
     /// What it answers to a frame.
     func answer(_ frame: [UInt8]) -> [[UInt8]] {
         state.change { [mode] state in

@@ -179,4 +179,58 @@ import Testing
         for packet in secure.answer(device.requests[1]) { await device.notify(packet) }
         #expect(try await second.value.payload == [3, 2, 1])
     }
+
+    @Test func `a pairing that is given up in the middle does not leave the old keys`() async throws {
+        let secure = FakeSecureDevice(.bound)
+        let silent = SharedValue(false)
+        let device = try await FakeDevice(in: world) { silent.value ? [] : secure.answer($0) }
+        let session = session(device, .bound)
+        try await session.pair()
+        _ = try await session.send(Self.secret)
+        silent.change { $0 = true }
+        let pairing = Task { try await session.pair() }
+        await device.asked(3)
+        // (the device has its part of the new pairing)
+        let answer = secure.answer(device.requests[2])
+        pairing.cancel()
+        await expectError(.cancelled) { try await pairing.value }
+        silent.change { $0 = false }
+        for packet in answer { await device.notify(packet) }
+        #expect(try await session.send(Self.secret).payload == [3, 2, 1])
+    }
+
+    @Test func `a key that cannot be kept is good for this link, and its owner is told`() async throws {
+        struct FullDisk: PairingKeys {
+            func key() -> MessageKey? { nil }
+            func setKey(_ key: MessageKey?) throws(BLEError) { throw BLEError(.storageFailed, "the disk is full") }
+        }
+        let device = try await device(FakeSecureDevice(.bound))
+        let session = session(device, .bound, FullDisk())
+        await expectError(.storageFailed) { try await session.pair() }
+        #expect(try await session.send(Self.secret).payload == [3, 2, 1])
+    }
+
+    @Test(arguments: modes) func `encrypted notifications can be read before anything was sent`(
+        _ mode: MessageCipher.Mode
+    ) async throws {
+        let secure = FakeSecureDevice(mode)
+        let device = try await device(secure)
+        let keys = MemoryPairingKeys()
+        try await session(device, mode, keys).pair()
+        let session = session(device, mode, keys)
+        try await session.start()
+        if mode == .bound { try await session.secure() }
+        var notifications = await session.notifications(for: Self.secret.command).makeAsyncIterator()
+        await device.notify(try secure.notification(Self.secret.command, [4]))
+        #expect(try await notifications.next()?.payload == [4])
+    }
+
+    @Test func `a listener's stream ends with a session that nobody holds any more`() async throws {
+        let device = try await device(FakeSecureDevice(.bound))
+        var session: MessageSession? = session(device, .bound)
+        try await session?.start()
+        var notifications = await session?.notifications(for: Self.secret.command).makeAsyncIterator()
+        session = nil
+        await expectError(.connectionCancelled) { try await notifications?.next() }
+    }
 }

@@ -60,4 +60,31 @@ import Testing
         for task in await waiters(work, 1) { task.cancel() }
         await until { discarded.value == [5] }
     }
+
+    @Test func `a waiter that is cancelled in the moment of the result does not take it`() async throws {
+        for _ in 0..<300 {
+            let (gate, discarded) = (Outcome<Int>(), SharedValue(0))
+            let work = SharedWork { () throws(BLEError) in
+                try await gate.wait()
+            } discard: { _ in
+                discarded.change { $0 += 1 }
+            }
+            let waiter = Task { try await work.value() }
+            await Task.yield()
+            async let cancelling: Void = waiter.cancel()
+            gate.deliver(.success(1))
+            await cancelling
+            let result = await waiter.result
+            await work.untilEnded()
+            // Somebody has it, or it was given back; never both, never neither.
+            let isTaken = (try? result.get()) != nil
+            #expect(isTaken == (discarded.value == 0 && !work.isAbandoned))
+        }
+    }
+
+    @Test func `work that is done before anybody waits is not given up`() async throws {
+        let work = SharedWork { () throws(BLEError) in 3 }
+        await work.untilEnded()
+        #expect(try await work.value() == 3)
+    }
 }

@@ -36,7 +36,7 @@ import Testing
         let mayComeLate = queue.giveUp(1, "a")
         #expect(mayComeLate)
         #expect(queue.next() == nil)
-        #expect(queue.reply("a") == .late)
+        #expect(queue.reply("a") == .late(1))
         #expect(queue.next() == 2)
         _ = queue.giveUp(2, "a")
         queue.graceEnded(1, "a")

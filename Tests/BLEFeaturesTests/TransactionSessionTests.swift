@@ -217,7 +217,9 @@ import Testing
 
     // MARK: Ends
 
-    @Test func `a request that is cancelled while its link is made leaves no link, and the next one makes it`() async throws {
+    @Test func `a request that is cancelled while its link is made leaves no link, and the next one makes it`()
+        async throws
+    {
         let device = try await FakeDevice(in: world) { _ in [FakeDevice.reply(0x0201)] }
         let session = session(device)
         // (without advertising there is no link)

@@ -141,9 +141,9 @@ private struct ScriptedSession {
         case .request(let id):
             guard let request = requests.removeValue(forKey: id) else { preconditionFailure("a request that is over") }
             precondition(request.isWritten && request.key == key)
-        case .late:
-            precondition(late.contains { $0.key == key })
-            late.removeAll { $0.key == key }
+        case .late(let id):
+            precondition(late.contains { $0.id == id && $0.key == key })
+            late.removeAll { $0.id == id }
         case .none: break
         }
     }

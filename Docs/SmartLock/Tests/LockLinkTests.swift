@@ -77,7 +77,7 @@ struct LockLinkTests {
         await world.grip.dropLink()
         // (the next attempt may have come to the same point)
         await world.lock.release()
-        let device = try await caller.value
+        let device = try await world.radio.asTimePasses { try await caller.value }
         #expect(try device.feature(LockAccess.self).lastKnownState == .locked)
     }
 
