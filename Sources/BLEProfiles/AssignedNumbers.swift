@@ -3,8 +3,8 @@ public import BLE
 /// The numbers that the Bluetooth SIG has assigned.
 ///
 /// All that it publishes of services, characteristics, descriptors, declarations, units, companies, appearances, types of
-/// advertising data and whatever else has a UUID of 16 bits; `Scripts/assigned-numbers` says which edition. A number is found
-/// in about a microsecond, a name in about a millisecond; nothing is kept in memory.
+/// advertising data and whatever else has a UUID of 16 bits. `Docs/AssignedNumbers.md` says which edition, and what look-ups
+/// cost; nothing is kept in memory.
 ///
 /// Where text is looked for, only its letters and digits count, in either case: `heart-rate` is `Heart Rate`.
 public enum AssignedNumbers {
@@ -46,14 +46,17 @@ public enum AssignedNumbers {
         return kinds.flatMap { entries($0, where: pattern.isName(_:)) }
     }
 
-    /// Whatever has all of these in its name, each at the beginning of a word; nothing where none is given.
+    /// Whatever has all of these in its name, each at the beginning of a word; nothing where none is given. An appearance is
+    /// looked for by the names of both its category and its subcategory.
     public static func containing(
         _ parts: [String], _ kinds: [AssignedNumber.Kind] = AssignedNumber.Kind.allCases
     ) -> [AssignedNumber] {
         let patterns = parts.map(NamePattern.init)
         guard !patterns.isEmpty else { return [] }
         return kinds.flatMap { kind in
-            entries(kind) { name in patterns.allSatisfy { $0.isPart(of: name) } }
+            kind == .appearance
+                ? all(kind).filter { entry in patterns.allSatisfy { $0.isPart(of: entry.name) } }
+                : entries(kind) { name in patterns.allSatisfy { $0.isPart(of: name) } }
         }
     }
 

@@ -122,6 +122,7 @@ import Testing
         #expect(AssignedNumbers.containing(["heart", "rate"], [.service]).map(\.uuid) == [.heartRate])
         #expect(AssignedNumbers.containing(["heartrate"], [.service]).map(\.uuid) == [.heartRate])
         #expect(AssignedNumbers.containing(["nestlé"], [.company]).count >= 2)
+        #expect(AssignedNumbers.containing(["computer", "laptop"]).map(\.name) == ["Computer: Laptop"])
         #expect(AssignedNumbers.containing([]).isEmpty)
         #expect(AssignedNumbers.containing(["heart", "-"]).isEmpty)
     }
