@@ -22,6 +22,14 @@ struct ServiceArgument: ExpressibleByArgument, Sendable {
         guard let uuid = AssignedNumbers.service(argument) else { return nil }
         self.uuid = uuid
     }
+
+    /// A service as it can be given: its name in one word, where the SIG has given it one, otherwise its UUID.
+    static func text(_ uuid: BluetoothUUID) -> String {
+        guard let assignment = AssignedNumbers.assignment(of: uuid), assignment.kind == .service else {
+            return uuid.description
+        }
+        return assignment.name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
+    }
 }
 
 /// Bytes in hexadecimal.

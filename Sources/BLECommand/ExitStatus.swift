@@ -5,6 +5,8 @@ import BLEFeatures
 enum ExitStatus {
     static let success: Int32 = 0
     static let somethingIsWrong: Int32 = 1
+    /// That of `serviceNotFound`, for what is looked up without a peripheral.
+    static let nothingFound: Int32 = 16
     static let outputClosed: Int32 = 141
 
     private static let rows: [(status: Int32, codes: [BLEError.Code], meaning: String)] = [
@@ -14,7 +16,7 @@ enum ExitStatus {
         (13, [.ambiguousPeripheral], "several peripherals have that name"),
         (14, [.connectionFailed, .connectionCancelled, .serviceDiscoveryFailed], "the link could not be made"),
         (15, [.disconnected], "the link ended"),
-        (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic"),
+        (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic, or assigned number"),
         (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),
         (18, [.pairingRequired], "the peripheral wants to be paired with"),
         (19, [.attributeError, .invalidOffset, .invalidLength], "the peripheral refused"),

@@ -47,7 +47,7 @@ struct Finder {
         if let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) }) {
             return central.peripheral(found.id)
         }
-        let what = "a peripheral with service \(AssignedNumbers.serviceName(service) ?? service.description)"
+        let what = "a peripheral with service \(service.name ?? service.description)"
         let found = try await search(what) {
             $0.advertisement.serviceUUIDs.contains(service) ? .this : .candidate
         }

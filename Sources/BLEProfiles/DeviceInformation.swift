@@ -5,7 +5,50 @@ extension BluetoothUUID {
     public static let deviceInformation = BluetoothUUID(0x180A)
 }
 
-/// A device's System ID (Device Information Service 1.1, section 3.6): 64 bits, little-endian on the air.
+extension Characteristic where Value == String {
+    /// The manufacturer's name (Device Information Service 1.1, section 3.1).
+    public static var manufacturerName: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A29), service: .deviceInformation)
+    }
+    /// The model number (section 3.2).
+    public static var modelNumber: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A24), service: .deviceInformation)
+    }
+    /// The serial number (section 3.3).
+    public static var serialNumber: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A25), service: .deviceInformation)
+    }
+    /// The hardware's revision (section 3.4).
+    public static var hardwareRevision: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A27), service: .deviceInformation)
+    }
+    /// The firmware's revision (section 3.5).
+    public static var firmwareRevision: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A26), service: .deviceInformation)
+    }
+    /// The software's revision (section 3.6).
+    public static var softwareRevision: Self {
+        Characteristic(.utf8, BluetoothUUID(0x2A28), service: .deviceInformation)
+    }
+}
+
+extension Characteristic where Value == SystemID {
+    /// The System ID (section 3.7).
+    public static var systemID: Self {
+        Characteristic(
+            ValueCoding(receiveOnly: SystemID.init(bytes:)), BluetoothUUID(0x2A23), service: .deviceInformation)
+    }
+}
+
+extension Characteristic where Value == PnPID {
+    /// The PnP ID (section 3.9).
+    public static var pnpID: Self {
+        Characteristic(
+            ValueCoding(receiveOnly: PnPID.init(bytes:)), BluetoothUUID(0x2A50), service: .deviceInformation)
+    }
+}
+
+/// A device's System ID (Device Information Service 1.1, section 3.7): 64 bits, little-endian on the air.
 public struct SystemID: Hashable, Sendable {
     /// The low 40 bits, which the manufacturer assigns.
     public var manufacturer: UInt64
@@ -87,19 +130,19 @@ public struct DeviceInformation: Hashable, Sendable {
                 peripheral: peripheral.id, service: .deviceInformation, undiscovered: [.deviceInformation],
                 isRetryable: false)
         }
-        func read<Value>(_ coding: ValueCoding<Value>, _ uuid: UInt32) async throws(BLEError) -> Value? {
-            let uuid = BluetoothUUID(uuid)
-            guard let found = service[uuid], found.properties.contains(.read) else { return nil }
-            return try await peripheral.read(
-                Characteristic(coding, uuid, service: .deviceInformation, handle: found.handle))
+        func read<Value>(_ key: Characteristic<Value>) async throws(BLEError) -> Value? {
+            guard let found = service[key.key.characteristic], found.properties.contains(.read) else { return nil }
+            var key = key
+            key.key.handle = found.handle
+            return try await peripheral.read(key)
         }
-        manufacturer = try await read(.utf8, 0x2A29)
-        model = try await read(.utf8, 0x2A24)
-        serialNumber = try await read(.utf8, 0x2A25)
-        hardwareRevision = try await read(.utf8, 0x2A27)
-        firmwareRevision = try await read(.utf8, 0x2A26)
-        softwareRevision = try await read(.utf8, 0x2A28)
-        systemID = try await read(ValueCoding(receiveOnly: SystemID.init(bytes:)), 0x2A23)
-        pnpID = try await read(ValueCoding(receiveOnly: PnPID.init(bytes:)), 0x2A50)
+        manufacturer = try await read(.manufacturerName)
+        model = try await read(.modelNumber)
+        serialNumber = try await read(.serialNumber)
+        hardwareRevision = try await read(.hardwareRevision)
+        firmwareRevision = try await read(.firmwareRevision)
+        softwareRevision = try await read(.softwareRevision)
+        systemID = try await read(.systemID)
+        pnpID = try await read(.pnpID)
     }
 }

@@ -47,31 +47,21 @@ struct InspectCommand: AsyncParsableCommand {
     }
 
     private static func text(_ service: GATTService, _ output: Output) -> String {
-        var lines = [
-            line(
-                0, service.handle, service.uuid, AssignedNumbers.serviceName(service.uuid),
-                output.paint("service", .bold))
-        ]
+        var lines = [line(0, service.handle, service.uuid, output.paint("service", .bold))]
         for characteristic in service.characteristics {
             lines.append(
                 line(
                     1, characteristic.handle, characteristic.uuid,
-                    AssignedNumbers.characteristicName(characteristic.uuid),
                     names(characteristic.properties).joined(separator: " ")))
             for descriptor in characteristic.descriptors {
-                lines.append(
-                    line(
-                        2, descriptor.handle, descriptor.uuid, AssignedNumbers.descriptorName(descriptor.uuid),
-                        "descriptor"))
+                lines.append(line(2, descriptor.handle, descriptor.uuid, "descriptor"))
             }
         }
         return lines.joined(separator: "\n")
     }
 
-    private static func line(_ depth: Int, _ handle: UInt16, _ uuid: BluetoothUUID, _ name: String?, _ rest: String)
-        -> String
-    {
+    private static func line(_ depth: Int, _ handle: UInt16, _ uuid: BluetoothUUID, _ rest: String) -> String {
         let number = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
-        return "\(number)  \(String(repeating: "  ", count: depth))\(uuid) \(name ?? "")  \(rest)"
+        return "\(number)  \(String(repeating: "  ", count: depth))\(uuid) \(uuid.name ?? "")  \(rest)"
     }
 }

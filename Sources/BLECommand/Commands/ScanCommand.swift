@@ -130,7 +130,7 @@ struct ScanCommand: AsyncParsableCommand {
         _ event: String, _ peripheral: Peripheral, _ advertisement: Advertisement, _ output: Output
     ) -> String {
         let style: Output.Style = event == "found" ? .green : event == "lost" ? .red : .dim
-        let services = advertisement.serviceUUIDs.sorted().map { AssignedNumbers.serviceName($0) ?? $0.description }
+        let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)
         let manufacturer = advertisement.manufacturerData.sorted { $0.key < $1.key }
             .map { "\(company($0.key)):\(Hex.string($0.value))" }
         let data = advertisement.serviceData.sorted { $0.key < $1.key }.map { "\($0.key)=\(Hex.string($0.value))" }

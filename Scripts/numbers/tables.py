@@ -1,0 +1,122 @@
+"""tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers.
+
+FOLDER is the SIG's assigned_numbers, OUTPUT a folder that is made, SOURCE says where FOLDER is from.
+The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+# Each table: the name of its constant, the file, what it holds, where Assigned Numbers has it.
+UUID_TABLES = [
+    ("browseGroups", "browse_group_identifiers", "Browse group identifiers"),
+    ("characteristics", "characteristic_uuids", "Characteristics"),
+    ("declarations", "declarations", "Declarations of attributes"),
+    ("descriptors", "descriptors", "Descriptors"),
+    ("memberServices", "member_uuids", "UUIDs that members of the SIG have for services of their own"),
+    ("meshProfiles", "mesh_profile_uuids", "Mesh profiles"),
+    ("objectTypes", "object_types", "Object types"),
+    ("organizationServices", "sdo_uuids", "UUIDs that other standards organizations have for their services"),
+    ("protocols", "protocol_identifiers", "Protocol identifiers"),
+    ("serviceClasses", "service_class", "Service classes and profiles of BR/EDR"),
+    ("services", "service_uuids", "Services"),
+    ("units", "units", "Units"),
+]
+
+
+def read(path, key, shape):
+    """The list under `key`, each of whose members has the keys of `shape` and perhaps those that end in a question mark."""
+    members = yaml.safe_load(path.read_text("utf-8"))[key]
+    required = {name for name in shape if not name.endswith("?")}
+    optional = {name[:-1] for name in shape if name.endswith("?")}
+    for member in members:
+        if not required <= set(member) <= required | optional:
+            sys.exit(f"{path}: {member} has not the keys that were expected")
+    return members
+
+
+def plain(name):
+    """A name without the typesetting that some have, spaces single."""
+    name = re.sub(r"\\textsubscript\{([^}]*)\}", r"\1", name)
+    return " ".join(name.split())
+
+
+def check(path, number, limit, name):
+    if not isinstance(number, int) or not 0 <= number <= limit:
+        sys.exit(f"{path}: {number} is no number up to {limit:#x}")
+    if not name or "\\" in name or '"""' in name or not name.isprintable():
+        sys.exit(f"{path}: {name!r} is no name")
+
+
+def numbers(path, members, key, limit):
+    """Number to name. A number that was assigned twice has both names."""
+    names = {}
+    for member in members:
+        number, name = member[key], plain(str(member["name"]))
+        check(path, number, limit, name)
+        names[number] = f"{names[number]} or {name}" if number in names else name
+    return names
+
+
+def appearances(path):
+    """Appearance value to the name of its category or, with a subcategory, of that."""
+    names = {}
+    for category in read(path, "appearance_values", ["category", "name", "subcategory?"]):
+        check(path, category["category"], 0x3FF, category["name"])
+        base = category["category"] << 6
+        if base in names:
+            sys.exit(f"{path}: category {category['category']:#x} is there twice")
+        names[base] = plain(category["name"])
+        for subcategory in category.get("subcategory", []):
+            check(path, subcategory["value"], 0x3F, subcategory["name"])
+            value = base | subcategory["value"]
+            if value in names:
+                sys.exit(f"{path}: {value:#x} is there twice")
+            names[value] = plain(subcategory["name"])
+    return names
+
+
+def tables(folder):
+    """Each table: its constant, what it holds, its names by number."""
+    for constant, file, title in UUID_TABLES:
+        path = folder / "uuids" / f"{file}.yaml"
+        yield constant, title, numbers(path, read(path, "uuids", ["uuid", "name", "id?"]), "uuid", 0xFFFF)
+    path = folder / "core" / "ad_types.yaml"
+    members = read(path, "ad_types", ["value", "name", "reference?"])
+    yield "advertisingDataTypes", "Types of advertising data", numbers(path, members, "value", 0xFF)
+    path = folder / "core" / "appearance_values.yaml"
+    yield "appearances", "Categories of appearance, and below each its subcategories", appearances(path)
+    path = folder / "company_identifiers" / "company_identifiers.yaml"
+    members = read(path, "company_identifiers", ["value", "name"])
+    yield "companies", "Company identifiers", numbers(path, members, "value", 0xFFFF)
+
+
+def swift(constant, title, names, source):
+    lines = "\n".join(f"        {number:04x} {names[number]}" for number in sorted(names))
+    return f'''// Written by Scripts/assigned-numbers, from {source}.
+// swift-format-ignore-file
+
+extension NumberTable {{
+    /// {title}: {len(names)}.
+    static var {constant}: NumberTable {{
+        NumberTable(#"""
+{lines}
+
+        """#)
+    }}
+}}
+'''
+
+
+def main():
+    folder, output, source = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    output.mkdir(parents=True)
+    for constant, title, names in tables(folder):
+        path = output / f"NumberTable+{constant[0].upper()}{constant[1:]}.swift"
+        path.write_text(swift(constant, title, names, source), "utf-8")
+
+
+main()

@@ -1,0 +1,76 @@
+/// A name to look for. Only letters and digits count, in either case: `heart-rate` is `Heart Rate`.
+struct NamePattern {
+    private let wanted: [UInt8]
+
+    init(_ text: String) {
+        wanted = text.lowercased().utf8.compactMap(Self.counted)
+    }
+
+    /// Whether a name in UTF-8 is what is looked for.
+    func isName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        !wanted.isEmpty && Self.withLowercased(name) { begins($0, at: 0) == .whole }
+    }
+
+    /// Whether what is looked for is in a name in UTF-8, from the beginning of a word on.
+    func isPart(of name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !wanted.isEmpty else { return false }
+        return Self.withLowercased(name) { name in
+            var isInWord = false
+            for start in name.indices {
+                guard Self.counted(name[start]) != nil else {
+                    isInWord = false
+                    continue
+                }
+                if !isInWord, begins(name, at: start) != .no { return true }
+                isInWord = true
+            }
+            return false
+        }
+    }
+
+    func isName(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8(isName)
+    }
+
+    func isPart(of name: String) -> Bool {
+        var name = name
+        return name.withUTF8(isPart)
+    }
+
+    private enum Match {
+        case no
+        case part
+        case whole
+    }
+
+    /// Whether what is wanted begins at a place in a name, and whether something that counts is left of the name.
+    private func begins(_ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Match {
+        var position = 0
+        for index in start..<name.count {
+            guard let byte = Self.counted(name[index]) else { continue }
+            guard position < wanted.count else { return .part }
+            guard byte == wanted[position] else { return .no }
+            position += 1
+        }
+        return position == wanted.count ? .whole : .no
+    }
+
+    /// A name with those of its letters in lowercase that are not ASCII, which ``counted(_:)`` does not do.
+    private static func withLowercased<Result>(
+        _ name: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        guard name.contains(where: { $0 >= 0x80 }) else { return body(name) }
+        var lowercased = String(decoding: name, as: UTF8.self).lowercased()
+        return lowercased.withUTF8(body)
+    }
+
+    /// A byte of a letter or digit, in lowercase; nil for any other. All that is not ASCII is taken for a letter.
+    private static func counted(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+        default: nil
+        }
+    }
+}
