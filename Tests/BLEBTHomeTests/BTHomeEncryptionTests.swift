@@ -27,6 +27,12 @@ import Testing
         #expect(sealed.counter == 0x3322_1100)
     }
 
+    @Test func `an encrypted report is sent on as it came, with the reserved bits`() throws {
+        let hex = "5da47266c95f730011223378237214"
+        let sent = try decode(hex).advertisement().serviceData[BluetoothUUID(0xFCD2)]
+        #expect(sent == Hex.bytes(hex))
+    }
+
     @Test func `the address in the packet counts for more`() throws {
         let report = try decode("43 a5808fe64854 f196c06ffb49 00112233 f08ecbde")
         #expect(try report.objects(key: Self.key, address: [0, 0, 0, 0, 0, 0]).map(\.value) == [25.06, 50.55])
