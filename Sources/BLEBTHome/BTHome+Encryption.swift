@@ -4,13 +4,17 @@ extension BTHome {
     /// The objects, decrypted where they are encrypted.
     ///
     /// - Parameters:
-    ///   - key: the device's key; nil where it has none.
-    ///   - address: the device's address, 6 bytes, the most significant first. One in the packet counts for more.
+    ///   - key: the device's key; nil where it has none. With a key a plain report is an error, since anybody may have sent it.
+    ///   - address: the device's address, 6 bytes, the most significant first: `Hex.bytes(peripheral.id.rawValue)` with BlueZ. One in
+    ///     the packet counts for more.
     ///
     /// A packet that is repeated opens again: remember ``BTHomeSealed/counter``. What follows an object that is not known
     /// here is left out.
     public func objects(key: BTHomeKey?, address: [UInt8]) throws(BTHomeEncryptionError) -> [BTHomeObject] {
-        guard case .encrypted(let sealed) = payload else { return objects ?? [] }
+        guard case .encrypted(let sealed) = payload else {
+            guard key == nil else { throw .notEncrypted }
+            return objects ?? []
+        }
         guard let key else { throw .missingKey }
         guard let cipher = Self.cipher(key, self.address ?? address, sealed.information, sealed.counter) else {
             throw .invalidAddress
@@ -66,6 +70,8 @@ extension BTHome {
 public enum BTHomeEncryptionError: Error, Hashable, Sendable {
     /// The report is encrypted, and no key was given.
     case missingKey
+    /// A key was given, and the report is not encrypted.
+    case notEncrypted
     /// The address has not 6 bytes.
     case invalidAddress
     /// The integrity check does not fit: the key or the address is another, or the packet was changed.
@@ -81,6 +87,7 @@ extension BTHomeEncryptionError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .missingKey: "the report is encrypted — give the device's key"
+        case .notEncrypted: "the report is plain, though the device has a key — do not believe it"
         case .invalidAddress: "the address has not 6 bytes — give the device's own, not a path or a name"
         case .authenticationFailed: "the integrity check does not fit — check the key and the address"
         case .malformed(let error): error.description

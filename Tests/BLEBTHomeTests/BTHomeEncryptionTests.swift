@@ -85,13 +85,16 @@ import Testing
         let report = try decode("41" + Hex.string(ciphertext + [1, 0, 0, 0] + tag))
         let error = BTHomeEncryptionError.malformed(AdvertisementFormatError("BTHome", .invalidLength(1)))
         #expect(throws: error) { try report.objects(key: Self.key, address: Self.address) }
-        for error in [error, .missingKey, .invalidAddress, .authenticationFailed, .tooLong] {
+        for error in [error, .missingKey, .notEncrypted, .invalidAddress, .authenticationFailed, .tooLong] {
             #expect(error.description.split(separator: " — ").count == 2)
         }
     }
 
-    @Test func `plain objects need no key`() throws {
+    @Test func `plain objects need no key, and are not believed of a device that has one`() throws {
         #expect(try decode("40 015d").objects(key: nil, address: []).map(\.value) == [93])
+        #expect(throws: BTHomeEncryptionError.notEncrypted) {
+            try decode("40 015d").objects(key: Self.key, address: Self.address)
+        }
     }
 
     /// Made with Python's `cryptography` 50, AESCCM with a tag of 4 bytes: lengths around the block's.
