@@ -107,7 +107,9 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "SmartLock", log,
+                "BLE", "BLEBlueZ", "BLEFeatures", "BLEFeaturesConfiguration", "BLEProfiles", "BLESimulation",
+                "SmartLock",
+                log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -129,12 +131,12 @@ if withBlueZ {
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "DBus", log],
+            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", log],
             path: "Tests/Benchmarks/Swift",
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests",
-            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport"],
+            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock"],
             swiftSettings: settings),
     ]
 }

@@ -18,6 +18,6 @@ struct BLECommand: AsyncParsableCommand {
             AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,
             NotifyCommand.self, ConnectCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
-            PairCommand.self, UnpairCommand.self, DemoCommand.self,
+            PairCommand.self, UnpairCommand.self, DevicesCommand.self, DemoCommand.self,
         ])
 }

@@ -1,4 +1,5 @@
 import BLE
+import BLEFeatures
 
 /// The exit statuses of `ble`, kept stable.
 enum ExitStatus {
@@ -23,13 +24,18 @@ enum ExitStatus {
             "pairing failed, or was refused"
         ),
         (22, [.alreadyPaired], "there is a bond already"),
-        (64, [.invalidArgument], "the command line makes no sense"),
-        (65, [.invalidValue], "the peripheral sent a value that is not of its type"),
+        (23, [.encryptionFailed], "a message could not be encrypted or decrypted, or keys not be agreed on"),
+        (64, [.invalidArgument, .featureNotFound, .commandConflict], "the command line makes no sense"),
+        (
+            65, [.invalidValue, .invalidMessage, .invalidMessageType],
+            "the peripheral sent a value that is not of its type, or a message that is none"
+        ),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
+        (74, [.storageFailed], "a file could not be read or written"),
         (75, [.busy, .requestInProgress], "another program holds what is needed"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
-        (124, [.timedOut], "it took too long"),
+        (124, [.timedOut, .commandTimedOut], "it took too long"),
         (130, [.cancelled], "interrupted (143: terminated)"),
     ]
 

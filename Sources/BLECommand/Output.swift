@@ -28,13 +28,27 @@ struct Output: Sendable {
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             try write(String(decoding: try encoder.encode(object()), as: UTF8.self))
         } else {
-            try write(text())
+            try write(Self.harmless(text()))
         }
     }
 
     /// A line for people alone, such as the head of a table.
     func text(_ text: @autoclosure () -> String) throws {
         if !json { try write(text()) }
+    }
+
+    /// Text without what could command a terminal, colours excepted: names come over the air from anybody.
+    private static func harmless(_ text: String) -> String {
+        let scalars = Array(text.unicodeScalars)
+        var harmless = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            let isControl = scalar.value < 0x20 && scalar != "\n" && scalar != "\t" || 0x7F...0x9F ~= scalar.value
+            let isColour =
+                scalar == "\u{1B}"
+                && scalars[(index + 1)...].prefix(5).drop { "[0123456789".unicodeScalars.contains($0) }.first == "m"
+            harmless.append(isControl && !isColour ? "\u{FFFD}" : scalar)
+        }
+        return String(harmless)
     }
 
     private func write(_ line: String) throws {

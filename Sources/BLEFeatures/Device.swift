@@ -14,6 +14,8 @@ public final class Device: Sendable {
     public let messages: MessageSession
     /// The features, in the order of the configuration.
     public let features: [any Feature]
+    /// The features have learned of the link.
+    private let isAnnounced = Mutex(false)
 
     init(_ discovered: DiscoveredDevice, _ configuration: Devices.Configuration, _ storage: any DeviceStorage) {
         serial = discovered.serial
@@ -60,6 +62,7 @@ public final class Device: Sendable {
     /// Connects, discovers, subscribes.
     func start() async throws(BLEError) {
         _ = try await peripheral.services()
+        isAnnounced.withLock { $0 = true }
         for feature in features { await feature.connected() }
         try await messages.start()
         for feature in features { await feature.ready() }
@@ -69,6 +72,11 @@ public final class Device: Sendable {
     /// Tells the features that it is over.
     func end(_ error: BLEError) async {
         await messages.close(error)
+        let wasAnnounced = isAnnounced.withLock { isAnnounced in
+            defer { isAnnounced = false }
+            return isAnnounced
+        }
+        guard wasAnnounced else { return }
         for feature in features { await feature.disconnected(error) }
     }
 }

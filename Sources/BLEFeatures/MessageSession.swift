@@ -83,8 +83,8 @@ public final class MessageSession: Sendable {
 
     // MARK: Keys
 
-    /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on. The device may allow it
-    /// only at certain times.
+    /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on, so that replies to those that
+    /// are under way may be lost. The device may allow it only at certain times.
     public func pair() async throws(BLEError) {
         let encryption = try requireEncryption()
         let keys = try await exchange(encryption, nil)

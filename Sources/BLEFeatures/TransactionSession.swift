@@ -15,11 +15,6 @@ public actor TransactionSession<Codec: TransactionCodec> {
         let isAnswered: Bool
     }
 
-    private struct Listener {
-        let matches: @Sendable (Codec.Reply) -> Bool
-        let producer: BoundedStream<Codec.Reply>.Producer
-    }
-
     /// Whom it talks to.
     public nonisolated let peripheral: Peripheral
     /// How.
@@ -31,11 +26,14 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private var queue = TransactionQueue<Codec.Key>()
     private var requests: [Int: Request] = [:]
     private var lastToken = 0
-    private var isWriting = false
+    private var writing: Task<Void, Never>?
+    /// The writing waits for the link.
+    private var isConnecting = false
+    /// What waits for late replies.
+    private var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
     private var listening: Task<Void, Never>?
-    private var listeners: [Int: Listener] = [:]
-    private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
+    private var listeners = TransactionListeners<Codec.Reply>()
     /// The last thing that went wrong while a request was under way; the reason why its reply may be missing.
     private var lastProblem: BLEError?
     private var end: BLEError?
@@ -76,11 +74,11 @@ public actor TransactionSession<Codec: TransactionCodec> {
         listening?.cancel()
         listening = nil
         codec.reset()
+        endGraces()
         for id in queue.interrupt() + queue.removeWaiting() { settle(id, .failure(error)) }
-        for listener in listeners.values { listener.producer.finish(throwing: error) }
-        for observer in observers.values { observer.finish() }
+        listeners.finish(error)
         for waiter in endWaiters.values { waiter.deliver(.success(error)) }
-        (listeners, observers, endWaiters) = ([:], [:], [:])
+        endWaiters = [:]
     }
 
     /// Why the session has ended; returns when it has. Throws `cancelled`.
@@ -155,16 +153,28 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     /// The caller has gone. A request that was written keeps its place for the grace time.
     private func giveUp(_ id: Int) {
-        guard let request = requests.removeValue(forKey: id), queue.giveUp(id, request.key) else { return }
-        Task { [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
-            try? await clock.sleep(for: grace)
+        guard let request = requests.removeValue(forKey: id) else { return }
+        let mayComeLate = queue.giveUp(id, request.key)
+        // (nobody wants the link any more)
+        if requests.isEmpty, isConnecting { writing?.cancel() }
+        guard mayComeLate else { return }
+        graces[id] = Task {
+            [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
+            guard (try? await clock.sleep(for: grace)) != nil else { return }
             await self?.graceEnded(id, request.key)
         }
     }
 
     private func graceEnded(_ id: Int, _ key: Codec.Key) {
+        graces[id] = nil
         queue.graceEnded(id, key)
         writeNext()
+    }
+
+    /// With the link, late replies have gone, too.
+    private func endGraces() {
+        for grace in graces.values { grace.cancel() }
+        graces = [:]
     }
 
     private func token() -> Int {
@@ -176,17 +186,26 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     /// Writes what may be written, one after the other.
     private func writeNext() {
-        guard !isWriting, end == nil, !requests.isEmpty else { return }
-        isWriting = true
-        Task {
-            defer { isWriting = false }
-            do throws(BLEError) {
-                try await start()
-            } catch {
-                for id in queue.removeWaiting() { settle(id, .failure(error)) }
-                return
+        guard writing == nil, end == nil, !requests.isEmpty else { return }
+        writing = Task {
+            isConnecting = true
+            let result = await connected()
+            isConnecting = false
+            switch result {
+            case .success: while end == nil, let id = queue.next() { await write(id) }
+            case .failure(let error) where error.code == .cancelled: break  // (by the last who wanted it; those who came since begin anew)
+            case .failure(let error): for id in queue.removeWaiting() { settle(id, .failure(error)) }
             }
-            while end == nil, let id = queue.next() { await write(id) }
+            writing = nil
+            if case .failure = result { writeNext() }
+        }
+    }
+
+    private func connected() async -> Result<Void, BLEError> {
+        do throws(BLEError) {
+            return .success(try await start())
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -280,7 +299,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
             report(error)
         case .notification(let reply):
             counters.notifications += 1
-            for listener in listeners.values where listener.matches(reply) { listener.producer.yield(reply) }
+            listeners.tell(reply)
         case .malformed(let error):
             counters.malformed += 1
             lastProblem = error
@@ -298,6 +317,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         guard end == nil else { return }
         guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
         codec.reset()
+        endGraces()
         for id in queue.interrupt() { settle(id, .failure(error)) }
         writeNext()
     }
@@ -317,7 +337,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         if let end {
             producer.finish(throwing: end)
         } else {
-            listeners[token] = Listener(matches: matches, producer: producer)
+            listeners.add(token, producer, matches)
         }
         return stream
     }
@@ -330,18 +350,17 @@ public actor TransactionSession<Codec: TransactionCodec> {
             [weak self] in
             Task { await self?.removeListener(token) }
         }
-        if end == nil { observers[token] = producer } else { producer.finish() }
+        if end == nil { listeners.observe(token, producer) } else { producer.finish() }
         return stream
     }
 
     private func removeListener(_ token: Int) {
-        listeners[token] = nil
-        observers[token] = nil
+        listeners.remove(token)
     }
 
     private func report(_ error: BLEError) {
         log("not taken", error)
-        for observer in observers.values { observer.yield(error) }
+        listeners.tell(error)
     }
 
     private func log(_ text: Logger.Message, _ error: BLEError?) {

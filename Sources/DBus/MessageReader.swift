@@ -12,7 +12,7 @@ package struct MessageReader {
     private(set) var offset: Int
     private let end: Int
     /// The types of what is left to read; in an array, of one element.
-    private var types: UnsafeRawBufferPointer
+    private(set) var types: UnsafeRawBufferPointer
     /// In an array, the types stand still while the values go by.
     private let isArray: Bool
     /// The message's numbers are in the other byte order.
@@ -46,7 +46,7 @@ package struct MessageReader {
     }
 
     /// The type of the value here, 0 after the last.
-    private var type: UInt8 {
+    var type: UInt8 {
         guard let type = types.first, !isArray || offset < end else { return 0 }
         return type
     }
@@ -56,7 +56,7 @@ package struct MessageReader {
 
     // MARK: Bytes
 
-    private static func malformed(_ what: String) -> DBusError { DBusError(.malformed, message: what) }
+    static func malformed(_ what: String) -> DBusError { DBusError(.malformed, message: what) }
 
     private static let truncated = malformed("the message ends within a value")
 
@@ -165,7 +165,7 @@ package struct MessageReader {
 
     // MARK: Basic values
 
-    private mutating func integer<Number: FixedWidthInteger & BitwiseCopyable>(
+    mutating func integer<Number: FixedWidthInteger & BitwiseCopyable>(
         _ type: UInt8, _ number: Number.Type
     ) throws(DBusError) -> Number {
         try expect(type)
@@ -181,7 +181,7 @@ package struct MessageReader {
     package mutating func uint32() throws(DBusError) -> UInt32 { try integer(UInt8(ascii: "u"), UInt32.self) }
     package mutating func int32() throws(DBusError) -> Int32 { try integer(UInt8(ascii: "i"), Int32.self) }
 
-    private mutating func text(_ type: UInt8) throws(DBusError) -> MessageString {
+    mutating func text(_ type: UInt8) throws(DBusError) -> MessageString {
         try expect(type)
         let count = type == UInt8(ascii: "g") ? Int(try number(UInt8.self)) : Int(try number(UInt32.self))
         let text = MessageString(try characters(count))
@@ -245,7 +245,7 @@ package struct MessageReader {
         return try members()
     }
 
-    private mutating func members() throws(DBusError) -> MessageReader {
+    mutating func members() throws(DBusError) -> MessageReader {
         guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
         let length = try Self.length(ofTypeIn: types)
         align(to: 8)
@@ -287,62 +287,6 @@ package struct MessageReader {
             let name = try entry.text()
             var value = try entry.variant()
             try body(name, &value)
-        }
-    }
-
-    // MARK: Whatever stands here
-
-    /// Whatever stands here, as a value. Descriptors are not taken over and read as their index alone.
-    package mutating func value() throws(DBusError) -> DBusValue {
-        switch type {
-        case UInt8(ascii: "y"): return .byte(try byte())
-        case UInt8(ascii: "b"): return .boolean(try boolean())
-        case UInt8(ascii: "n"): return .int16(try int16())
-        case UInt8(ascii: "q"): return .uint16(try uint16())
-        case UInt8(ascii: "i"): return .int32(try int32())
-        case UInt8(ascii: "u"): return .uint32(try uint32())
-        case UInt8(ascii: "x"): return .int64(try integer(type, Int64.self))
-        case UInt8(ascii: "t"): return .uint64(try integer(type, UInt64.self))
-        case UInt8(ascii: "d"): return .double(Double(bitPattern: try integer(type, UInt64.self)))
-        case UInt8(ascii: "h"): return .unixFD(Int32(truncatingIfNeeded: try integer(type, UInt32.self)))
-        case UInt8(ascii: "s"): return .string(try string())
-        case UInt8(ascii: "o"): return .objectPath(try objectPath())
-        case UInt8(ascii: "g"): return .signature(try text(type).string)
-        case UInt8(ascii: "v"):
-            var inner = try variant()
-            return .variant(try inner.value())
-        case UInt8(ascii: "("):
-            var inner = try members()
-            var values: [DBusValue] = []
-            while !inner.isAtEnd { values.append(try inner.value()) }
-            return .structure(values)
-        case UInt8(ascii: "a"): return try arrayValue()
-        case 0: throw Self.malformed("expected a value, found nothing")
-        case let other: throw Self.malformed("a value of type \(UnicodeScalar(other)) cannot be read here")
-        }
-    }
-
-    private mutating func arrayValue() throws(DBusError) -> DBusValue {
-        var copy = self
-        var inner = try array()
-        switch inner.types[0] {
-        case UInt8(ascii: "y"):
-            return .bytes(try copy.bytes())
-        case UInt8(ascii: "{"):
-            var entries: [DBusValue: DBusValue] = [:]
-            // "{kv…}": the key is one character.
-            let types = String(decoding: inner.types.dropFirst().dropLast(), as: UTF8.self)
-            while !inner.isAtEnd {
-                var entry = try inner.entry()
-                let key = try entry.value()
-                entries[key] = try entry.value()
-            }
-            return .dictionary(key: String(types.prefix(1)), value: String(types.dropFirst()), entries)
-        default:
-            var values: [DBusValue] = []
-            let element = String(decoding: inner.types, as: UTF8.self)
-            while !inner.isAtEnd { values.append(try inner.value()) }
-            return .array(element: element, values)
         }
     }
 }

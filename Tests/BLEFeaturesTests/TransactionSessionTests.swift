@@ -217,6 +217,22 @@ import Testing
 
     // MARK: Ends
 
+    @Test func `a request that is cancelled while its link is made leaves no link, and the next one makes it`() async throws {
+        let device = try await FakeDevice(in: world) { _ in [FakeDevice.reply(0x0201)] }
+        let session = session(device)
+        // (without advertising there is no link)
+        await device.grip.setAdvertising(false)
+        let first = Task { try await session.send(Self.name) }
+        await until { await device.peripheral.connectionState == .connecting }
+        first.cancel()
+        await expectError(.cancelled) { try await first.value }
+        await until { await device.peripheral.connectionState == .disconnected }
+        await until { world.clock.sleeperCount == 0 }
+        await device.grip.setAdvertising(true)
+        let second = Task { try await session.send(Self.name) }
+        try await world.asTimePasses { _ = try await second.value }
+    }
+
     @Test func `the end of the link fails everybody at once, and the session is over`() async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)

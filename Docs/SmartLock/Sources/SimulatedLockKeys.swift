@@ -15,6 +15,8 @@ struct SimulatedLockKeys {
         let request = try KeyExchangeRequest(decoding: payload)
         var pairingKey: MessageKey?
         if let identifier = request.identifier {
+            // (locks of the first generation only ever pair anew)
+            guard encryption.mode == .bound else { throw .invalidPublicKey }
             guard let known = pairingKeys[identifier] else { return [] }
             pairingKey = known
         }

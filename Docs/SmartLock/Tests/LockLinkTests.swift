@@ -30,7 +30,6 @@ struct LockLinkTests {
         #expect(await world.subscriberCount == 1)
         try await call(again)
         try await again.disconnect()
-        _ = await again.untilOver()
         await until { world.clock.sleeperCount == sleepers }
         #expect(await world.subscriberCount == 0)
         #expect(await world.devices.connectedDevices.isEmpty)
@@ -64,7 +63,6 @@ struct LockLinkTests {
         let sleepers = world.clock.sleeperCount
         let first = try await world.pair()
         try await first.disconnect()
-        _ = await first.untilOver()
         try await check(point, world, world.connect(), sleepers: sleepers) {
             try await $0.feature(LockAccess.self).setState(.unlocked)
         }
@@ -76,20 +74,37 @@ struct LockLinkTests {
         await world.lock.hold(at: .reply)
         let caller = Task { try await world.connect() }
         await until { await world.lock.isHolding }
-        await world.lock.release()
         await world.grip.dropLink()
+        // (the next attempt may have come to the same point)
+        await world.lock.release()
         let device = try await caller.value
         #expect(try device.feature(LockAccess.self).lastKnownState == .locked)
     }
 
-    @Test func `the networks end with the link`() async throws {
-        let world = try await LockWorld()
+    @Test(arguments: [SimulatedLock.Point.reply, .rest])
+    func `the networks end with the link, and half a name is none`(_ point: SimulatedLock.Point) async throws {
+        let world = try await LockWorld(partLength: 7)
         let network: LockNetwork = try await world.connect().feature()
         let updates = await network.updates()
         _ = try await network.startListening()
-        let reader = Task { for try await _ in updates {} }
+        let reader = Task {
+            var names: [String] = []
+            do throws(BLEError) {
+                for try await name in updates { names.append(name) }
+            } catch {
+                return (names, BLEError.Code?.some(error.code))
+            }
+            return (names, BLEError.Code?.none)
+        }
+        await world.lock.hold(at: point)
+        try await world.lock.findNetwork("Attic")
+        await until { await world.lock.isHolding }
         await world.grip.dropLink()
-        await expectError(.disconnected) { try await reader.value }
+        let (names, code) = await reader.value
+        #expect(names.isEmpty && code == .disconnected)
+        await world.lock.release()
+        let again: LockNetwork = try await world.connect().feature()
+        #expect(try await again.startListening().last == "Attic")
     }
 
     @Test func `two requests of one command get their own replies, in order`() async throws {
@@ -124,9 +139,21 @@ struct LockLinkTests {
         #expect(await device.messages.counters.late == 1)
         #expect(await device.messages.counters.unmatched == 0)
     }
-}
 
-extension Device {
-    /// Returns when the link has ended.
-    func untilOver() async -> BLEError? { try? await untilDisconnected() }
+    @Test func `nobody waits for a late reply when the link has gone`() async throws {
+        let world = try await LockWorld()
+        let device = try await world.connect()
+        let access: LockAccess = try device.feature()
+        await world.lock.hold(at: .reply)
+        let caller = Task { try await access.state() }
+        await until { await world.lock.isHolding }
+        await until { await device.messages.counters.written == 2 && world.clock.sleeperCount == 1 }
+        caller.cancel()
+        await expectError(.cancelled) { try await caller.value }
+        // (until now the reply would have been known for a late one)
+        await until { world.clock.sleeperCount == 1 }
+        await world.grip.dropLink()
+        await until { world.clock.sleeperCount == 0 }
+        #expect(world.clock.sleeperCount == 0)
+    }
 }

@@ -32,7 +32,6 @@ struct LockPairingTests {
         let first = try await world.pair()
         let key = try #require(await storage.device(LockWorld.serial)?.key)
         try await first.disconnect()
-        _ = await first.untilOver()
         let second = try await world.connect()
         #expect(first !== second)
         try await unlock(second)
@@ -62,7 +61,6 @@ struct LockPairingTests {
         let device = try await world.pair()
         try await device.feature(LockSettings.self).reset()
         try await device.disconnect()
-        _ = await device.untilOver()
         let again = try await world.connect()
         let error = await expectError(.encryptionFailed) { try await unlock(again) }
         #expect(error?.cause as? MessageError == .keyUnknownToDevice)

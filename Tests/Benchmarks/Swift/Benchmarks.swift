@@ -6,7 +6,7 @@ internal import Logging
 internal import Synchronization
 
 /// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways; or
-/// measures the message codec.
+/// measures messages: their codec, and requests with their replies on the simulation.
 @main
 enum Benchmarks {
     static func main() async throws {
@@ -14,7 +14,9 @@ enum Benchmarks {
         case "stream": try await receiveElsewhere()
         case "loop": try await receiveOnLoop()
         case "session": try await receiveFromSession()
-        case "codec": try CodecBenchmark.run()
+        case "codec":
+            try CodecBenchmark.run()
+            try await ExchangeBenchmark.run()
         default:
             print("usage: Benchmarks stream|loop|session|codec")
             exit(64)

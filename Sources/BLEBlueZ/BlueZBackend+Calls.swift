@@ -1,0 +1,63 @@
+internal import BLE
+internal import DBus
+
+/// Calls to bluetoothd, and to be sure of what it has said.
+extension BlueZBackend {
+    func call(
+        _ call: MethodCall, during operation: BlueZOperation, timeout: Duration
+    ) async throws(BLEError) -> MethodReply {
+        do throws(DBusError) {
+            return try await openSession().call(call, timeout: timeout)
+        } catch {
+            throw BLEError(error, during: operation)
+        }
+    }
+
+    func export(_ object: ExportedObject) async throws(BLEError) -> UInt32 {
+        do throws(DBusError) {
+            return try await openSession().export(object)
+        } catch {
+            throw BLEError(error, during: .discovery)
+        }
+    }
+
+    /// Serves a scan's objects no more.
+    func withdraw(_ scan: PassiveScan) async {
+        for number in scan.exports { await session?.unexport(number) }
+    }
+
+    /// Returns once every signal that bluetoothd sent before now has been taken in.
+    func fence() async throws(BLEError) {
+        do throws(DBusError) {
+            try await openSession().ask(
+                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: Self.promptly
+            ) { _ in }
+        } catch {
+            throw BLEError(error, during: .connection)
+        }
+    }
+
+    /// Asks for a device's properties, in order with the signals, and takes them in.
+    ///
+    /// Besides being a fence this mends what bluetoothd forgets to say: when its ATT channel is up before the kernel has
+    /// reported the link, it never signals `Connected` (seen with 5.66).
+    func refresh(_ device: String) async throws(BLEError) {
+        let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
+        do throws(DBusError) {
+            try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
+                var properties = DeviceProperties()
+                try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+                // What is asked for is not heard.
+                properties.isAdvertisement = false
+                self?.assumeIsolated { [properties] in
+                    var properties = properties
+                    // (a name that is known was heard; this one may have been read)
+                    if $0.tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
+                    $0.carryOut($0.tree.update(device, .device(properties)))
+                }
+            }
+        } catch {
+            throw BLEError(error, during: .connection)
+        }
+    }
+}
