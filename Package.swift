@@ -18,6 +18,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -25,6 +26,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "BLE", targets: ["BLE"]),
+        .library(name: "BLEBTHome", targets: ["BLEBTHome"]),
         .library(name: "BLEFeatures", targets: ["BLEFeatures"]),
         .library(name: "BLEFeaturesConfiguration", targets: ["BLEFeaturesConfiguration"]),
         .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
@@ -46,6 +48,9 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings),
+        // Its own module, since only its encryption needs CryptoExtras, which takes long to build.
+        .target(
+            name: "BLEBTHome", dependencies: ["BLE", "BLEProfiles", crypto, cryptoExtras], swiftSettings: settings),
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
@@ -69,6 +74,9 @@ let package = Package(
         .testTarget(
             name: "BLEFeaturesTests",
             dependencies: ["BLEFeatures", "BLEFeaturesConfiguration", "BLESimulation", "BLETestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "BLEBTHomeTests", dependencies: ["BLEBTHome", "BLE", "BLEProfiles", "BLETestSupport", crypto],
             swiftSettings: settings),
         .testTarget(
             name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],

@@ -24,13 +24,23 @@ public struct Advertisement: Hashable, Sendable {
     public var addressType: AddressType?
     /// Whether the device can be connected to. Nil when the system does not tell, as BlueZ does not.
     public var isConnectable: Bool?
+    /// The advertised flags. Nil when there were none, or the system does not tell.
+    public var flags: AdvertisingFlags?
+    /// Services that the device looks for on a central.
+    public var solicitedServiceUUIDs: Set<BluetoothUUID>
+    /// How often the device says it advertises, in steps of 625 µs.
+    public var advertisingInterval: Duration?
+    /// AD structures as they were received, as far as the system shows them: an experimental bluetoothd gives those that none of
+    /// its other properties tells, ordered by type; others none.
+    public var structures: [AdvertisingStructure]
 
     /// An advertisement. Empty unless said otherwise.
     public init(
         localName: String? = nil, rssi: Int? = nil, txPower: Int? = nil, serviceUUIDs: Set<BluetoothUUID> = [],
         manufacturerData: [UInt16: [UInt8]] = [:], serviceData: [BluetoothUUID: [UInt8]] = [:],
         appearance: UInt16? = nil, deviceClass: UInt32? = nil, addressType: AddressType? = nil,
-        isConnectable: Bool? = nil
+        isConnectable: Bool? = nil, flags: AdvertisingFlags? = nil, solicitedServiceUUIDs: Set<BluetoothUUID> = [],
+        advertisingInterval: Duration? = nil, structures: [AdvertisingStructure] = []
     ) {
         self.localName = localName
         self.rssi = Self.known(rssi)
@@ -42,6 +52,10 @@ public struct Advertisement: Hashable, Sendable {
         self.deviceClass = deviceClass
         self.addressType = addressType
         self.isConnectable = isConnectable
+        self.flags = flags
+        self.solicitedServiceUUIDs = solicitedServiceUUIDs
+        self.advertisingInterval = advertisingInterval
+        self.structures = structures
     }
 
     /// 127 says that there is no strength (Core Specification 5.4, volume 4, part E, section 7.7.65.2).

@@ -3,8 +3,8 @@
 /// Two UUIDs are equal when their 128-bit forms are: `180F` equals `0000180F-0000-1000-8000-00805F9B34FB`
 /// (Core Specification 5.4, volume 3, part B, section 2.5.1).
 public struct BluetoothUUID: Hashable, Sendable {
-    private let high: UInt64
-    private let low: UInt64
+    let high: UInt64
+    let low: UInt64
 
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
@@ -49,6 +49,12 @@ public struct BluetoothUUID: Hashable, Sendable {
     public var short: UInt16? {
         guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
         return UInt16(exactly: high >> 32)
+    }
+
+    /// The 32-bit form, nil where there is none.
+    var short32: UInt32? {
+        guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
+        return UInt32(high >> 32)
     }
 
     /// The 128-bit form, lowercase with dashes, as BlueZ writes it.

@@ -34,6 +34,9 @@ struct DeviceProperties: Equatable {
     var appearance: UInt16?
     var deviceClass: UInt32?
     var addressType: AddressType?
+    var flags: AdvertisingFlags?
+    /// The AD structures that bluetoothd does not take apart, by type.
+    var structures: [AdvertisingStructure]?
     var isConnected: Bool?
     var areServicesResolved: Bool?
     var isPaired: Bool?
@@ -58,6 +61,13 @@ struct DeviceProperties: Equatable {
             isAdvertisement = true
         case "TxPower":
             txPower = Int(try value.int16())
+            isAdvertisement = true
+        case "AdvertisingFlags":
+            // (the octets that the advertiser left out are zero)
+            flags = AdvertisingFlags(rawValue: try value.bytes().first ?? 0)
+            isAdvertisement = true
+        case "AdvertisingData":
+            structures = try Self.structures(&value)
             isAdvertisement = true
         case "Address": address = try value.string()
         case "Adapter": adapter = try value.objectPath()
@@ -94,6 +104,19 @@ struct DeviceProperties: Equatable {
             data[company] = try bytes.bytes()
         }
         return data
+    }
+
+    /// `a{yv}`, each an `ay`. A dictionary has no order, so that of the types is taken.
+    private static func structures(_ value: inout MessageReader) throws(DBusError) -> [AdvertisingStructure] {
+        var structures: [AdvertisingStructure] = []
+        var entries = try value.array()
+        while !entries.isAtEnd {
+            var entry = try entries.entry()
+            let type = try entry.byte()
+            var bytes = try entry.variant()
+            structures.append(AdvertisingStructure(type: type, bytes: try bytes.bytes()))
+        }
+        return structures.sorted { $0.type < $1.type }
     }
 
     /// `a{sv}`, each an `ay`.

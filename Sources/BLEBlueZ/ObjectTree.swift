@@ -97,6 +97,8 @@ struct ObjectTree {
         if let value = properties.appearance { device.advertisement.appearance = value }
         if let value = properties.deviceClass { device.advertisement.deviceClass = value }
         if let value = properties.addressType { device.advertisement.addressType = value }
+        if let value = properties.flags { device.advertisement.flags = value }
+        if let value = properties.structures { device.advertisement.adopt(value) }
         if let value = properties.isConnected { device.isConnected = value }
         if let value = properties.areServicesResolved { device.areServicesResolved = value }
         if let value = properties.isPaired { device.isPaired = value }

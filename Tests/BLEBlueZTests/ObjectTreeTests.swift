@@ -82,6 +82,23 @@ import Testing
         #expect(advertisement?.serviceUUIDs == [BluetoothUUID(0x110B)])
     }
 
+    @Test func `what bluetoothd does not take apart is taken apart here, and kept`() {
+        let structures = [
+            AdvertisingStructure(type: 0x14, bytes: [0x05, 0x18]), AdvertisingStructure(type: 0x1A, bytes: [0xA0, 0]),
+            AdvertisingStructure(type: 0x15, bytes: [1]), AdvertisingStructure(type: 0x1C, bytes: [2]),
+        ]
+        let tree = tree {
+            $0.rssi = -50
+            $0.flags = .generalDiscoverable
+            $0.structures = structures
+        }
+        let advertisement = tree.devices[Self.path]?.advertisement
+        #expect(advertisement?.flags == .generalDiscoverable)
+        #expect(advertisement?.solicitedServiceUUIDs == [BluetoothUUID(0x1805)])
+        #expect(advertisement?.advertisingInterval == .milliseconds(100))
+        #expect(advertisement?.structures == structures)
+    }
+
     @Test func `invalidated properties are gone`() {
         var tree = tree {
             $0.rssi = -50

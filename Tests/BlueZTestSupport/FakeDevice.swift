@@ -69,7 +69,20 @@ struct FakeDevice {
         if let value = advertisement.appearance { properties["Appearance"] = .uint16(value) }
         if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
         if let type = advertisement.addressType { properties["AddressType"] = .string(type.rawValue) }
+        if let flags = advertisement.flags { properties["AdvertisingFlags"] = .bytes([flags.rawValue]) }
+        properties["AdvertisingData"] = unnamed(advertisement)
         return properties
+    }
+
+    /// The structures that no other property tells, as an experimental bluetoothd shows them; nil where there are none.
+    private static func unnamed(_ advertisement: Advertisement) -> DBusValue? {
+        let rest = Advertisement(
+            solicitedServiceUUIDs: advertisement.solicitedServiceUUIDs,
+            advertisingInterval: advertisement.advertisingInterval, structures: advertisement.structures)
+        guard let structures = try? rest.data().structures, !structures.isEmpty else { return nil }
+        let entries = structures.map { (DBusValue.byte($0.type), DBusValue.variant(.bytes($0.bytes))) }
+        // (of structures of one type, the daemon shows the last)
+        return .dictionary(key: "y", value: "v", Dictionary(entries) { $1 })
     }
 
     struct Attribute {

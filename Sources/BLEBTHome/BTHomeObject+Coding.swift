@@ -1,0 +1,66 @@
+internal import BLEProfiles
+
+extension BTHomeObject {
+    /// The next object of `rest`, which is of this kind and whose id has been read. Throws when it ends early, or holds a value that
+    /// there is not.
+    init(_ kind: BTHomeKind, reading rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) {
+        func take(_ count: Int) throws(AdvertisementFormatError) -> ArraySlice<UInt8> {
+            guard count <= rest.count else { throw BTHome.error(.invalidLength(rest.count)) }
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count)
+        }
+        func byte() throws(AdvertisementFormatError) -> UInt8 { try take(1).reduce(0) { $0 | $1 } }
+        func known<Value>(_ value: Value?) throws(AdvertisementFormatError) -> Value {
+            guard let value else { throw BTHome.error(.invalidValue(field: kind.name)) }
+            return value
+        }
+        self.kind = kind
+        switch kind.coding {
+        case .unsigned(let count, _): content = .number(Self.unsigned(try take(count)))
+        case .signed(let count, _):
+            let unused = 64 - 8 * count
+            content = .number((Self.unsigned(try take(count)) << unused) >> unused)
+        case .flag:
+            let value = try byte()
+            content = .flag(try known(value <= 1 ? value == 1 : nil))
+        case .button: content = .button(try known(BTHomeButton(rawValue: byte())))
+        case .dimmer: content = .dimmer(try known(BTHomeDimmer(rawValue: byte())), steps: try byte())
+        case .command:
+            // (the upper three bits are reserved)
+            let count = Int(try byte() & 0x1F)
+            let command = try known(BTHomeCommand(rawValue: byte()))
+            content = .command(command, arguments: Array(try take(count)))
+        case .text:
+            let bytes = try take(Int(byte()))
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw BTHome.error(.invalidText(field: kind.name))
+            }
+            content = .text(text)
+        case .raw: content = .raw(Array(try take(Int(byte()))))
+        case .version(let count): content = .version(try take(count).reversed())
+        }
+    }
+
+    /// The id and what follows it.
+    var bytes: [UInt8] {
+        switch content {
+        case .number(let number):
+            switch kind.coding {
+            case .unsigned(let count, _), .signed(let count, _):
+                [kind.id] + (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
+            default: []
+            }
+        case .flag(let isOn): [kind.id, isOn ? 1 : 0]
+        case .button(let button): [kind.id, button.rawValue]
+        case .dimmer(let direction, let steps): [kind.id, direction.rawValue, steps]
+        case .command(let command, let arguments): [kind.id, UInt8(arguments.count), command.rawValue] + arguments
+        case .text(let text): [kind.id, UInt8(text.utf8.count)] + text.utf8
+        case .raw(let bytes): [kind.id, UInt8(bytes.count)] + bytes
+        case .version(let numbers): [kind.id] + numbers.reversed()
+        }
+    }
+
+    private static func unsigned(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
