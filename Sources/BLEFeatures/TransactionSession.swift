@@ -243,7 +243,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private func connected() async -> Result<Int, BLEError> {
         do throws(BLEError) {
             if listening != nil, await peripheral.connectionState != .connected {
-                // (its end is on its way)
+                // The link's end is on its way here, with its reason.
+                guard configuration.outlastsLinks else { throw try await untilClosed() }
                 interrupt(BLEError(.disconnected, "the link has ended", peripheral: peripheral.id))
             }
             try await start()

@@ -66,9 +66,11 @@ import Testing
     ) async throws {
         _ = try await fake(advertisement)
         _ = try await fake(FakeDevice.advertisement([0xAB, 2, 3, 4, 5, 6, 7]))
-        for try await list in try devices().nearby() where !list.isEmpty {
-            #expect(list.map(\.serial) == ["ab0203040506"])
-            break
+        try await world.asTimePasses {
+            for try await list in try devices().nearby() where !list.isEmpty {
+                #expect(list.map(\.serial) == ["ab0203040506"])
+                break
+            }
         }
     }
 

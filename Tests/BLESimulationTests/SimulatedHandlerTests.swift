@@ -66,6 +66,9 @@ import Testing
                     await Self.linger(clock)
                     return [1]
                 }))
+        try await thing.connect()
+        // (the scan that has found it may still be on its way to an end)
+        await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)  // the deadline, and the handler
         return (read, grip)
@@ -79,6 +82,9 @@ import Testing
                     try? await clock.sleep(for: .seconds(5))
                     return [1]
                 }))
+        try await thing.connect()
+        // (the scan that has found it may still be on its way to an end)
+        await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)
         world.clock.advance(by: .seconds(5))
