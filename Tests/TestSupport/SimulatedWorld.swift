@@ -16,8 +16,12 @@ public struct SimulatedWorld: Sendable {
     public func add(
         _ definition: PeripheralDefinition
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
+        let sleepers = clock.sleeperCount
         let grip = await radio.add(definition)
-        return (try await central.find(grip.id), grip)
+        let peripheral = try await central.find(grip.id)
+        // (a scan that begins before the last is over hears nothing new before time passes)
+        await until { clock.sleeperCount <= sleepers }
+        return (peripheral, grip)
     }
 
     /// Runs `body` while time passes, a tenth of a second at a time.
