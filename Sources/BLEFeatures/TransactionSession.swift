@@ -1,5 +1,4 @@
 public import BLE
-internal import Logging
 
 /// Requests and replies with one peripheral, over a characteristic that is written and one that notifies.
 ///
@@ -9,7 +8,7 @@ internal import Logging
 ///
 /// One session talks to a peripheral's characteristics at a time: two would take each other's replies.
 public actor TransactionSession<Codec: TransactionCodec> {
-    private struct Request {
+    struct Request {
         let request: Codec.Request
         let key: Codec.Key
         /// Delivers the reply; nil for what has none, once it is written.
@@ -25,23 +24,23 @@ public actor TransactionSession<Codec: TransactionCodec> {
     /// How.
     public nonisolated let configuration: TransactionConfiguration
     /// What has gone wrong and right so far.
-    public private(set) var counters = TransactionCounters()
+    public internal(set) var counters = TransactionCounters()
 
     var codec: Codec
-    private var queue = TransactionQueue<Codec.Key>()
-    private var requests: [Int: Request] = [:]
+    var queue = TransactionQueue<Codec.Key>()
+    var requests: [Int: Request] = [:]
     private var lastToken = 0
-    private var writing: Task<Void, Never>?
+    var writing: Task<Void, Never>?
     /// The writing waits for the link.
-    private var isConnecting = false
+    var isConnecting = false
     /// The request that is being written.
-    private var written: Int?
+    var written: Int?
     /// What waits for late replies.
-    private var graces: [Int: Task<Void, Never>] = [:]
+    var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
-    private var listening: (number: Int, task: Task<Void, Never>)?
-    private var listeners = TransactionListeners<Codec.Reply>()
-    private var end: BLEError?
+    var listening: (number: Int, task: Task<Void, Never>)?
+    var listeners = TransactionListeners<Codec.Reply>()
+    var end: BLEError?
     private var endWaiters: [Int: Outcome<BLEError>] = [:]
 
     /// The central's executor: values are taken where they arrive.
@@ -169,7 +168,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
     }
 
     /// Ends a request's wait. Whoever comes first has its way.
-    private func settle(_ id: Int, _ result: Result<Codec.Reply?, BLEError>) {
+    func settle(_ id: Int, _ result: Result<Codec.Reply?, BLEError>) {
         requests.removeValue(forKey: id)?.outcome.deliver(result)
     }
 
@@ -183,7 +182,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         if mayComeLate, written != id { beginGrace(id, request.key) }
     }
 
-    private func beginGrace(_ id: Int, _ key: Codec.Key) {
+    func beginGrace(_ id: Int, _ key: Codec.Key) {
         graces[id] = Task {
             [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
             guard (try? await clock.sleep(for: grace)) != nil else { return }
@@ -198,198 +197,14 @@ public actor TransactionSession<Codec: TransactionCodec> {
     }
 
     /// With the link, late replies have gone, too.
-    private func endGraces() {
+    func endGraces() {
         for grace in graces.values { grace.cancel() }
         graces = [:]
     }
 
-    private func token() -> Int {
+    func token() -> Int {
         lastToken += 1
         return lastToken
-    }
-
-    // MARK: Writing
-
-    /// Writes what may be written, one after the other.
-    private func writeNext() {
-        guard writing == nil, end == nil, !requests.isEmpty else { return }
-        writing = Task {
-            await writeAll()
-            writing = nil
-            if queue.hasNext { writeNext() }
-        }
-    }
-
-    private func writeAll() async {
-        while end == nil {
-            isConnecting = true
-            let result = await connected()
-            isConnecting = false
-            // (cancelled by the last who wanted the link; those who have come since begin anew)
-            if Task.isCancelled { return }
-            do throws(BLEError) {
-                let limit = try result.get()
-                guard let id = queue.next() else { return }
-                requests[id]?.isUnderWay = true
-                await write(id, limit)
-            } catch {
-                for id in queue.removeWaiting() { settle(id, .failure(error)) }
-                return
-            }
-        }
-    }
-
-    /// Sees to it that there is a link that is listened to; the most bytes that a request may have there.
-    private func connected() async -> Result<Int, BLEError> {
-        do throws(BLEError) {
-            if listening != nil, await peripheral.connectionState != .connected {
-                // The link's end is on its way here, with its reason.
-                guard configuration.outlastsLinks else { throw try await untilClosed() }
-                interrupt(BLEError(.disconnected, "the link has ended", peripheral: peripheral.id))
-            }
-            try await start()
-            return .success(try await lengthLimit())
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func lengthLimit() async throws(BLEError) -> Int {
-        guard configuration.longFrames == .refuse else { return .max }
-        do throws(BLEError) {
-            return try await peripheral.maximumWriteLength(for: .withoutResponse)
-        } catch {
-            // (a system that cannot tell)
-            if error.code == .notSupported { return .max }
-            throw error
-        }
-    }
-
-    private func write(_ id: Int, _ limit: Int) async {
-        guard let request = requests[id] else { return }
-        do throws(BLEError) {
-            let bytes = try codec.encode(request.request)
-            guard bytes.count <= limit else { throw tooLong(bytes.count, limit) }
-            await write(bytes, of: id, request)
-        } catch {
-            // (nothing was written, so no reply is to be expected)
-            queue.finish(id, request.key)
-            settle(id, .failure(error))
-        }
-    }
-
-    private func write(_ bytes: [UInt8], of id: Int, _ request: Request) async {
-        written = id
-        do throws(BLEError) {
-            try await peripheral.write(
-                bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,
-                connecting: false)
-            written = nil
-            counters.written += 1
-            if !request.isAnswered {
-                queue.finish(id, request.key)
-                settle(id, .success(nil))
-            } else if requests[id] == nil, queue.isLate(id, request.key) {
-                beginGrace(id, request.key)
-            }
-        } catch {
-            written = nil
-            // (what the peripheral has refused it does not answer; whether it has got anything else nobody knows)
-            if error.attError != nil {
-                queue.finish(id, request.key)
-            } else if requests[id] == nil, queue.isLate(id, request.key) {
-                beginGrace(id, request.key)
-            }
-            requests[id]?.outcome.deliver(.failure(error))
-        }
-    }
-
-    private func tooLong(_ count: Int, _ limit: Int) -> BLEError {
-        BLEError(
-            .invalidLength, "the request has \(count) bytes, and one packet takes \(limit)", peripheral: peripheral.id,
-            isRetryable: false, remedy: "Send less at a time, or let long frames be written in parts.")
-    }
-
-    // MARK: What comes
-
-    private func listen() async throws(BLEError) {
-        let stream = try await peripheral.notifications(
-            configuration.reply, overflow: .fail(capacity: configuration.bufferedPackets))
-        try checkOpen()
-        guard listening == nil else { return }
-        let (number, events) = (token(), stream.events)
-        let task = Task { [weak self] in
-            do throws(BLEError) {
-                for try await event in events { await self?.take(event, number) }
-                await self?.listeningEnded(number, BLEError(.disconnected, "the notifications have ended"))
-            } catch {
-                await self?.listeningEnded(number, error)
-            }
-        }
-        listening = (number, task)
-    }
-
-    private func take(_ event: NotificationEvent<[UInt8]>, _ number: Int) {
-        guard listening?.number == number else { return }
-        switch event {
-        case .value(let packet):
-            counters.packets += 1
-            codec.decode(packet) { input in
-                take(input)
-            }
-            writeNext()
-        case .gap(let error):
-            interrupt(error)
-        }
-    }
-
-    private func take(_ input: TransactionInput<Codec.Key, Codec.Reply>) {
-        switch input {
-        case .reply(let key, let reply):
-            switch queue.reply(key) {
-            case .request(let id):
-                counters.replies += 1
-                settle(id, .success(reply))
-            case .late(let id):
-                counters.late += 1
-                graces.removeValue(forKey: id)?.cancel()
-            case .none:
-                counters.unmatched += 1
-                note(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
-            }
-        case .failure(let key, let error):
-            let error = error.at(peripheral.id)
-            switch queue.reply(key) {
-            case .request(let id): settle(id, .failure(error))
-            case .late(let id): graces.removeValue(forKey: id)?.cancel()
-            case .none: break
-            }
-            counters.malformed += 1
-            note(error)
-        case .notification(let reply):
-            counters.notifications += 1
-            listeners.tell(reply)
-        case .malformed(let error):
-            counters.malformed += 1
-            note(error.at(peripheral.id))
-        }
-    }
-
-    private func listeningEnded(_ number: Int, _ error: BLEError) {
-        guard listening?.number == number else { return }
-        interrupt(error)
-    }
-
-    /// The link has ended. What was under way has no reply; what waits goes with the session or waits for the next link.
-    private func interrupt(_ error: BLEError) {
-        guard end == nil else { return }
-        guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
-        listening?.task.cancel()
-        listening = nil
-        codec.reset()
-        endGraces()
-        for id in queue.interrupt() { settle(id, .failure(error)) }
-        writeNext()
     }
 
     // MARK: Listeners
@@ -422,13 +237,5 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     private func removeListener(_ token: Int) {
         listeners.remove(token)
-    }
-
-    /// Tells of what has come and was not taken. It may be what somebody has waited for.
-    private func note(_ error: BLEError) {
-        for id in requests.keys where requests[id]?.isUnderWay == true { requests[id]?.problem = error }
-        listeners.tell(error)
-        peripheral.central.configuration.logger.debug(
-            "not taken", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
     }
 }

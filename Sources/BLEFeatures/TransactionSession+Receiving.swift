@@ -1,0 +1,93 @@
+internal import BLE
+internal import Logging
+
+/// What comes from the peripheral goes to who has waited for it.
+extension TransactionSession {
+    func listen() async throws(BLEError) {
+        let stream = try await peripheral.notifications(
+            configuration.reply, overflow: .fail(capacity: configuration.bufferedPackets))
+        try checkOpen()
+        guard listening == nil else { return }
+        let (number, events) = (token(), stream.events)
+        let task = Task { [weak self] in
+            do throws(BLEError) {
+                for try await event in events { await self?.take(event, number) }
+                await self?.listeningEnded(number, BLEError(.disconnected, "the notifications have ended"))
+            } catch {
+                await self?.listeningEnded(number, error)
+            }
+        }
+        listening = (number, task)
+    }
+
+    private func take(_ event: NotificationEvent<[UInt8]>, _ number: Int) {
+        guard listening?.number == number else { return }
+        switch event {
+        case .value(let packet):
+            counters.packets += 1
+            codec.decode(packet) { input in
+                take(input)
+            }
+            writeNext()
+        case .gap(let error):
+            interrupt(error)
+        }
+    }
+
+    private func take(_ input: TransactionInput<Codec.Key, Codec.Reply>) {
+        switch input {
+        case .reply(let key, let reply):
+            switch queue.reply(key) {
+            case .request(let id):
+                counters.replies += 1
+                settle(id, .success(reply))
+            case .late(let id):
+                counters.late += 1
+                graces.removeValue(forKey: id)?.cancel()
+            case .none:
+                counters.unmatched += 1
+                note(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
+            }
+        case .failure(let key, let error):
+            let error = error.at(peripheral.id)
+            switch queue.reply(key) {
+            case .request(let id): settle(id, .failure(error))
+            case .late(let id): graces.removeValue(forKey: id)?.cancel()
+            case .none: break
+            }
+            counters.malformed += 1
+            note(error)
+        case .notification(let reply):
+            counters.notifications += 1
+            listeners.tell(reply)
+        case .malformed(let error):
+            counters.malformed += 1
+            note(error.at(peripheral.id))
+        }
+    }
+
+    private func listeningEnded(_ number: Int, _ error: BLEError) {
+        guard listening?.number == number else { return }
+        interrupt(error)
+    }
+
+    /// The link has ended. What was under way has no reply; what waits goes with the session or waits for the next link.
+    func interrupt(_ error: BLEError) {
+        guard end == nil else { return }
+        guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
+        listening?.task.cancel()
+        listening = nil
+        codec.reset()
+        endGraces()
+        for id in queue.interrupt() { settle(id, .failure(error)) }
+        writeNext()
+    }
+
+    /// Tells of what has come and was not taken. It may be what somebody has waited for.
+    private func note(_ error: BLEError) {
+        for id in requests.keys where requests[id]?.isUnderWay == true { requests[id]?.problem = error }
+        listeners.tell(error)
+        peripheral.central.configuration.logger.debug(
+            "not taken", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
+    }
+}
