@@ -36,7 +36,10 @@ struct DeviceConnector: Sendable {
                 guard error.isRetryable, !Task.isCancelled, attempt < configuration.connectAttempts else { throw error }
                 attempt += 1
                 // (what the system has forgotten has to be heard again)
-                if error.code == .peripheralNotFound { discovered = nil }
+                if error.code == .peripheralNotFound {
+                    discovered = nil
+                    devices.unlist(serial)
+                }
                 guard (try? await central.configuration.clock.sleep(for: Self.pause)) != nil else { throw .cancelled }
             }
         }

@@ -61,9 +61,16 @@ public actor Devices {
         return listed.withLock { now - $0.at <= configuration.staleness ? $0.devices[serial] : nil }
     }
 
+    /// What the list says of the device is no longer so.
+    nonisolated func unlist(_ serial: String) {
+        listed.withLock { $0.devices[serial] = nil }
+    }
+
     /// The connected device of that serial number; nil when it is not.
     public func device(serial: String) async -> Device? {
-        guard let device = connected[serial.lowercased()], await device.isConnected else { return nil }
+        guard let serial = try? Self.normalized(serial), let device = connected[serial], await device.isConnected else {
+            return nil
+        }
         return device
     }
 

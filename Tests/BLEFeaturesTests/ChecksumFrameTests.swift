@@ -1,5 +1,6 @@
 import BLE
 import BLEFeatures
+import BLETestSupport
 import Testing
 
 @Suite struct ChecksumFrameTests {
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test func `a frame that is changed or cut gives other commands or an error, and encodes to itself`() throws {
-        var random = Seeded(7)
+        var random = SeededGenerator(seed: 7)
         for (hex, _) in Self.frames {
             let bytes = try #require(Hex.bytes(hex))
             for _ in 0..<500 {

@@ -95,6 +95,7 @@ import Testing
         #expect(try device.feature(NameFeature.self).learned.value == ["connected", "ready"])
         #expect(await devices.device(serial: FakeDevice.serial) === device)
         #expect(await devices.connectedDevices.count == 1)
+        #expect(await devices.device(serial: "01:02:03:04:05:06") === device)
         #expect(await fake.grip.subscriberCount(of: FakeDevice.reply.characteristic) == 1)
         // Who asks again gets the same.
         #expect(try await devices.connect(serial: FakeDevice.serial) === device)

@@ -1,4 +1,5 @@
 import BLEFeatures
+import BLETestSupport
 import Testing
 
 @Suite struct LineReassemblerTests {
@@ -49,7 +50,7 @@ import Testing
     mutating func `it does not matter where the packets are cut`(
         _ command: String, _ text: String, _ lines: [String]
     ) {
-        var random = Seeded(8)
+        var random = SeededGenerator(seed: 8)
         for longest in 1...6 {
             reassembler.begin(command)
             #expect(take(random.pieces(of: Array(text.utf8), upTo: longest)).responses == [lines])
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test mutating func `any bytes give lines without line ends, prompts or NULs, and little is held`() {
-        var random = Seeded(9)
+        var random = SeededGenerator(seed: 9)
         let usual = Array("\r\n> \u{0}A".utf8)
         reassembler = LineReassembler(limit: 64)
         for _ in 0..<5000 {

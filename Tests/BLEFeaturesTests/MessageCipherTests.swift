@@ -1,5 +1,6 @@
 import BLE
 import BLEFeatures
+import BLETestSupport
 import Testing
 
 @Suite struct MessageCipherTests {
@@ -93,7 +94,7 @@ import Testing
 
     @Test(arguments: [MessageCipher.Mode.bound, .firmware])
     func `what one side seals the other opens, in both directions`(_ mode: MessageCipher.Mode) throws {
-        var random = Seeded(6)
+        var random = SeededGenerator(seed: 6)
         var central = try cipher(mode, .central)
         var peripheral = try cipher(mode, .peripheral)
         for _ in 0..<300 {

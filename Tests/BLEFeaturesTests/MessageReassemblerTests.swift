@@ -1,4 +1,5 @@
 import BLEFeatures
+import BLETestSupport
 import Testing
 
 @Suite struct MessageReassemblerTests {
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test mutating func `any messages come out of any pieces`() throws {
-        var random = Seeded(4)
+        var random = SeededGenerator(seed: 4)
         for _ in 0..<200 {
             let frames = try (0..<Int.random(in: 1...8, using: &random)).map { _ in
                 try random.message(upTo: random.next() % 4 == 0 ? 250 : 20).encode()
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test mutating func `any bytes give right frames or errors, and little is held`() {
-        var random = Seeded(5)
+        var random = SeededGenerator(seed: 5)
         for _ in 0..<20_000 {
             var packet = random.bytes(0...40)
             for index in packet.indices where .random(using: &random) { packet[index] %= 8 }

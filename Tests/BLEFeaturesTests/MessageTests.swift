@@ -1,4 +1,5 @@
 import BLEFeatures
+import BLETestSupport
 import Testing
 
 @Suite struct MessageTests {
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test func `any message comes back from its frame`() throws {
-        var random = Seeded(1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let message = random.message(upTo: Message.maximumPayload)
             #expect(try Message(decoding: message.encode()) == message)
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func `any bytes are a frame that encodes to them, or an error`() {
-        var random = Seeded(2)
+        var random = SeededGenerator(seed: 2)
         var taken = 0
         for _ in 0..<20_000 {
             var bytes = random.bytes(0...20)
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test func `a frame that is cut or prolonged is none`() throws {
-        var random = Seeded(3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<200 {
             let frame = try random.message(upTo: 40).encode()
             for count in 0..<frame.count {

@@ -1,19 +1,7 @@
 import BLEFeatures
+import BLETestSupport
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SeededGenerator {
     /// Random bytes, as many as a random number in `count` says.
     mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
         (0..<Int.random(in: count, using: &self)).map { _ in .random(in: 0 ... .max, using: &self) }
