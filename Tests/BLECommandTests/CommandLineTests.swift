@@ -123,7 +123,7 @@ struct CommandLineTests {
             .run()
         #expect(try values.objects.first?["value"] as? String == "1f48000a005503")
         #expect(try values.objects.first?["dropped"] as? Int == 0)
-        #expect(try await world.ble("battery", "--json").run().output == "{\"level\":90}\n")
+        #expect(try await world.ble("battery", "--json").run().output == "{\"level\":90,\"position\":null}\n")
         let information = try #require(try await world.ble("info", "--json").run().objects.first)
         #expect(
             Set(information.keys) == [
