@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -128,10 +129,30 @@ struct CommandLineTests {
         #expect(
             Set(information.keys) == [
                 "manufacturer", "model", "serialNumber", "hardwareRevision", "firmwareRevision", "softwareRevision",
-                "systemID", "pnpID",
+                "systemID", "pnpID", "regulatoryCertifications",
             ])
         #expect(information["manufacturer"] as? String == "Simulated")
         #expect(information["pnpID"] is NSNull)
+    }
+
+    @Test func `each of several batteries is shown with its place`() async throws {
+        let world = try await BlueZWorld()
+        let batteries = try [(PresentationFormat.Description.left, 80), (.right, 20)].map { position, level in
+            let format = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: position)
+            return ServiceDefinition(
+                .battery,
+                characteristics: [
+                    try CharacteristicDefinition(
+                        .batteryLevel, .read, value: level,
+                        descriptors: [DescriptorDefinition(BluetoothUUID(0x2904), value: format.bytes)])
+                ])
+        }
+        _ = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Buds", rssi: -50, serviceUUIDs: [.battery]),
+                services: batteries))
+        let lines = try await world.ble("battery").run().output.split(separator: "\n")
+        #expect(lines == ["left        80 %", "right       20 %"])
     }
 
     @Test func `the simulated backend needs nothing`() async throws {
