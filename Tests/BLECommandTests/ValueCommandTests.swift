@@ -49,7 +49,7 @@ struct ValueCommandTests {
             ("temperature", "5908  21.37 °C\n"),
             (
                 "battery-level-status",
-                "02000050  Flags: Battery Level Present; Power State: Wired External Power Source Connected: No, Wireless External "
+                "02000050  Power State: Wired External Power Source Connected: No, Wireless External "
                     + "Power Source Connected: No, Battery Charge State: Unknown, Battery Charge Level: Unknown, Charging Type: "
                     + "Unknown or Not Charging; Battery Level: 80 %\n"
             ),
@@ -98,7 +98,7 @@ struct ValueCommandTests {
         let fields = try #require(object["fields"] as? [[String: Any]])
         #expect(fields.count == 4)
         for field in fields { #expect(Set(field.keys) == ["name", "value", "unit", "text"]) }
-        #expect(fields[0]["value"] as? [String] == ["RR-Interval present"])
+        #expect(fields[0]["value"] as? [String] == [])
         #expect(fields[1]["value"] as? Int == 72)
         #expect(fields[1]["unit"] as? String == "bpm")
         #expect(fields[3]["value"] as? Double == 0.875)

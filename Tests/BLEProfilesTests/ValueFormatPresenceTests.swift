@@ -32,11 +32,11 @@ import Testing
         #expect(try fields(0x2A37, bytes) == expected)
     }
 
-    @Test func `the flags themselves have names`() throws {
+    @Test func `flags have names, but for those that only announce fields`() throws {
         let values = try #require(ValueFormat(of: BluetoothUUID(0x2A37))).decode([0x16, 72, 0x00, 0x04])
         #expect(
             values[0].content
-                == .flags(0x16, names: ["Sensor Contact detected", "Sensor Contact Supported", "RR-Interval present"]))
+                == .flags(0x16, names: ["Sensor Contact detected", "Sensor Contact Supported"]))
     }
 
     @Test(
@@ -116,8 +116,8 @@ import Testing
         #expect(values.map(\.name) == ["Record", "Record"])
         #expect(
             values.map(\.description) == [
-                "(Size: 6; Flags: none; CGM Glucose Concentration: 100 mg/dl; Time Offset: 5 min)",
-                "(Size: 8; Flags: CGM Quality present; CGM Glucose Concentration: 110 mg/dl; Time Offset: 10 min; CGM Quality: 95 %)",
+                "(Size: 6; CGM Glucose Concentration: 100 mg/dl; Time Offset: 5 min)",
+                "(Size: 8; CGM Glucose Concentration: 110 mg/dl; Time Offset: 10 min; CGM Quality: 95 %)",
             ])
     }
 }

@@ -15,7 +15,7 @@ import Testing
             (0x2A6C, [0xFF, 0xFF, 0xFF], "-0.01 m"), (0x2A6C, [0x00, 0x00, 0x80], "-83886.08 m"),
             (0x2A98, [0x1F, 0x3C], "76.955 kg"),
             (0x2A07, [0xFC], "-4 dBm"),
-            (0x2A37, [0x00, 72], "Flags: none; Heart Rate Measurement Value (8 bit resolution): 72 bpm"),
+            (0x2A37, [0x00, 72], "Heart Rate Measurement Value (8 bit resolution): 72 bpm"),
             (0x2A8D, [190], "190 bpm"),
             (0x2AC3, [1, 2, 3, 4, 5, 6], "6618611909121"), (0x2AFA, [0, 0, 0, 0, 0, 0], "value is not known"),
             (0x2AF2, [0x01, 0x02, 0x03], "197121 kWh"), (0x2AF2, [0xFF, 0xFF, 0xFF], "value is not known"),
@@ -45,7 +45,7 @@ import Testing
             (0x2A38, [5], "Ear Lobe"), (0x2A1D, [6], "Mouth"),
             (0x2AE2, [1], "True"),
             (0x2BE3, [253], "Other than listed above"),
-            (0x2BED, [0x00, 0x41, 0x03], "Flags: none; Power State: \(powerState)"),
+            (0x2BED, [0x00, 0x41, 0x03], "Power State: \(powerState)"),
             (0x2A49, [0x05, 0x80], "Body Movement Detection Support, Irregular Pulse Detection Support"),
             (0x2A47, [0x09], "Simple Alert, Call"), (0x2A47, [0x09, 0x02], "Simple Alert, Call, Instant Message"),
             (

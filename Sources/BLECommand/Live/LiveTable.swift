@@ -71,7 +71,7 @@ struct LiveTable {
 
     /// The fields in order, those of structures as well; a date and time in one.
     private static func flat(_ values: [FieldValue]) -> [Cell] {
-        values.flatMap { value -> [Cell] in
+        values.filter { !$0.isSilent }.flatMap { value -> [Cell] in
             switch value.content {
             case .fields(let fields) where !fields.isEmpty && value.description.first == "(":
                 flat(fields).map { Cell(name: "\(value.name), \($0.name)", text: $0.text, number: $0.number) }

@@ -10,7 +10,8 @@ public struct FieldValue: Hashable, Sendable {
         case number(Double)
         /// Text.
         case text(String)
-        /// Bits, and the names of those that are set; of several that are a number together, their name and that of the number.
+        /// Bits, and the names of those that are set, but for those that only announce other fields; of several that are a number
+        /// together, their name and that of the number.
         case flags(UInt64, names: [String])
         /// A number that stands for something, and its name; nil for a reserved one.
         case choice(UInt64, name: String?)
@@ -42,10 +43,16 @@ public struct FieldValue: Hashable, Sendable {
         unitSymbol = field.writtenUnit ?? field.unit.flatMap(AssignedNumbers.unitSymbol)
     }
 
-    /// Several in a line: the only one without its name, otherwise each with it, separated by semicolons.
+    /// Whether it only announces other fields, as the flags of many structures do.
+    public var isSilent: Bool {
+        if case .flags(_, names: []) = content { name == "Flags" } else { false }
+    }
+
+    /// Several in a line: the only one without its name, otherwise each with it, separated by semicolons; without those that only
+    /// announce others.
     public static func text(_ values: [FieldValue]) -> String {
         guard values.count != 1 else { return values[0].description }
-        return values.map { "\($0.name): \($0)" }.joined(separator: "; ")
+        return values.filter { !$0.isSilent }.map { "\($0.name): \($0)" }.joined(separator: "; ")
     }
 }
 

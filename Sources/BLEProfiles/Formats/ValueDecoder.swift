@@ -23,12 +23,23 @@ struct ValueDecoder {
             if field.isRepeated {
                 while remaining > 0 { values.append(FieldValue(field, try read(field).content)) }
             } else {
-                let (content, number) = try read(field)
+                var (content, number) = try read(field)
+                if case .flags(let raw, _) = content {
+                    content = .flags(raw, names: field.names(raw, without: Self.announcing(index, fields)))
+                }
                 numbers[index] = number
                 values.append(FieldValue(field, content))
             }
         }
         return values
+    }
+
+    /// The bits of a field that only say which fields there are.
+    private static func announcing(_ flags: Int, _ fields: [ValueFormat.Field]) -> Set<Int> {
+        Set(
+            fields.flatMap(\.conditions).compactMap { condition in
+                if case .bit(let field, let bit, _) = condition, field == flags { bit } else { nil }
+            })
     }
 
     private func isThere(_ field: ValueFormat.Field, _ numbers: [UInt64?]) -> Bool {
@@ -77,7 +88,7 @@ struct ValueDecoder {
             let count = count ?? remaining
             guard (1...8).contains(count) else { throw error(field, "has \(count) bytes, not 1 to 8") }
             let raw = UInt64(truncatingIfNeeded: Self.unsigned(try take(count, field)))
-            return (.flags(raw, names: field.bits.compactMap { $0.text(raw) }), raw)
+            return (.flags(raw, names: field.names(raw)), raw)
         case .text(let count): return (.text(try text(field, try take(count ?? remaining, field))), nil)
         case .terminatedText:
             guard let end = bytes[position...].firstIndex(of: 0) else { throw error(field, "has no end") }
@@ -165,6 +176,13 @@ struct ValueDecoder {
     private func error(_ field: ValueFormat.Field, _ text: String) -> BLEError {
         BLEError(
             .invalidValue, "\(field.name.isEmpty ? "the value" : field.name) \(text) (0x\(Hex.string(Array(bytes))))")
+    }
+}
+
+extension ValueFormat.Field {
+    /// What the bits that are set say.
+    fileprivate func names(_ flags: UInt64, without silent: Set<Int> = []) -> [String] {
+        bits.filter { $0.range.count > 1 || !silent.contains($0.range.lowerBound) }.compactMap { $0.text(flags) }
     }
 }
 
