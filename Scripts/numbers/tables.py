@@ -1,13 +1,15 @@
-"""tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers.
+"""tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers and of the formats of characteristics.
 
-FOLDER is the SIG's assigned_numbers, OUTPUT a folder that is made, SOURCE says where FOLDER is from.
-The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out.
+FOLDER is the SIG's assigned_numbers, which has gss beside it; OUTPUT a folder that is made; SOURCE says where FOLDER is from.
+The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out. What the notation of
+formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt.
 """
 
 import re
 import sys
 from pathlib import Path
 
+import formats
 import yaml
 
 # Each table: the name of its constant, the file, what it holds, where Assigned Numbers has it.
@@ -94,6 +96,19 @@ def tables(folder):
     yield "companies", "Company identifiers", numbers(path, members, "value", 0xFFFF)
 
 
+def identified(path):
+    """UUID by identifier and by name in lowercase."""
+    members = read(path, "uuids", ["uuid", "name", "id"])
+    return {member[key].lower(): member["uuid"] for key in ("name", "id") for member in members}
+
+
+def format_lines(folder):
+    """Number to line of each format, and what is to be known of them."""
+    uuids = folder / "uuids"
+    return formats.formats(
+        folder.parent / "gss", identified(uuids / "characteristic_uuids.yaml"), identified(uuids / "units.yaml"))
+
+
 def swift(constant, title, names, source):
     lines = "\n".join(f"        {number:04x} {names[number]}" for number in sorted(names))
     return f'''// Written by Scripts/assigned-numbers, from {source}.
@@ -117,6 +132,12 @@ def main():
     for constant, title, names in tables(folder):
         path = output / f"NumberTable+{constant[0].upper()}{constant[1:]}.swift"
         path.write_text(swift(constant, title, names, source), "utf-8")
+    lines, notes = format_lines(folder)
+    path = output / "NumberTable+Formats.swift"
+    for number, line in lines.items():
+        check(path, number, 0xFFFF, line)
+    path.write_text(swift("formats", "Formats of characteristics, in the notation of Scripts/numbers/formats.py", lines, source), "utf-8")
+    (output / "formats.txt").write_text("".join(f"{note}\n" for note in notes), "utf-8")
 
 
 main()

@@ -59,6 +59,8 @@ public struct BLEError: Error, Sendable {
         public static let invalidArgument = Code(rawValue: "invalidArgument")
         /// A request on this control point waits for its answer already.
         public static let requestInProgress = Code(rawValue: "requestInProgress")
+        /// The peripheral took a request on a control point and answered that it could not do it; see ``BLEError/result(_:)``.
+        public static let procedureFailed = Code(rawValue: "procedureFailed")
         /// Somebody else is doing the same, and does not finish.
         public static let busy = Code(rawValue: "busy")
         /// The deadline passed.

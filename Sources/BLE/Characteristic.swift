@@ -2,14 +2,20 @@
 public struct AttributeKey: Hashable, Sendable {
     /// The service to look in; nil for all, in order of handles.
     public var service: BluetoothUUID?
+    /// The handle of the service's declaration, where a peripheral has several of that type.
+    public var serviceHandle: UInt16?
     /// The characteristic's type.
     public var characteristic: BluetoothUUID
     /// The declaration's handle, where the type alone is not enough.
     public var handle: UInt16?
 
     /// A key.
-    public init(service: BluetoothUUID? = nil, characteristic: BluetoothUUID, handle: UInt16? = nil) {
+    public init(
+        service: BluetoothUUID? = nil, serviceHandle: UInt16? = nil, characteristic: BluetoothUUID,
+        handle: UInt16? = nil
+    ) {
         self.service = service
+        self.serviceHandle = serviceHandle
         self.characteristic = characteristic
         self.handle = handle
     }
@@ -19,7 +25,7 @@ public struct AttributeKey: Hashable, Sendable {
 ///
 /// ```swift
 /// extension Characteristic where Value == UInt8 {
-///     static var fanSpeed: Self { Characteristic(.uint8, BluetoothUUID(0xFF01), service: BluetoothUUID(0xFF00)) }
+///     static var fanSpeed: Self { Characteristic(BluetoothUUID(0xFF01), service: BluetoothUUID(0xFF00)) }
 /// }
 /// let speed = try await peripheral.read(.fanSpeed)  // a UInt8
 /// ```
@@ -36,6 +42,13 @@ public struct Characteristic<Value: Sendable>: Sendable {
     ) {
         key = AttributeKey(service: service, characteristic: characteristic, handle: handle)
         self.coding = coding
+    }
+}
+
+extension Characteristic where Value: ValueCodable {
+    /// A key whose value is coded as its type says.
+    public init(_ characteristic: BluetoothUUID, service: BluetoothUUID? = nil, handle: UInt16? = nil) {
+        self.init(.codable, characteristic, service: service, handle: handle)
     }
 }
 
@@ -75,22 +88,11 @@ extension ValueCoding where Value == [UInt8] {
     public static var bytes: Self { ValueCoding(decode: { $0 }, encode: { $0 }) }
 }
 
-extension ValueCoding where Value == UInt8 {
-    /// One byte. Further bytes are ignored, as specifications that grow ask for.
-    public static var uint8: Self {
+extension ValueCoding where Value: ValueCodable {
+    /// As the type says.
+    public static var codable: Self {
         ValueCoding(
-            decode: { (bytes) throws(BLEError) in
-                var reader = ValueReader(bytes)
-                return try reader.uint8()
-            }, encode: { [$0] })
-    }
-}
-
-extension ValueCoding where Value == String {
-    /// UTF-8 text, up to the first NUL. Bytes that are no UTF-8 become U+FFFD.
-    public static var utf8: Self {
-        ValueCoding(
-            decode: { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) },
-            encode: { Array($0.utf8) })
+            decode: { (bytes) throws(BLEError) in try Value(bytes: bytes) },
+            encode: { (value) throws(BLEError) in try value.encoded() })
     }
 }

@@ -137,7 +137,10 @@ public struct GATTDatabase: AttributeSequence, Hashable {
     ///
     /// Throws `serviceNotFound` or `characteristicNotFound` with the undiscovered UUIDs.
     func find(_ key: AttributeKey) throws(BLEError) -> (service: GATTService, characteristic: GATTCharacteristic) {
-        let candidates = services.filter { key.service == nil || $0.uuid == key.service }
+        let candidates = services.filter {
+            (key.service == nil || $0.uuid == key.service)
+                && (key.serviceHandle == nil || $0.handle == key.serviceHandle)
+        }
         if let wanted = key.service, candidates.isEmpty {
             throw BLEError(
                 .serviceNotFound, "the peripheral has no service \(wanted)", service: wanted,

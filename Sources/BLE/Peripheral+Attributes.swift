@@ -65,7 +65,7 @@ extension Peripheral {
         of characteristic: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> String? {
         guard let bytes = try await value(BluetoothUUID(0x2901), of: characteristic, timeout) else { return nil }
-        return try ValueCoding.utf8.decode(bytes)
+        return try String(bytes: bytes)
     }
 
     /// How the characteristic's value is to be shown (Characteristic Presentation Format, 0x2904); nil where the peripheral
@@ -75,7 +75,7 @@ extension Peripheral {
     ) async throws(BLEError) -> PresentationFormat? {
         guard let bytes = try await value(BluetoothUUID(0x2904), of: characteristic, timeout) else { return nil }
         do throws(BLEError) {
-            return try PresentationFormat(bytes)
+            return try PresentationFormat(bytes: bytes)
         } catch {
             throw error.at(id, service: characteristic.service, characteristic: characteristic.characteristic)
         }

@@ -69,14 +69,13 @@ public struct PresentationFormat: Hashable, Sendable {
     public var unit: BluetoothUUID
     /// Whose numbers ``description`` is one of.
     public var namespace: Namespace
-    /// What the value is, where a peripheral has several of a kind: 0 for unknown, 1 for the first, 0x0107 for the left
-    /// (Assigned Numbers, section 2.4.2.1).
-    public var description: UInt16
+    /// Which one the value is of, where a peripheral has several of a kind.
+    public var description: Description
 
     /// A format.
     public init(
         format: Format, exponent: Int8 = 0, unit: BluetoothUUID = BluetoothUUID(0x2700),
-        namespace: Namespace = .bluetoothSIG, description: UInt16 = 0
+        namespace: Namespace = .bluetoothSIG, description: Description = .unknown
     ) {
         self.format = format
         self.exponent = exponent
@@ -84,22 +83,32 @@ public struct PresentationFormat: Hashable, Sendable {
         self.namespace = namespace
         self.description = description
     }
+}
 
-    /// The format that a descriptor's 7 bytes spell. Further bytes are ignored. Throws `invalidValue` for fewer.
-    public init(_ bytes: [UInt8]) throws(BLEError) {
-        var reader = ValueReader(bytes)
+extension PresentationFormat: ValueCodable {
+    /// The format that a descriptor's 7 bytes spell.
+    public init(from reader: inout ValueReader) throws(BLEError) {
         self.init(
-            format: Format(rawValue: try reader.uint8()), exponent: Int8(bitPattern: try reader.uint8()),
-            unit: BluetoothUUID(UInt32(try reader.uint16())), namespace: Namespace(rawValue: try reader.uint8()),
-            description: try reader.uint16())
+            format: try reader.raw(), exponent: try reader.int8(), unit: BluetoothUUID(UInt32(try reader.uint16())),
+            namespace: try reader.raw(), description: try reader.raw())
     }
 
-    /// The descriptor's 7 bytes. A unit without a 16-bit form becomes 0x2700, unitless.
-    public var bytes: [UInt8] {
-        let unit = unit.short ?? 0x2700
-        return [
-            format.rawValue, UInt8(bitPattern: exponent), UInt8(unit & 0xFF), UInt8(unit >> 8), namespace.rawValue,
-            UInt8(description & 0xFF), UInt8(description >> 8),
-        ]
+    /// A descriptor's 7 bytes. A unit without a 16-bit form becomes 0x2700, unitless.
+    public func encode(into writer: inout ValueWriter) {
+        writer.raw(format)
+        writer.integer(exponent)
+        writer.uint16(unit.short ?? 0x2700)
+        writer.raw(namespace)
+        writer.raw(description)
     }
+
+    /// A descriptor's 7 bytes.
+    public var bytes: [UInt8] {
+        var writer = ValueWriter()
+        encode(into: &writer)
+        return writer.bytes
+    }
+
+    /// Further bytes are passed over.
+    public static var ignoresFurtherBytes: Bool { true }
 }

@@ -1,41 +1,103 @@
 /// Reads little-endian fields off the bytes of a value, in order.
 ///
-/// Every read throws `invalidValue` when too few bytes are left.
-public struct ValueReader: Sendable {
-    private let bytes: [UInt8]
+/// Made for the initializer of a ``ValueCodable`` type, which borrows it. Every read throws `invalidValue` when too few bytes are
+/// left.
+public struct ValueReader: ~Copyable {
+    // (a reader is only ever lent within the scope of these bytes, and cannot be copied out of it)
+    private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
 
-    /// A reader at the first byte.
-    public init(_ bytes: [UInt8]) {
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
     }
 
     /// How many bytes are left.
     public var remaining: Int { bytes.count - position }
 
-    /// The next `count` bytes.
-    public mutating func take(_ count: Int) throws(BLEError) -> ArraySlice<UInt8> {
-        guard count >= 0, count <= remaining else {
-            throw BLEError(
-                .invalidValue,
-                "the value 0x\(Hex.string(bytes)) is too short: \(count) more bytes expected after \(position)")
-        }
-        defer { position += count }
-        return bytes[position..<position + count]
-    }
-
     /// An unsigned integer of 8 bits.
-    public mutating func uint8() throws(BLEError) -> UInt8 {
-        try take(1).first!
-    }
+    public mutating func uint8() throws(BLEError) -> UInt8 { try integer() }
 
     /// An unsigned integer of 16 bits.
-    public mutating func uint16() throws(BLEError) -> UInt16 {
-        UInt16(truncatingIfNeeded: try unsigned(2))
+    public mutating func uint16() throws(BLEError) -> UInt16 { try integer() }
+
+    /// An unsigned integer of 24 bits.
+    public mutating func uint24() throws(BLEError) -> UInt32 { UInt32(try unsigned(3)) }
+
+    /// An unsigned integer of 32 bits.
+    public mutating func uint32() throws(BLEError) -> UInt32 { try integer() }
+
+    /// An unsigned integer of 48 bits.
+    public mutating func uint48() throws(BLEError) -> UInt64 { try unsigned(6) }
+
+    /// A signed integer of 8 bits.
+    public mutating func int8() throws(BLEError) -> Int8 { try integer() }
+
+    /// A signed integer of 16 bits.
+    public mutating func int16() throws(BLEError) -> Int16 { try integer() }
+
+    /// A signed integer of 32 bits.
+    public mutating func int32() throws(BLEError) -> Int32 { try integer() }
+
+    /// An integer of the type's width.
+    public mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(BLEError) -> Integer
+    {
+        Integer(truncatingIfNeeded: try unsigned(Integer.bitWidth / 8))
+    }
+
+    /// An integer of a width that has no type of its own, or that a table tells.
+    public mutating func integer(_ format: IntegerFormat) throws(BLEError) -> Int {
+        let bits = try unsigned(format.byteCount)
+        guard format.isSigned else { return Int(truncatingIfNeeded: bits) }
+        let unused = 64 - 8 * format.byteCount
+        return Int(truncatingIfNeeded: Int64(bitPattern: bits << unused) >> unused)
+    }
+
+    /// A number, a choice or a set of flags.
+    public mutating func raw<Value: RawRepresentable>(
+        _: Value.Type = Value.self
+    ) throws(BLEError) -> Value where Value.RawValue: FixedWidthInteger {
+        let number = try integer(Value.RawValue.self)
+        guard let value = Value(rawValue: number) else { throw invalid("\(number) is no \(Value.self)") }
+        return value
     }
 
     /// An unsigned integer of `count` bytes, at most 8.
     public mutating func unsigned(_ count: Int) throws(BLEError) -> UInt64 {
-        try take(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        try require(count)
+        var value: UInt64 = 0
+        for index in 0..<count { value |= UInt64(bytes[position + index]) << (8 * index) }
+        position += count
+        return value
+    }
+
+    /// The next `count` bytes.
+    public mutating func bytes(_ count: Int) throws(BLEError) -> [UInt8] {
+        try require(count)
+        defer { position += count }
+        return Array(bytes[position..<position + count])
+    }
+
+    /// All bytes that are left, perhaps none.
+    public mutating func rest() -> [UInt8] {
+        defer { position = bytes.count }
+        return Array(bytes[position...])
+    }
+
+    /// The error to throw for a value that the type's rules do not allow; says which bytes it was found in.
+    public func invalid(_ message: String) -> BLEError {
+        BLEError(.invalidValue, "\(message), in the value 0x\(Hex.string(Array(bytes)))")
+    }
+
+    /// Throws when bytes are left.
+    func end() throws(BLEError) {
+        guard remaining == 0 else { throw invalid("\(remaining) bytes too many") }
+    }
+
+    private func require(_ count: Int) throws(BLEError) {
+        guard count >= 0, count <= remaining else {
+            throw BLEError(
+                .invalidValue,
+                "the value 0x\(Hex.string(Array(bytes))) is too short: \(count) more bytes expected after \(position)")
+        }
     }
 }

@@ -74,13 +74,13 @@ extension ServiceDefinition {
     public static func deviceInformation(
         manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil, hardwareRevision: String? = nil,
         firmwareRevision: String? = nil, softwareRevision: String? = nil, systemID: [UInt8]? = nil,
-        pnpID: [UInt8]? = nil
+        pnpID: [UInt8]? = nil, regulatoryCertifications: [UInt8]? = nil
     ) -> ServiceDefinition {
         let items: [(UInt32, [UInt8]?)] = [
             (0x2A29, manufacturer.map { Array($0.utf8) }), (0x2A24, model.map { Array($0.utf8) }),
             (0x2A25, serialNumber.map { Array($0.utf8) }), (0x2A27, hardwareRevision.map { Array($0.utf8) }),
             (0x2A26, firmwareRevision.map { Array($0.utf8) }), (0x2A28, softwareRevision.map { Array($0.utf8) }),
-            (0x2A23, systemID), (0x2A50, pnpID),
+            (0x2A23, systemID), (0x2A50, pnpID), (0x2A2A, regulatoryCertifications),
         ]
         return ServiceDefinition(
             BluetoothUUID(0x180A),

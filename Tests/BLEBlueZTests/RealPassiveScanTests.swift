@@ -57,7 +57,7 @@ struct RealPassiveScanTests {
             let again = try await self.heard(1, central, .passive && .service(BluetoothUUID(0x180D)))
             let strap = try #require(again.first?.peripheral)
             try await strap.connect()
-            #expect(try await strap.read(Characteristic<UInt8>(.uint8, BluetoothUUID(0x2A19))) > 0)
+            #expect(try await strap.read(Characteristic<UInt8>(BluetoothUUID(0x2A19))) > 0)
             try await strap.disconnect()
         }
         try await restart("")

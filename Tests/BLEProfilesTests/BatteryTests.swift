@@ -9,12 +9,12 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    @Test(arguments: [([0], 0), ([1], 1), ([99], 99), ([100], 100), ([50, 1], 50)] as [([UInt8], UInt8)])
+    @Test(arguments: [([0], 0), ([1], 1), ([99], 99), ([100], 100)] as [([UInt8], UInt8)])
     func `a level is a byte up to 100`(_ bytes: [UInt8], _ level: UInt8) throws {
         #expect(try Characteristic.batteryLevel.coding.decode(bytes) == level)
     }
 
-    @Test(arguments: [[], [101], [255], [128, 50]] as [[UInt8]])
+    @Test(arguments: [[], [101], [255], [128, 50], [50, 1]] as [[UInt8]])
     func `anything else is no level`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try Characteristic.batteryLevel.coding.decode(bytes) }
     }

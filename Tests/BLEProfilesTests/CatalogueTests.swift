@@ -13,11 +13,11 @@ extension BluetoothUUID {
 }
 
 extension Characteristic where Value == UInt8 {
-    fileprivate static var charging: Self { Characteristic(.uint8, BluetoothUUID(0x6783), service: .monitoring) }
+    fileprivate static var charging: Self { Characteristic(BluetoothUUID(0x6783), service: .monitoring) }
 }
 
 extension Characteristic where Value == String {
-    fileprivate static var robotName: Self { Characteristic(.utf8, BluetoothUUID(0x8278), service: .configuration) }
+    fileprivate static var robotName: Self { Characteristic(BluetoothUUID(0x8278), service: .configuration) }
 }
 
 extension Catalogue {

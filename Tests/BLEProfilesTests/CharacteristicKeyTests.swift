@@ -19,6 +19,11 @@ import Testing
             (Characteristic.firmwareRevision.key, "Device Information", "Firmware Revision String"),
             (Characteristic.softwareRevision.key, "Device Information", "Software Revision String"),
             (Characteristic.systemID.key, "Device Information", "System ID"),
+            (
+                Characteristic.regulatoryCertifications.key, "Device Information",
+                "IEEE 11073-20601 Regulatory Certification Data List"
+            ),
+            (Characteristic.batteryLevelStatus.key, "Battery", "Battery Level Status"),
             (Characteristic.pnpID.key, "Device Information", "PnP ID"),
         ])
     func `a key is for what its name says`(_ key: AttributeKey, _ service: String, _ characteristic: String) {

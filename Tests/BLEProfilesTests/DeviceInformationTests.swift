@@ -19,7 +19,8 @@ import Testing
         let information = try await information(
             .deviceInformation(
                 manufacturer: "Acme", model: "M1", serialNumber: "0001", hardwareRevision: "2", firmwareRevision: "3",
-                softwareRevision: "4", systemID: [1, 0, 0, 0, 0, 2, 0, 0], pnpID: [1, 0x59, 0, 2, 0, 0x13, 0x02]))
+                softwareRevision: "4", systemID: [1, 0, 0, 0, 0, 2, 0, 0], pnpID: [1, 0x59, 0, 2, 0, 0x13, 0x02],
+                regulatoryCertifications: [0, 2, 0, 0]))
         #expect(information.manufacturer == "Acme")
         #expect(information.model == "M1")
         #expect(information.serialNumber == "0001")
@@ -28,6 +29,7 @@ import Testing
         #expect(information.softwareRevision == "4")
         #expect(information.systemID == SystemID(manufacturer: 1, organization: 2))
         #expect(information.pnpID == PnPID(source: 1, vendor: 0x59, product: 2, version: 0x213))
+        #expect(information.regulatoryCertifications == [0, 2, 0, 0])
     }
 
     @Test(arguments: UInt8(0)..<64) func `what a device does not have stays nil`(_ subset: UInt8) async throws {
@@ -36,7 +38,9 @@ import Testing
         let information = try await information(
             .deviceInformation(
                 manufacturer: item(0), model: item(1), serialNumber: item(2), hardwareRevision: item(3),
-                firmwareRevision: item(4), softwareRevision: item(5), systemID: bytes, pnpID: bytes))
+                firmwareRevision: item(4), softwareRevision: item(5), systemID: bytes,
+                pnpID: bytes.map { Array($0.dropLast()) },
+                regulatoryCertifications: bytes))
         var expected = DeviceInformation()
         expected.manufacturer = item(0)
         expected.model = item(1)
@@ -46,6 +50,7 @@ import Testing
         expected.softwareRevision = item(5)
         expected.systemID = bytes == nil ? nil : SystemID(manufacturer: 1, organization: 2)
         expected.pnpID = bytes == nil ? nil : PnPID(source: 1, vendor: 0, product: 0, version: 2)
+        expected.regulatoryCertifications = bytes
         #expect(information == expected)
     }
 

@@ -15,8 +15,8 @@ import Testing
             ([0x02, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             ([0x04, 0x48], HeartRateMeasurement(beatsPerMinute: 72, contact: false)),
             ([0x06, 0x48], HeartRateMeasurement(beatsPerMinute: 72, contact: true)),
-            ([0x08, 0x48, 0x0A, 0x01], HeartRateMeasurement(beatsPerMinute: 72, energyExpended: 266)),
-            ([0x08, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, energyExpended: 65535)),
+            ([0x08, 0x48, 0x0A, 0x01], HeartRateMeasurement(beatsPerMinute: 72, energyExpendedKilojoules: 266)),
+            ([0x08, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, energyExpendedKilojoules: 65535)),
             ([0x10, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             (
                 [0x10, 0x48, 0x00, 0x02, 0x00, 0x04, 0x01, 0x00],
@@ -25,7 +25,8 @@ import Testing
             ([0x10, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [65535.0 / 1024])),
             (
                 [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00, 0x04],
-                HeartRateMeasurement(beatsPerMinute: 72, contact: true, energyExpended: 10, rrIntervals: [1.0])
+                HeartRateMeasurement(
+                    beatsPerMinute: 72, contact: true, energyExpendedKilojoules: 10, rrIntervals: [1.0])
             ),
             ([0xE0, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             ([0x00, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72)),
@@ -46,7 +47,7 @@ import Testing
         #expect(measurement.beatsPerMinute == (flags & 0x01 != 0 ? 0x148 : 0x48))
         let contact: [Bool?] = [nil, nil, false, true]
         #expect(measurement.contact == contact[Int(flags >> 1 & 3)])
-        #expect(measurement.energyExpended == (flags & 0x08 != 0 ? 0x201 : nil))
+        #expect(measurement.energyExpendedKilojoules == (flags & 0x08 != 0 ? 0x201 : nil))
         #expect(measurement.rrIntervals == (flags & 0x10 != 0 ? [1, 2] : []))
     }
 
@@ -68,10 +69,9 @@ import Testing
         await expectError(.invalidValue) { try Characteristic.heartRateMeasurement.coding.decode(bytes) }
     }
 
-    @Test func `a measurement cannot be written`() async {
-        await expectError(.notSupported) {
-            try Characteristic.heartRateMeasurement.coding.encode(HeartRateMeasurement(beatsPerMinute: 72))
-        }
+    @Test(arguments: UInt8(0)..<32) func `what is written is read again`(_ flags: UInt8) throws {
+        let measurement = try HeartRateMeasurement(bytes: Self.spelled(flags))
+        #expect(try HeartRateMeasurement(bytes: measurement.encoded()) == measurement)
     }
 
     @Test(

@@ -17,7 +17,7 @@ import Testing
             let measurement = try #require(try await beats.next())
             #expect(measurement.beatsPerMinute == beat)
             #expect(measurement.contact == true)
-            #expect(measurement.energyExpended == 10)
+            #expect(measurement.energyExpendedKilojoules == 10)
             #expect(measurement.rrIntervals == [Double(60 * 1024 / beat) / 1024])
             await world.clock.sleepers(1)
             world.clock.advance(by: .seconds(1))

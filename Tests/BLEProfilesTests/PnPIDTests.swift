@@ -15,13 +15,13 @@ import Testing
                 Array(repeating: 0xFF, count: 7),
                 PnPID(source: 0xFF, vendor: 0xFFFF, product: 0xFFFF, version: 0xFFFF)
             ),
-            ([1, 2, 0, 3, 0, 4, 0, 9], PnPID(source: 1, vendor: 2, product: 3, version: 4)),
         ] as [([UInt8], PnPID)])
     func `a source and three little-endian numbers`(_ bytes: [UInt8], _ id: PnPID) throws {
         #expect(try PnPID(bytes: bytes) == id)
+        #expect(try id.encoded() == bytes)
     }
 
-    @Test(arguments: 0..<7) func `fewer than seven bytes are no PnP ID`(_ count: Int) async {
+    @Test(arguments: [0, 1, 2, 3, 4, 5, 6, 8]) func `fewer or more than seven bytes are no PnP ID`(_ count: Int) async {
         await expectError(.invalidValue) { try PnPID(bytes: Array(repeating: 1, count: count)) }
     }
 }

@@ -12,7 +12,7 @@ struct Bench {
     static let battery = BluetoothUUID(0x180F)
     static let vendor = BluetoothUUID(0xFF00)
     /// Handle 2: read and notify, with descriptors at 4 and 5.
-    static let level = Characteristic<UInt8>(.uint8, BluetoothUUID(0x2A19), service: battery)
+    static let level = Characteristic<UInt8>(BluetoothUUID(0x2A19), service: battery)
     /// Handle 11: write with and without response.
     static let command = Characteristic<[UInt8]>(BluetoothUUID(0xFF01), service: vendor)
     /// Handle 14: read, write and indicate.

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(minutes: 1)) struct PeripheralValuesTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
-    private static let missing = Characteristic<UInt8>(.uint8, BluetoothUUID(0x2A6E))
+    private static let missing = Characteristic<UInt8>(BluetoothUUID(0x2A6E))
 
     init() async throws {
         bench = try await Bench()

@@ -20,13 +20,13 @@ import Testing
             ),
         ] as [([UInt8], PresentationFormat)])
     func `seven bytes spell a format, and back`(_ bytes: [UInt8], _ format: PresentationFormat) throws {
-        #expect(try PresentationFormat(bytes) == format)
-        #expect(try PresentationFormat(bytes + [1, 2]) == format)
+        #expect(try PresentationFormat(bytes: bytes) == format)
+        #expect(try PresentationFormat(bytes: bytes + [1, 2]) == format)
         #expect(format.bytes == bytes)
     }
 
     @Test(arguments: 0..<7) func `fewer bytes are no format`(_ count: Int) async {
-        await expectError(.invalidValue) { try PresentationFormat([UInt8](repeating: 1, count: count)) }
+        await expectError(.invalidValue) { try PresentationFormat(bytes: [UInt8](repeating: 1, count: count)) }
     }
 
     @Test func `a unit without a short form is none`() {

@@ -34,7 +34,7 @@ extension Contract {
             for try await measurement in try await HeartRate(strap).measurements() {
                 beats.append(measurement.beatsPerMinute)
                 #expect(measurement.contact == true)
-                #expect(measurement.energyExpended == 10)
+                #expect(measurement.energyExpendedKilojoules == 10)
                 #expect(measurement.rrIntervals.count == 2)
                 if beats.count == 3 { break }
             }

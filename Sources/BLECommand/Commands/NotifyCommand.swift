@@ -7,6 +7,7 @@ struct NotifyCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption
+    @OptionGroup var values: ValueOptions
 
     @Argument(help: idHelp)
     var id: String
@@ -21,24 +22,27 @@ struct NotifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (id, uuid, count, timeout) = (id, characteristic.uuid, count, options.timeoutDuration)
-        let maintain = maintain
+        let (maintain, guesses) = (maintain, values.guess)
         try await Session.run(options, outage: maintain.outage) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
             try await maintain.apply(to: peripheral)
             let values = try await output.progress.during("Connecting to \(peripheral)") {
                 try await peripheral.notifications(Characteristic(uuid), overflow: .dropOldest(capacity: 4096))
             }
+            let format = await ShownValue.format(of: AttributeKey(characteristic: uuid), on: peripheral)
             var received = 0
             for try await event in values.events {
-                guard case .value(let value) = event else {
+                guard case .value(let bytes) = event else {
                     if case .gap(let error) = event { try output.gap(error) }
                     continue
                 }
                 received += 1
                 let dropped = values.droppedCount
+                let value = ShownValue(bytes, format, guessing: guesses)
+                let keys: [String: JSON] = ["uuid": .string(uuid.description), "dropped": .int(dropped)]
                 try output.line(
-                    .object(["uuid": .string(uuid.description), "value": .hex(value), "dropped": .int(dropped)]),
-                    Hex.string(value) + (dropped > 0 ? "  (\(dropped) dropped)" : ""))
+                    .object(value.json.merging(keys) { $1 }),
+                    value.text(output) + (dropped > 0 ? "  (\(dropped) dropped)" : ""))
                 if received == count { break }
             }
         }

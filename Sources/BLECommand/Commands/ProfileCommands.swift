@@ -44,7 +44,7 @@ struct HeartRateCommand: AsyncParsableCommand {
             "beatsPerMinute": .int(measurement.beatsPerMinute),
             "rrIntervals": .array(measurement.rrIntervals.map { .double($0) }),
             "contact": .optional(measurement.contact) { .bool($0) },
-            "energyExpended": .optional(measurement.energyExpended) { .int($0) },
+            "energyExpended": .optional(measurement.energyExpendedKilojoules) { .int($0) },
         ])
     }
 
@@ -54,7 +54,7 @@ struct HeartRateCommand: AsyncParsableCommand {
             let intervals = measurement.rrIntervals.map { String(Int(($0 * 1000).rounded())) }
             parts.append("RR \(intervals.joined(separator: " ")) ms")
         }
-        if let energy = measurement.energyExpended { parts.append("\(energy) kJ") }
+        if let energy = measurement.energyExpendedKilojoules { parts.append("\(energy) kJ") }
         if measurement.contact == false { parts.append(output.paint("no contact", .red)) }
         return parts.joined(separator: "  ")
     }

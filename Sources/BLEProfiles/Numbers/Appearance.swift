@@ -1,5 +1,7 @@
+public import BLE
+
 /// What a device looks like, in the SIG's words (Assigned Numbers, section 2.6.3).
-public struct Appearance: Hashable, Sendable {
+public struct Appearance: RawRepresentable, Hashable, ValueCodable {
     /// The number, as it is advertised: 10 bits of category, 6 bits of subcategory.
     public let rawValue: UInt16
 

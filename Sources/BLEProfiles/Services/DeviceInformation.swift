@@ -7,49 +7,38 @@ extension BluetoothUUID {
 
 extension Characteristic where Value == String {
     /// The manufacturer's name (Device Information Service 1.1, section 3.1).
-    public static var manufacturerName: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A29), service: .deviceInformation)
-    }
+    public static var manufacturerName: Self { Characteristic(BluetoothUUID(0x2A29), service: .deviceInformation) }
     /// The model number (section 3.2).
-    public static var modelNumber: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A24), service: .deviceInformation)
-    }
+    public static var modelNumber: Self { Characteristic(BluetoothUUID(0x2A24), service: .deviceInformation) }
     /// The serial number (section 3.3).
-    public static var serialNumber: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A25), service: .deviceInformation)
-    }
+    public static var serialNumber: Self { Characteristic(BluetoothUUID(0x2A25), service: .deviceInformation) }
     /// The hardware's revision (section 3.4).
-    public static var hardwareRevision: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A27), service: .deviceInformation)
-    }
+    public static var hardwareRevision: Self { Characteristic(BluetoothUUID(0x2A27), service: .deviceInformation) }
     /// The firmware's revision (section 3.5).
-    public static var firmwareRevision: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A26), service: .deviceInformation)
-    }
+    public static var firmwareRevision: Self { Characteristic(BluetoothUUID(0x2A26), service: .deviceInformation) }
     /// The software's revision (section 3.6).
-    public static var softwareRevision: Self {
-        Characteristic(.utf8, BluetoothUUID(0x2A28), service: .deviceInformation)
-    }
+    public static var softwareRevision: Self { Characteristic(BluetoothUUID(0x2A28), service: .deviceInformation) }
 }
 
 extension Characteristic where Value == SystemID {
     /// The System ID (section 3.7).
-    public static var systemID: Self {
-        Characteristic(
-            ValueCoding(receiveOnly: SystemID.init(bytes:)), BluetoothUUID(0x2A23), service: .deviceInformation)
+    public static var systemID: Self { Characteristic(BluetoothUUID(0x2A23), service: .deviceInformation) }
+}
+
+extension Characteristic where Value == [UInt8] {
+    /// The regulatory certifications (section 3.8), in the structure of IEEE 11073-20601, which is not taken apart here.
+    public static var regulatoryCertifications: Self {
+        Characteristic(BluetoothUUID(0x2A2A), service: .deviceInformation)
     }
 }
 
 extension Characteristic where Value == PnPID {
     /// The PnP ID (section 3.9).
-    public static var pnpID: Self {
-        Characteristic(
-            ValueCoding(receiveOnly: PnPID.init(bytes:)), BluetoothUUID(0x2A50), service: .deviceInformation)
-    }
+    public static var pnpID: Self { Characteristic(BluetoothUUID(0x2A50), service: .deviceInformation) }
 }
 
 /// A device's System ID (Device Information Service 1.1, section 3.7): 64 bits, little-endian on the air.
-public struct SystemID: Hashable, Sendable {
+public struct SystemID: Hashable, ValueCodable {
     /// The low 40 bits, which the manufacturer assigns.
     public var manufacturer: UInt64
     /// The high 24 bits, the manufacturer's Organizationally Unique Identifier.
@@ -61,16 +50,21 @@ public struct SystemID: Hashable, Sendable {
         self.organization = organization
     }
 
-    /// The System ID that eight bytes spell.
-    public init(bytes: [UInt8]) throws(BLEError) {
-        var reader = ValueReader(bytes)
+    /// Eight bytes.
+    public init(from reader: inout ValueReader) throws(BLEError) {
         manufacturer = try reader.unsigned(5)
-        organization = UInt32(try reader.unsigned(3))
+        organization = try reader.uint24()
+    }
+
+    /// Eight bytes. Throws `invalidValue` where a part has more than its 40 or 24 bits.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        try writer.integer(Int(clamping: manufacturer), .uint40)
+        try writer.integer(Int(organization), .uint24)
     }
 }
 
 /// A device's PnP ID (Device Information Service 1.1, section 3.9).
-public struct PnPID: Hashable, Sendable {
+public struct PnPID: Hashable, ValueCodable {
     /// Who assigned the vendor: 1 the Bluetooth SIG, 2 the USB Implementer's Forum.
     public var source: UInt8
     /// The vendor.
@@ -88,13 +82,20 @@ public struct PnPID: Hashable, Sendable {
         self.version = version
     }
 
-    /// The PnP ID that seven bytes spell.
-    public init(bytes: [UInt8]) throws(BLEError) {
-        var reader = ValueReader(bytes)
+    /// Seven bytes.
+    public init(from reader: inout ValueReader) throws(BLEError) {
         source = try reader.uint8()
         vendor = try reader.uint16()
         product = try reader.uint16()
         version = try reader.uint16()
+    }
+
+    /// Seven bytes.
+    public func encode(into writer: inout ValueWriter) {
+        writer.uint8(source)
+        writer.uint16(vendor)
+        writer.uint16(product)
+        writer.uint16(version)
     }
 }
 
@@ -114,6 +115,8 @@ public struct DeviceInformation: Hashable, Sendable {
     public var softwareRevision: String?
     /// 2A23.
     public var systemID: SystemID?
+    /// 2A2A, in the structure of IEEE 11073-20601, which is not taken apart here.
+    public var regulatoryCertifications: [UInt8]?
     /// 2A50.
     public var pnpID: PnPID?
 
@@ -124,25 +127,15 @@ public struct DeviceInformation: Hashable, Sendable {
     ///
     /// Throws `serviceNotFound` when it has no such service, and whatever reading an item it has throws.
     public init(of peripheral: Peripheral) async throws(BLEError) {
-        guard let service = try await peripheral.services()[.deviceInformation] else {
-            throw BLEError(
-                .serviceNotFound, "the peripheral has no service \(BluetoothUUID.deviceInformation)",
-                peripheral: peripheral.id, service: .deviceInformation, undiscovered: [.deviceInformation],
-                isRetryable: false)
-        }
-        func read<Value>(_ key: Characteristic<Value>) async throws(BLEError) -> Value? {
-            guard let found = service[key.key.characteristic], found.properties.contains(.read) else { return nil }
-            var key = key
-            key.key.handle = found.handle
-            return try await peripheral.read(key)
-        }
-        manufacturer = try await read(.manufacturerName)
-        model = try await read(.modelNumber)
-        serialNumber = try await read(.serialNumber)
-        hardwareRevision = try await read(.hardwareRevision)
-        firmwareRevision = try await read(.firmwareRevision)
-        softwareRevision = try await read(.softwareRevision)
-        systemID = try await read(.systemID)
-        pnpID = try await read(.pnpID)
+        let service = PeripheralService(.deviceInformation, on: peripheral)
+        manufacturer = try await service.readIfPresent(.manufacturerName)
+        model = try await service.readIfPresent(.modelNumber)
+        serialNumber = try await service.readIfPresent(.serialNumber)
+        hardwareRevision = try await service.readIfPresent(.hardwareRevision)
+        firmwareRevision = try await service.readIfPresent(.firmwareRevision)
+        softwareRevision = try await service.readIfPresent(.softwareRevision)
+        systemID = try await service.readIfPresent(.systemID)
+        regulatoryCertifications = try await service.readIfPresent(.regulatoryCertifications)
+        pnpID = try await service.readIfPresent(.pnpID)
     }
 }

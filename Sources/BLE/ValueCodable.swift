@@ -1,0 +1,111 @@
+/// A type whose values are spelled in the bytes of a characteristic.
+///
+/// ```swift
+/// struct FanState: ValueCodable {
+///     var speedPercent: UInt8
+///     var temperatureCelsius: Double
+///
+///     init(from reader: inout ValueReader) throws(BLEError) {
+///         speedPercent = try reader.uint8()
+///         temperatureCelsius = Double(try reader.int16()) / 100
+///     }
+///     func encode(into writer: inout ValueWriter) throws(BLEError) {
+///         writer.uint8(speedPercent)
+///         try writer.rounded(temperatureCelsius * 100, .int16)
+///     }
+/// }
+/// ```
+///
+/// Integers and floating point numbers, text, and types with a raw value that is an integer need no more than the conformance.
+public protocol ValueCodable: Sendable {
+    /// The value that comes next. Throws `invalidValue` for bytes that spell none.
+    init(from reader: inout ValueReader) throws(BLEError)
+    /// Writes the bytes that spell the value. Throws `invalidValue` for one that they cannot spell.
+    func encode(into writer: inout ValueWriter) throws(BLEError)
+    /// Whether bytes after the value are passed over, as a specification asks for whose later versions add fields; false, and
+    /// then they throw `invalidValue`, unless a type says otherwise.
+    static var ignoresFurtherBytes: Bool { get }
+}
+
+extension ValueCodable {
+    /// False.
+    public static var ignoresFurtherBytes: Bool { false }
+
+    /// The value that these bytes spell. Throws `invalidValue` when they are too few, too many or spell none.
+    public init(decoding bytes: Span<UInt8>) throws(BLEError) {
+        self = try bytes.withUnsafeBufferPointer { (bytes) throws(BLEError) in
+            var reader = ValueReader(bytes)
+            let value = try Self(from: &reader)
+            if !Self.ignoresFurtherBytes { try reader.end() }
+            return value
+        }
+    }
+
+    /// The value that these bytes spell. Throws `invalidValue` when they are too few, too many or spell none.
+    public init(bytes: [UInt8]) throws(BLEError) {
+        let span = bytes.span
+        try self.init(decoding: span)
+    }
+
+    /// The bytes that spell the value. Throws `invalidValue` for one that they cannot spell.
+    public func encoded() throws(BLEError) -> [UInt8] {
+        var writer = ValueWriter()
+        try encode(into: &writer)
+        return writer.bytes
+    }
+}
+
+extension ValueCodable where Self: FixedWidthInteger {
+    /// As many bytes as the type has, the least significant first.
+    public init(from reader: inout ValueReader) throws(BLEError) { self = try reader.integer() }
+    /// As many bytes as the type has, the least significant first.
+    public func encode(into writer: inout ValueWriter) { writer.integer(self) }
+}
+
+extension UInt8: ValueCodable {}
+extension UInt16: ValueCodable {}
+extension UInt32: ValueCodable {}
+extension UInt64: ValueCodable {}
+extension Int8: ValueCodable {}
+extension Int16: ValueCodable {}
+extension Int32: ValueCodable {}
+extension Int64: ValueCodable {}
+
+extension Float: ValueCodable {
+    /// Four bytes of IEEE 754, the least significant first.
+    public init(from reader: inout ValueReader) throws(BLEError) { self.init(bitPattern: try reader.integer()) }
+    /// Four bytes of IEEE 754, the least significant first.
+    public func encode(into writer: inout ValueWriter) { writer.integer(bitPattern) }
+}
+
+extension Double: ValueCodable {
+    /// Eight bytes of IEEE 754, the least significant first.
+    public init(from reader: inout ValueReader) throws(BLEError) { self.init(bitPattern: try reader.integer()) }
+    /// Eight bytes of IEEE 754, the least significant first.
+    public func encode(into writer: inout ValueWriter) { writer.integer(bitPattern) }
+}
+
+extension Bool: ValueCodable {
+    /// One byte, 0 or 1. Others throw `invalidValue`.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        let byte = try reader.uint8()
+        guard byte <= 1 else { throw reader.invalid("\(byte) is neither 0 nor 1") }
+        self = byte == 1
+    }
+    /// One byte, 0 or 1.
+    public func encode(into writer: inout ValueWriter) { writer.uint8(self ? 1 : 0) }
+}
+
+extension String: ValueCodable {
+    /// UTF-8 to the end, or to the first NUL. Bytes that are no UTF-8 become U+FFFD.
+    public init(from reader: inout ValueReader) { self.init(decoding: reader.rest().prefix { $0 != 0 }, as: UTF8.self) }
+    /// UTF-8 without an end mark.
+    public func encode(into writer: inout ValueWriter) { writer.bytes(utf8) }
+}
+
+extension ValueCodable where Self: RawRepresentable, RawValue: FixedWidthInteger {
+    /// The raw value's bytes. A number that is no raw value throws `invalidValue`.
+    public init(from reader: inout ValueReader) throws(BLEError) { self = try reader.raw() }
+    /// The raw value's bytes.
+    public func encode(into writer: inout ValueWriter) { writer.raw(self) }
+}

@@ -1,0 +1,48 @@
+/// Writes little-endian fields, in order.
+public struct ValueWriter: Sendable {
+    /// What has been written.
+    public private(set) var bytes: [UInt8] = []
+
+    /// Nothing written yet.
+    public init() {}
+
+    /// An unsigned integer of 8 bits.
+    public mutating func uint8(_ value: UInt8) { bytes.append(value) }
+
+    /// An unsigned integer of 16 bits.
+    public mutating func uint16(_ value: UInt16) { integer(value) }
+
+    /// An unsigned integer of 32 bits.
+    public mutating func uint32(_ value: UInt32) { integer(value) }
+
+    /// An integer of the type's width.
+    public mutating func integer<Integer: FixedWidthInteger>(_ value: Integer) {
+        for shift in stride(from: 0, to: Integer.bitWidth, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+
+    /// An integer in a field of that format. Throws `invalidValue` when it does not fit.
+    public mutating func integer(_ value: Int, _ format: IntegerFormat) throws(BLEError) {
+        guard format.range.contains(value) else {
+            throw BLEError(.invalidValue, "\(value) is not in \(format.range), all that its field can hold")
+        }
+        for index in 0..<format.byteCount { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
+    }
+
+    /// The integer next to a number, in a field of that format. Throws `invalidValue` when it does not fit.
+    public mutating func rounded(_ value: Double, _ format: IntegerFormat) throws(BLEError) {
+        guard let integer = Int(exactly: value.rounded()) else {
+            throw BLEError(.invalidValue, "\(value) is no number that a field can hold")
+        }
+        try self.integer(integer, format)
+    }
+
+    /// A number, a choice or a set of flags.
+    public mutating func raw<Value: RawRepresentable>(_ value: Value) where Value.RawValue: FixedWidthInteger {
+        integer(value.rawValue)
+    }
+
+    /// Bytes as they are.
+    public mutating func bytes(_ bytes: some Sequence<UInt8>) { self.bytes += bytes }
+}

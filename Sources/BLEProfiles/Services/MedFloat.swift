@@ -1,0 +1,155 @@
+public import BLE
+
+/// A decimal number of 16 bits, the SFLOAT of IEEE 11073-20601: a mantissa of 12 bits times ten to the power of an exponent of
+/// 4 bits, both signed.
+public typealias MedFloat16 = MedFloat<UInt16>
+
+/// A decimal number of 32 bits, the FLOAT of IEEE 11073-20601: a mantissa of 24 bits times ten to the power of an exponent of
+/// 8 bits, both signed.
+public typealias MedFloat32 = MedFloat<UInt32>
+
+/// The bits of a decimal number: `UInt16` or `UInt32`.
+public protocol MedFloatBits: FixedWidthInteger, UnsignedInteger, Sendable {
+    /// How many of the bits, the upper ones, are the exponent.
+    static var exponentBitCount: Int { get }
+}
+
+extension UInt16: MedFloatBits {
+    /// 4.
+    public static var exponentBitCount: Int { 4 }
+}
+
+extension UInt32: MedFloatBits {
+    /// 8.
+    public static var exponentBitCount: Int { 8 }
+}
+
+/// A decimal number as medical devices send it (IEEE 11073-20601, annex F), ``MedFloat16`` or ``MedFloat32``.
+///
+/// It keeps the digits that were sent: 36.0 is another value than 36. Besides numbers there are ``nan``,
+/// ``notAtThisResolution``, ``infinity``, ``negativeInfinity`` and ``reserved``.
+public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable {
+    /// The bits: the exponent above the mantissa.
+    public let rawValue: Bits
+
+    /// Any bits.
+    public init(rawValue: Bits) { self.rawValue = rawValue }
+
+    /// A number from its parts; nil where one of them does not fit. Mantissas go to 2045, or 8,388,605, in both directions,
+    /// exponents from -8 to 7, or -128 to 127.
+    public init?(mantissa: Int, exponent: Int = 0) {
+        guard abs(mantissa) <= Self.largestMantissa, Self.exponents.contains(exponent) else { return nil }
+        rawValue = Bits(truncatingIfNeeded: exponent << Self.mantissaBitCount | mantissa & Int(Self.mantissaMask))
+    }
+
+    /// The number next to `value`: with no more digits than it takes where that is exact, else with as many as there are. What
+    /// is too large becomes infinite.
+    public init(_ value: Double) {
+        guard !value.isNaN else {
+            self = .nan
+            return
+        }
+        func mantissa(_ exponent: Int) -> Double { (value / .decimal(1, exponent)).rounded() }
+        let fitting = Self.exponents.filter { abs(mantissa($0)) <= Double(Self.largestMantissa) }
+        let exact = fitting.filter { .decimal(Int(mantissa($0)), $0) == value }.min { abs($0) < abs($1) }
+        guard
+            let exponent = exact ?? fitting.first,
+            let number = Self(mantissa: Int(mantissa(exponent)), exponent: exponent)
+        else {
+            self = value < 0 ? .negativeInfinity : .infinity
+            return
+        }
+        self = number
+    }
+
+    /// Not a number: a value that could not be measured.
+    public static var nan: Self { Self(rawValue: mantissaMask >> 1) }
+    /// Not at this resolution: a value that the format cannot express.
+    public static var notAtThisResolution: Self { Self(rawValue: mantissaMask >> 1 + 1) }
+    /// More than can be expressed or measured.
+    public static var infinity: Self { Self(rawValue: mantissaMask >> 1 - 1) }
+    /// Less than can be expressed or measured.
+    public static var negativeInfinity: Self { Self(rawValue: mantissaMask >> 1 + 3) }
+    /// Reserved for future use.
+    public static var reserved: Self { Self(rawValue: mantissaMask >> 1 + 2) }
+
+    /// Mantissa and exponent; nil for the special values.
+    public var decimal: (mantissa: Int, exponent: Int)? {
+        let exponent = Self.signed(rawValue >> Self.mantissaBitCount, Bits.exponentBitCount)
+        let mantissa = Self.signed(rawValue & Self.mantissaMask, Self.mantissaBitCount)
+        // (the special values are of exponent 0)
+        return exponent == 0 && abs(mantissa) > Self.largestMantissa ? nil : (mantissa, exponent)
+    }
+
+    /// The number; infinite for ``infinity`` and ``negativeInfinity``, not a number for the other special values.
+    public var doubleValue: Double {
+        if let (mantissa, exponent) = decimal { return .decimal(mantissa, exponent) }
+        return self == .infinity ? .infinity : self == .negativeInfinity ? -.infinity : .nan
+    }
+
+    /// The lower `count` bits, with the uppermost of them as the sign.
+    private static func signed(_ bits: Bits, _ count: Int) -> Int { (Int(bits) << (64 - count)) >> (64 - count) }
+
+    private static var mantissaBitCount: Int { Bits.bitWidth - Bits.exponentBitCount }
+    private static var mantissaMask: Bits { 1 << Bits(mantissaBitCount) - 1 }
+    private static var largestMantissa: Int { 1 << (mantissaBitCount - 1) - 3 }
+    private static var exponents: ClosedRange<Int> {
+        -(1 << (Bits.exponentBitCount - 1))...(1 << (Bits.exponentBitCount - 1)) - 1
+    }
+}
+
+extension MedFloat: ValueCodable {}
+
+extension MedFloat: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+    /// The number next to it.
+    public init(integerLiteral value: Int) { self.init(Double(value)) }
+    /// The number next to it.
+    public init(floatLiteral value: Double) { self.init(value) }
+}
+
+extension MedFloat: CustomStringConvertible {
+    /// The number with the digits that were sent, such as `36.0`, or `NaN`, `NRes`, `+INFINITY`, `-INFINITY`, `reserved`.
+    public var description: String {
+        guard let (mantissa, exponent) = decimal else {
+            switch self {
+            case .infinity: return "+INFINITY"
+            case .negativeInfinity: return "-INFINITY"
+            case .nan: return "NaN"
+            case .notAtThisResolution: return "NRes"
+            default: return "reserved"
+            }
+        }
+        guard -8..<0 ~= exponent else {
+            return 0...7 ~= exponent ? "\(Int(Double.decimal(mantissa, exponent)))" : "\(mantissa)e\(exponent)"
+        }
+        let digits = String(mantissa.magnitude)
+        let padded = String(repeating: "0", count: max(0, 1 - exponent - digits.count)) + digits
+        return (mantissa < 0 ? "-" : "") + padded.dropLast(-exponent) + "." + padded.suffix(-exponent)
+    }
+}
+
+extension ValueReader {
+    /// A decimal number of 16 bits.
+    public mutating func medFloat16() throws(BLEError) -> MedFloat16 { try raw() }
+    /// A decimal number of 32 bits.
+    public mutating func medFloat32() throws(BLEError) -> MedFloat32 { try raw() }
+}
+
+extension Double {
+    /// The number next to `mantissa` times ten to the power of `exponent`.
+    static func decimal(_ mantissa: Int, _ exponent: Int) -> Double {
+        // (powers of ten up to the 22nd are exact, so that one operation rounds once)
+        switch exponent {
+        case 0: Double(mantissa)
+        case 1...22: Double(mantissa) * powersOfTen[exponent]
+        case -22 ... -1: Double(mantissa) / powersOfTen[-exponent]
+        default: Double("\(mantissa)e\(exponent)") ?? .nan
+        }
+    }
+
+    private static let powersOfTen: [Double] = [
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20,
+        1e21, 1e22,
+    ]
+}

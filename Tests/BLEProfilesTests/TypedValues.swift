@@ -1,0 +1,21 @@
+import BLE
+
+/// A characteristic that has a typed value, and what its type makes of bytes: for tests that go through all of them, here and in
+/// Tests/Fuzz.
+struct TypedValue: Sendable {
+    let uuid: BluetoothUUID
+    /// The value that bytes spell.
+    let decode: @Sendable ([UInt8]) throws -> any Sendable
+    /// The bytes that spell the value that bytes spell: the same, or others that mean the same.
+    let recode: @Sendable ([UInt8]) throws -> [UInt8]
+
+    init<Value>(_ characteristic: Characteristic<Value>) {
+        uuid = characteristic.key.characteristic
+        let coding = characteristic.coding
+        decode = { try coding.decode($0) }
+        recode = { try coding.encode(coding.decode($0)) }
+    }
+}
+
+/// All of them, by field: `TypedValues.health` in TypedValues+Health.swift.
+enum TypedValues {}

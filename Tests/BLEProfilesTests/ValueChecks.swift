@@ -1,0 +1,44 @@
+import BLE
+import BLETestSupport
+import Testing
+
+/// Bytes and value are each other's, whatever is cut off is none, and bytes too many are passed over or not, as the type says.
+///
+/// - Parameter shorter: numbers of bytes, fewer than all, that spell another value: lists end anywhere.
+func checkSpelling<Value: ValueCodable & Equatable>(
+    _ bytes: [UInt8], _ value: Value, shorter: Set<Int> = [], sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    #expect(try Value(bytes: bytes) == value, sourceLocation: sourceLocation)
+    #expect(try value.encoded() == bytes, sourceLocation: sourceLocation)
+    for count in 0..<bytes.count where !shorter.contains(count) {
+        await expectError(.invalidValue, sourceLocation: sourceLocation) {
+            try Value(bytes: Array(bytes.prefix(count)))
+        }
+    }
+    guard !Value.ignoresFurtherBytes else { return }
+    await expectError(.invalidValue, sourceLocation: sourceLocation) { try Value(bytes: bytes + [0]) }
+}
+
+/// What is written is read again.
+func checkRoundTrip<Value: ValueCodable & Equatable>(
+    _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    #expect(try Value(bytes: value.encoded()) == value, sourceLocation: sourceLocation)
+}
+
+/// No bytes make the type trap, and what it makes of them it can write and read again.
+func checkAnyBytes(
+    _ value: TypedValue, seed: UInt64 = 1, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    var generator = SeededGenerator(seed: seed)
+    for count in 0...40 {
+        for round in 0..<50 {
+            // (small numbers are the flags and choices that make sense)
+            let limit: UInt8 = round % 2 == 0 ? 255 : 31
+            let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
+            guard (try? value.decode(bytes)) != nil else { continue }
+            let written = try value.recode(bytes)
+            #expect(try value.recode(written) == written, "of \(bytes)", sourceLocation: sourceLocation)
+        }
+    }
+}
