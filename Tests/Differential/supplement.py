@@ -5,6 +5,7 @@ value can be held against what is published. `formats()` gives a Format for each
 value, by their published names ("Time Stamp.Year" for the field of a structure), `Format.make` random bytes that it can read.
 """
 
+import datetime
 import glob
 import math
 import os
@@ -38,6 +39,7 @@ SCALES = {
     **{("body_composition_measurement", f"{name} Mass"): WEIGHT for name in ("Muscle", "Fat Free", "Soft Lean", "Body Water")},
     ("body_composition_measurement", "Weight"): WEIGHT,
     ("body_composition_measurement", "Height"): HEIGHT,
+    ("treadmill_data", "Metabolic Equivalent"): Fraction(1, 10),
     ("weight_measurement", "Weight"): WEIGHT,
     ("weight_measurement", "Height"): HEIGHT,
     ("enhanced_intermediate_cuff_pressure", "Intermediate Cuff Pressure Value"): (1, 1000),  # mmHg, or Pa
@@ -45,6 +47,7 @@ SCALES = {
     ("glucose_measurement", "Glucose Concentration"): (100000, 100000, 100000, 100000, 1000, 1000, 1000, 1000),  # by bits 0 to 2
     ("kitchen_appliance_airflow", "Kitchen Appliance Airflow"): 1,
 }
+UUIDS = [("preferred_units", "Units"), ("blood_pressure_record", "UUID")]  # (numbers by their type)
 TIME = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
 
 
@@ -172,6 +175,16 @@ class Field:
         if raw in self.specials:
             return Special(raw)
         return raw * factor
+
+    def known_bits(self):
+        """The bits that mean something; None where nothing lists them."""
+        known = 0
+        for row in (self.table or {}).get("values") or []:
+            found = re.fullmatch(r"(\d+)(?:\s*[–-]\s*(\d+))?", str(row.get("bit", "")).strip())
+            if found and "Reserved" not in str(row.get("description")):
+                for bit in range(int(found[1]), int(found[2] or found[1]) + 1):
+                    known |= 1 << bit
+        return known or None
 
     def bits_there(self, rest):
         """Its bits, of so many bytes that are left."""
@@ -310,6 +323,10 @@ def read_fields(fields, reader, prefix, outer):
     seen = dict(outer)
     if [field.name for field in fields] == TIME:
         numbers = [int(reader.number(field)) for field in fields]
+        try:
+            datetime.datetime(*[number or 1 for number in numbers[:3]])
+        except ValueError:  # (not in any month; what is out of range is noted already)
+            reader.notes.add("reserved")
         reader.values.append((prefix.rstrip("."), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*numbers)))
         return
     for field in fields:
@@ -320,7 +337,7 @@ def read_fields(fields, reader, prefix, outer):
         if parts and field.size == "variable":
             for index in range(len(reader.data)):
                 if reader.rest:
-                    read_fields(parts, reader, f"{name}[{index}].", {})
+                    read_fields(parts, reader, f"Record[{index}].", {})
         elif parts and (len(parts) > 1 or field.parts):
             read_fields(parts, reader, name + ".", seen)
         elif parts:
@@ -332,6 +349,10 @@ def read_fields(fields, reader, prefix, outer):
             while reader.rest:
                 reader.values.append((f"{name}[{index}]", scaled(field, reader.take(field.bits), reader.notes)))
                 index += 1
+        elif field.type == "gatt_uuid":
+            if reader.rest not in (2, 16):
+                raise Unreadable("short" if reader.rest < 16 else "long")
+            reader.values.append((name, uuid_text(reader.take(reader.rest * 8))))
         elif not field.bits:
             reader.values.append((name, reader.data[reader.offset:].hex()))
             reader.offset = len(reader.data)
@@ -341,7 +362,17 @@ def read_fields(fields, reader, prefix, outer):
             reader.values.append((name, scaled(field, raw, reader.notes, seen.get("flags"))))
 
 
+def uuid_text(raw):
+    """A UUID of 16 or 128 bits in full."""
+    digits = f"{raw:04X}".zfill(8) + "00001000800000805F9B34FB" if raw < 1 << 16 else f"{raw:032X}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
 def scaled(field, raw, notes, flags=0):
+    if (field.characteristic, field.name) in UUIDS:
+        return uuid_text(raw)
+    if field.kind == "boolean" and field.known_bits() is not None and raw & ~field.known_bits():
+        notes.add("reserved")
     value = field.number(raw, flags)
     if isinstance(value, Special):
         notes.add("special")
@@ -354,6 +385,8 @@ def scaled(field, raw, notes, flags=0):
             notes.add("reserved")
     known = enumerated(field)
     if known and raw not in known:
+        if any("Prohibited" in str(row) for row in (field.table or {}).get("values") or []):
+            raise Unreadable("prohibited")
         notes.add("reserved")
     return value
 
@@ -381,6 +414,7 @@ class Maker:
 
     def __init__(self, rng, flags):
         self.rng, self.flags, self.force, self.data, self.bits = rng, flags, {}, bytearray(), []
+        self.known = rng.random() < 0.8  # whether reserved bits stay 0
 
     def fields(self, fields, outer):
         seen = dict(outer)
@@ -409,8 +443,9 @@ class Maker:
             else:
                 raw = self.force.get(field.name)
                 raw = self.raw(field) if raw is None else raw
-                if self.flags is not None and not seen and field.kind == "boolean":
-                    raw = self.flags
+                if field.kind == "boolean" and field.name not in self.force:
+                    raw = self.flags if self.flags is not None and not seen else raw
+                    raw &= field.known_bits() or raw if self.known else raw
                 seen[field.name.lower()] = raw
                 self.put(field, raw)
 
@@ -457,15 +492,16 @@ class Maker:
 def enumerated(field):
     """The values that the supplement has names for, where it has a list of them."""
     values = []
-    for row in (getattr(field, "table", None) or {}).get("values") or []:
-        found = re.fullmatch(r"(0x[0-9A-Fa-f]+|\d+)", str(row.get("value", "")).strip())
-        if found and "Reserved" not in str(row.get("description", "")):
+    for row in (field.table or {}).get("values") or []:
+        number = next((text for key, text in row.items() if key.endswith("value")), "")
+        found = re.fullmatch(r"(0x[0-9A-Fa-f]+|\d+)", str(number).strip())
+        if found and "Reserved" not in str(row) and "Prohibited" not in str(row):
             values.append(int(found[1], 0))
     for line in field.text.split("\n"):
         found = re.match(r"(0x[0-9A-Fa-f]+|\d+): ", line)
         if found and "Reserved" not in line and field.kind == "uint":
             values.append(int(found[1], 0))
-    return values if field.kind in ("uint", "sint") and len(values) > 1 else []
+    return values if field.kind in ("uint", "sint") and field.factor == 1 else []
 
 
 _formats = {}

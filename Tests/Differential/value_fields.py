@@ -1,11 +1,10 @@
 """Which field of the supplement a path of bluetooth-sig's values is: the table in value-fields.txt."""
 
+import datetime
 import os
 import re
 
-import supplement
-
-EXPRESSION = re.compile(r"(?:\{(?P<bit>\d+)\} )?(?P<name>.*?)(?:\[(?P<low>\d+)(?:-(?P<high>\d+))?\])?(?: x (?P<factor>[\d.]+))?")
+EXPRESSION = re.compile(r"(?:\{(?P<bit>\d+)\} )?(?P<name>.*?)(?:\[(?P<low>\d+)(?:-(?P<high>\d+))?\])?(?: (?P<operator>[x/]) (?P<factor>\d+)| as (?P<form>\w+))?")
 
 
 def table():
@@ -73,13 +72,27 @@ def spelled(found, fields):
 
 def value(found, text):
     """The text as the field would have it."""
-    uuid = re.fullmatch(r"0000([0-9A-F]{4})-0000-1000-8000-00805F9B34FB", text)
-    if uuid:
-        return str(int(uuid[1], 16))
+    if found["form"]:
+        return FORMS[found["form"]](text)
     if text in ("true", "false"):
         text = str(int(text == "true"))
     if found["bit"]:
         return str(int(text) >> int(found["bit"]) & 1)
     if found["factor"]:
-        return repr(float(text) * float(found["factor"]))
+        factor = float(found["factor"])
+        return repr(float(text) * factor if found["operator"] == "x" else float(text) / factor)
     return text
+
+
+def quarters(text):
+    """UTC+01:30 in quarters of an hour; nan when it is not known."""
+    parts = re.fullmatch(r"UTC([+-])(\d\d):(\d\d)", text)
+    return str(int(parts[1] + "1") * (int(parts[2]) * 4 + int(parts[3]) // 15)) if parts else "nan"
+
+
+FORMS = {
+    "days": lambda text: str((datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days),
+    "integer": lambda text: str(int.from_bytes(bytes.fromhex(text), "little")),
+    "quarters": quarters,
+    "uuid": lambda text: text if "-" in text else f"0000{text}-0000-1000-8000-00805F9B34FB",
+}

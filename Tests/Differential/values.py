@@ -1,8 +1,9 @@
 """Writes values of characteristics and what the package bluetooth-sig makes of them, one a line.
 
 Run by Scripts/test --differential, in a Python that has bluetooth-sig 0.6.0. Each line, separated by tabs: the characteristic's number
-and the value, both in hexadecimal; what the supplement says of the bytes (see `verdict`); what became of them, `value`, `special` or
-the class of the error; then what was read, `path=value`, and the same by the names of the supplement's fields, `>field=value`.
+and the value, both in hexadecimal; what the supplement says of the bytes (see `verdict`); what became of them: `value`, `special`,
+`endless` (it does not come back), or `refused` and why; then what was read, `path=value`, and the same by the names of the
+supplement's fields, `>field=value`.
 
 Numbers are decimal, enumerations and flags their numbers, times ISO texts, durations seconds, bytes hexadecimal, texts themselves with
 backslash, tab and line ends escaped; what is None is left out. Fields of structures are `a.b`, elements `a[0]`.
@@ -15,6 +16,7 @@ import enum
 import logging
 import os
 import random
+import re
 import signal
 import sys
 import uuid
@@ -28,7 +30,15 @@ from bluetooth_sig.gatt.characteristics.registry import CharacteristicRegistry
 from bluetooth_sig.gatt.exceptions import SpecialValueDetectedError
 from bluetooth_sig.types.uuid import BluetoothUUID
 
-# The characteristics that the package has a class for and that cannot be read without others: why.
+# Why it refuses a value, by what it says.
+REASONS = {
+    "date": r"^(year|month|day|hour|minute|second) .*(must be|out of range)|^date value out of range",
+    "length": r"^Length validation|too long|too short|^Insufficient|[Nn]eed|at least|index out of range|expected \d+ bytes",
+    "order": r"cannot (be greater than|exceed)",
+    "reserved": r"is not a valid|^Invalid|reserved bits|RFU",
+    "range": r"outside|must be|above maximum|below minimum",
+}
+# What the package has a class for and is not compared, and why.
 LEFT_OUT = {"2A40": "the package's class has no decoder"}
 RANDOM = 50
 
@@ -88,13 +98,19 @@ def outcome(characteristic, data):
     try:
         return "value", list(flattened(characteristic.parse_value(data)))
     except Endless:
-        return "Endless", []
+        return "endless", []
     except SpecialValueDetectedError as error:
         return "special", [("", escaped(error.special_value.meaning))]
     except Exception as error:
-        return type(error.__cause__ or error).__name__, []
+        return f"refused {refusal(error.__cause__ or error)}", []
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def refusal(error):
+    """The word for an error."""
+    text = str(error)
+    return next((word for word, pattern in REASONS.items() if re.search(pattern, text)), type(error).__name__)
 
 
 def verdict(form, data):
