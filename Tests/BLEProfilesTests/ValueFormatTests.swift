@@ -27,7 +27,7 @@ import Testing
             (0x2B13, [0], "0 seconds"), (0x2B13, [64], "1 s"), (0x2B13, [74], "2.593742 s"),
             (0x2B13, [54], "0.3855433 s"),
             (0x2B13, [0xFE], "the total life of the device"), (0x2B13, [0xFF], "value is not known"),
-            (0x2BD6, [0x0C, 0x70], "0.00012 kg/m³"), (0x2BD6, [0x0C, 0x80], "120 µg/m³"),
+            (0x2BD6, [0x0C, 0xC0], "0.0012 kg/m³"), (0x2BD6, [0x0C, 0x80], "120 µg/m³"),
             (0x2BE4, [0xFE], "value is 254 or greater"),
             (0x2C0A, [0x01, 0x00, 0x00, 0x00], "1e-07 m"),
             (0x2A73, [0x94, 0x11], "45°"),

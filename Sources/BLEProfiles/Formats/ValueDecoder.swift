@@ -61,8 +61,8 @@ struct ValueDecoder {
             let exponent = Int(raw) - 64
             let power = (0..<abs(exponent)).reduce(1.0) { power, _ in power * 1.1 }
             return (.number(exponent < 0 ? 1 / power : power), nil)
-        case .medfloat(let count):
-            return (Self.medfloat(Self.unsigned(try take(count, field)), bytes: count, field.scale), nil)
+        case .medFloat(let count):
+            return (Self.medFloat(Self.unsigned(try take(count, field)), bytes: count, field.scale), nil)
         case .float(let count):
             let raw = Self.unsigned(try take(count, field))
             let number =

@@ -48,7 +48,7 @@ extension ValueFormat {
         /// An unsigned integer of some bits of the bytes that it shares with its neighbours, the least significant first.
         case bits(Int)
         /// IEEE 11073-20601, of 2 bytes or 4.
-        case medfloat(bytes: Int)
+        case medFloat(bytes: Int)
         /// IEEE 754, of 4 bytes or 8.
         case float(bytes: Int)
         /// 1.1 to the power of a byte less 64.

@@ -30,8 +30,8 @@ extension ValueFormat {
             case 0x13: integer(16, signed: true)
             case 0x14: .float(bytes: 4)
             case 0x15: .float(bytes: 8)
-            case 0x16: .medfloat(bytes: 2)
-            case 0x17: .medfloat(bytes: 4)
+            case 0x16: .medFloat(bytes: 2)
+            case 0x17: .medFloat(bytes: 4)
             // A code of IEEE 11073-10101.
             case 0x18: .structure([Field("Partition", integer(2)), Field("Code", integer(2))])
             case 0x19: .text(bytes: nil)

@@ -114,7 +114,7 @@ extension ValueFormat.Kind {
         switch (letter, size) {
         case ("u", 1...8), ("s", 1...8): self = .integer(bytes: size, bits: size * 8, isSigned: letter == "s")
         case ("%", 1...16): self = .bits(size)
-        case ("m", 2), ("m", 4): self = .medfloat(bytes: size)
+        case ("m", 2), ("m", 4): self = .medFloat(bytes: size)
         case ("f", 4), ("f", 8): self = .float(bytes: size)
         case ("b", 0...8): self = .flags(bytes: size > 0 ? size : nil)
         case ("t", 0...512): self = .text(bytes: size > 0 ? size : nil)
