@@ -47,6 +47,8 @@ SCALES = {
     ("glucose_measurement", "Glucose Concentration"): (100000, 100000, 100000, 100000, 1000, 1000, 1000, 1000),  # by bits 0 to 2
     ("kitchen_appliance_airflow", "Kitchen Appliance Airflow"): 1,
 }
+# Ranges of the numbers as they are sent.
+RAW_RANGES = [("cooking_zone_perceived_power", "Cooking Zone Perceived Power"), ("cosine_of_the_angle", "Cosine of the Angle")]
 UUIDS = [("preferred_units", "Units"), ("blood_pressure_record", "UUID")]  # (numbers by their type)
 TIME = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
 
@@ -87,7 +89,7 @@ def signed(raw, bits):
 def clean(text):
     """Text without its LaTeX."""
     text = re.sub(r"\\text\w+\{(.*?)\}", r"\1", text)
-    return text.replace("\\{", "{").replace("\\}", "}").strip()
+    return text.replace("\\{", "{").replace("\\}", "}").replace("\u00a0", " ").strip()
 
 
 class Field:
@@ -103,7 +105,7 @@ class Field:
         self.scales = scale if isinstance(scale, tuple) else None
         self.factor = self._factor() if scale is None or self.scales else Fraction(scale)
         self.condition = self._condition()
-        self.parts = self.table = None
+        self.parts = self.table = self.foreign = None
         found = re.match(r"([us]?int|boolean\[|medfloat|float)(\d+)", self.type)
         self.kind, self.bits = (found[1].rstrip("["), int(found[2])) if found else (self.type, 0)
         self.kind = {"int": "sint"}.get(self.kind, self.kind)
@@ -116,6 +118,8 @@ class Field:
         self.reference = reference[1] if reference and self.type == "struct" else None
         self.specials = {} if self.kind.startswith("medfloat") else self._specials()
         self.low, self.high = self._range()
+        if (characteristic, self.name) in RAW_RANGES:
+            self.low, self.high = self.low * self.factor, self.high * self.factor
 
     def _factor(self):
         found = re.search(r"M\s*=\s*([-+]?\s*\d+),\s*d\s*=\s*([-+]?\s*\d+),\s*(?:and\s*)?b\s*=\s*([-+]?\s*\d+)", self.text)
@@ -139,7 +143,7 @@ class Field:
         return ("", None, None) if "Present if" in self.text else None
 
     def _specials(self):
-        found = re.findall(r"value of (0x[0-9A-Fa-f]+|-?\d+):? (?:represents|means|indicates|is used)", self.text)
+        found = re.findall(r"value of (0x[0-9A-Fa-f]+|-?\d+):?(?: for User ID)? (?:represents|means|indicates|is used)", self.text)
         # (an elapsed time's own zero is zero, and what is not reached is a number still)
         values = [int(number, 0) for number in found if not (self.characteristic == "time_exponential_8" and number == "0x00")]
         if self.bits and self.kind == "sint":
@@ -207,6 +211,7 @@ class Format:
         self.name = clean(document["name"])
         self.fields = [Field(self.identifier, row) for row in document["structure"]]
         tables = {clean(table["name"]).lower(): table for table in document.get("fields") or []}
+        self.tables = tables
         for field in self.fields:
             link(field, tables, self.identifier)
 
@@ -229,7 +234,7 @@ class Format:
 
 
 def link(field, tables, identifier):
-    """Finds the parts of a structure that is defined beside the field."""
+    """Finds the parts of a structure that is defined beside the field, and what numbers mean."""
     table = tables.get(field.name.lower())
     if table is None and "/field/" in field.text:
         anchor = re.search(r"characteristic\.([^/}]+)/field/(.+?)\}", field.text)
@@ -238,13 +243,21 @@ def link(field, tables, identifier):
             table = next((t for n, t in tables.items() if re.sub(r"[ ]", "_", n) == key), None)
         else:
             field.foreign = anchor[1], anchor[2]
-    field.table = table
+    tell(field, table)
     if table is None or field.type not in ("struct", "boolean[8][3]"):
         return
     rows = [row for row in table.get("values") or [] if "field" in row and "data_type" in row]
     field.parts = [Field(field.characteristic, row) for row in rows] or None
     for part in field.parts or []:
         link(part, tables, identifier)
+
+
+def tell(field, table):
+    """Has a field know the table of its values."""
+    field.table = table
+    singles, ranges = listed(field)
+    if ranges:
+        field.specials.update(dict.fromkeys(singles))
 
 
 class Reader:
@@ -335,11 +348,18 @@ def read_fields(fields, reader, prefix, outer):
         name = prefix + field.name
         parts = parts_of(field) if field.type == "struct" or field.parts else None
         if parts and field.size == "variable":
-            for index in range(len(reader.data)):
-                if reader.rest:
-                    read_fields(parts, reader, f"Record[{index}].", {})
+            index = 0
+            while reader.rest or not index:
+                end = reader.offset + (reader.data[reader.offset] if reader.rest else 1)
+                if not reader.offset < end <= len(reader.data):
+                    raise Unreadable("short")
+                record = Reader(reader.data[reader.offset:end])
+                read_fields(parts, record, f"Record[{index}].", {})
+                reader.offset, index = end, index + 1
+                reader.values += record.values
+                reader.notes |= record.notes
         elif parts and (len(parts) > 1 or field.parts):
-            read_fields(parts, reader, name + ".", seen)
+            read_fields(parts, reader, prefix if field.parts else name + ".", seen)
         elif parts:
             read_fields(parts, reader, prefix, seen)
         elif field.type.startswith("utf8s"):
@@ -489,22 +509,37 @@ class Maker:
         return self.rng.getrandbits(field.bits)
 
 
+def listed(field):
+    """The single numbers that a list gives a meaning, and whether it also has ranges: then the field is a quantity, and the single
+    numbers are special."""
+    if field.kind not in ("uint", "sint") or field.factor != 1:
+        return [], False
+    rows = (field.table or {}).get("values") or []
+    rows = [(next((text for key, text in row.items() if key.endswith("value")), ""), str(row)) for row in rows]
+    rows += re.findall(r"^(0x[0-9A-Fa-f]+|\d+(?:[–-]\d+)?): (.*)$", field.text, re.M)
+    rows = [(str(number).strip(), text) for number, text in rows if not re.search("Reserved|RFU|Prohibited", text)]
+    singles = [int(number, 0) for number, _ in rows if re.fullmatch(r"0x[0-9A-Fa-f]+|\d+", number)]
+    # (a list of many has its ranges for what others may add)
+    return singles, len(singles) < 4 and any(re.fullmatch(r"(0x)?[0-9A-Fa-f]+\s*(–|-|to)\s*(0x)?[0-9A-Fa-f]+", number) for number, _ in rows)
+
+
 def enumerated(field):
     """The values that the supplement has names for, where it has a list of them."""
-    values = []
-    for row in (field.table or {}).get("values") or []:
-        number = next((text for key, text in row.items() if key.endswith("value")), "")
-        found = re.fullmatch(r"(0x[0-9A-Fa-f]+|\d+)", str(number).strip())
-        if found and "Reserved" not in str(row) and "Prohibited" not in str(row):
-            values.append(int(found[1], 0))
-    for line in field.text.split("\n"):
-        found = re.match(r"(0x[0-9A-Fa-f]+|\d+): ", line)
-        if found and "Reserved" not in line and field.kind == "uint":
-            values.append(int(found[1], 0))
-    return values if field.kind in ("uint", "sint") and field.factor == 1 else []
+    singles, ranges = listed(field)
+    return [] if ranges else singles
 
 
 _formats = {}
+
+
+def refer(field):
+    """What a field's number means where its row names a number but refers to another characteristic for it."""
+    found = re.search(r"Refer to .*?\{sec:org\.bluetooth\.characteristic\.([^/}]+)\}", field.text)
+    other = by_identifier(found[1]) if found and field.kind in ("uint", "sint") else None
+    if other and len(other.fields) == 1:
+        meaning = other.fields[0]
+        field.kind, field.specials, field.low, field.high = meaning.kind, meaning.specials, meaning.low, meaning.high
+        field.table, field.text = field.table or meaning.table, meaning.text
 
 
 def by_identifier(identifier):
@@ -518,6 +553,12 @@ def formats():
             with open(path, encoding="utf-8") as file:
                 made = Format(yaml.safe_load(file)["characteristic"])
             _formats[made.identifier] = made
+        for made in _formats.values():
+            for field in made.fields:
+                refer(field)
+                if field.foreign and field.kind == "uint":
+                    other, name = field.foreign
+                    tell(field, by_identifier(other).tables.get(name.replace("_", " ")))
     with open(os.path.join(ROOT, "assigned_numbers", "uuids", "characteristic_uuids.yaml"), encoding="utf-8") as file:
         numbers = yaml.safe_load(file)["uuids"]
     by_id = {entry["id"][len(IDENTIFIER):].lower(): entry["uuid"] for entry in numbers}

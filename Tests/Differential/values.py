@@ -35,7 +35,8 @@ REASONS = {
     "date": r"^(year|month|day|hour|minute|second) .*(must be|out of range)|^date value out of range",
     "length": r"^Length validation|too long|too short|^Insufficient|[Nn]eed|at least|index out of range|expected \d+ bytes",
     "order": r"cannot (be greater than|exceed)",
-    "reserved": r"is not a valid|^Invalid|reserved bits|RFU",
+    "bits": r"reserved bits",
+    "reserved": r"is not a valid|^Invalid|RFU",
     "range": r"outside|must be|above maximum|below minimum",
 }
 # What the package has a class for and is not compared, and why.
@@ -129,7 +130,7 @@ def edges(field):
     ones = (1 << field.bits) - 1
     raws = {0, 1, ones, ones - 1, ones >> 1, (ones >> 1) + 1, (ones >> 1) - 1} | {raw & ones for raw in field.specials}
     if field.bits == 16 and field.kind == "medfloat":
-        raws |= {0x07FE, 0x07FF, 0x0800, 0x0801, 0x0802, 0xF02A, 0x7FFF, 0x8001, 0x16D, 0xF001}
+        raws |= {0x07FE, 0x07FF, 0x0800, 0x0801, 0x0802, 0x17FF, 0xF800, 0xF02A, 0x7FFF, 0x8001, 0x16D, 0xF001}
     if field.bits == 32 and field.kind == "medfloat":
         raws |= {0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0x800002, 0xFF00016D, 0x02000001}
     if field.low is not None and field.kind in ("uint", "sint"):
