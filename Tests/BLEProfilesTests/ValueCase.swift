@@ -61,16 +61,16 @@ struct ValueDifferences {
     init(_ document: String) {
         for line in document.split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 5, cells[0].dropFirst(4).first == " ", UInt16(cells[0].prefix(4), radix: 16) != nil
-            else {
-                continue
-            }
+            guard cells.count == 5 else { continue }
             let isFactor = cells[2].hasPrefix("× ")
-            let factors = isFactor ? cells[2].dropFirst(2).components(separatedBy: " or ").compactMap(Double.init) : []
-            for field in cells[1].components(separatedBy: "; ") {
-                let key = ValueDifference(
-                    characteristic: String(cells[0].prefix(4)), field: field, kind: isFactor ? "×" : cells[2])
-                entries[key] = factors
+            let factors =
+                isFactor ? cells[2].dropFirst(2).components(separatedBy: " or ").compactMap { Double($0) } : []
+            for match in cells[0].matches(of: #/(^|, )(?<number>[0-9A-F]{4}) /#) {
+                for field in cells[1].components(separatedBy: "; ") {
+                    let key = ValueDifference(
+                        characteristic: String(match.output.number), field: field, kind: isFactor ? "×" : cells[2])
+                    entries[key] = factors
+                }
             }
         }
     }
@@ -80,7 +80,7 @@ struct ValueDifferences {
         let other = ValueDifference(
             characteristic: difference.characteristic, field: difference.field, kind: "other")
         if let factors = entries[difference] {
-            let agrees = factors.isEmpty || factors.contains { abs(factor / $0 - 1) < 1e-6 }
+            let agrees = factors.isEmpty || factors.contains { factor == $0 || abs(factor / $0 - 1) < 1e-6 }
             return agrees ? difference : nil
         }
         return entries[other] == nil ? nil : other

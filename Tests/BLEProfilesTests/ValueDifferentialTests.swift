@@ -38,4 +38,15 @@ import Testing
             Issue.record("\(entry.characteristic) | \(entry.field) | \(entry.kind) is listed, but no difference")
         }
     }
+
+    @Test(.enabled(if: path != nil, "Scripts/test --differential"), arguments: TypedReading.all.indices)
+    func `a typed value says what bluetooth-sig reads`(_ index: Int) throws {
+        let typed = TypedReading.all[index]
+        let cases = try ValueCase.all(in: #require(Self.path)).filter { $0.characteristic == typed.value.uuid }
+        let read = cases.filter { $0.isValue && $0.outcome == "value" }
+        #expect(read.count > 50)
+        for valueCase in read {
+            #expect(try typed.differences(valueCase) == [], "\(Hex.string(valueCase.bytes))")
+        }
+    }
 }

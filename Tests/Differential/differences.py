@@ -22,14 +22,13 @@ def listed(path):
     with open(path, encoding="utf-8") as file:
         for line in file:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if not re.match(r"[0-9A-F]{4} ", cells[0]) or len(cells) != 5:
+            if len(cells) != 5:
                 continue
-            for field in cells[1].split("; "):
-                kind, _, factors = cells[2].partition(" ")
-                if kind == "×":
-                    entries[cells[0][:4], field, kind] = [float(factor) for factor in factors.split(" or ")]
-                else:
-                    entries[cells[0][:4], field, cells[2]] = []
+            for number_ in re.findall(r"(?:^|, )([0-9A-F]{4}) ", cells[0]):
+                for field in cells[1].split("; "):
+                    kind, _, factors = cells[2].partition(" ")
+                    factors = factors.split(" or ") if kind == "×" else []
+                    entries[number_, field, kind if factors else cells[2]] = [float(factor) for factor in factors]
     return entries
 
 
