@@ -137,7 +137,8 @@ struct CommandLineTests {
 
     @Test func `each of several batteries is shown with its place`() async throws {
         let world = try await BlueZWorld()
-        let batteries = try [(PresentationFormat.Description.left, 80), (.right, 20)].map { position, level in
+        let batteries = try [(PresentationFormat.Description.left, UInt8(80)), (.right, UInt8(20))].map {
+            position, level in
             let format = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: position)
             return ServiceDefinition(
                 .battery,
