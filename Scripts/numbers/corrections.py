@@ -63,6 +63,7 @@ FIELDS = {
     ("supported_resistance_level_range", "Maximum Resistance Level"): TEN,
     ("supported_resistance_level_range", "Minimum Increment"): TEN,
     ("supported_resistance_level_range", "Minimum Resistance Level"): TEN,
+    ("treadmill_data", "Metabolic Equivalent"): ({"scale": [1, -1, 0]}, "the resolution is missing; other machines have tenths"),
     ("volume_flow", "Volume Flow"): ({"range": (0, 65534)}, "the range is that of the bytes"),
 }
 

@@ -353,7 +353,7 @@ class Supplement:
         if not count:
             return
         match = re.search(
-            r"(?:[Aa] (?:raw )?value of|special value of) (0x[0-9A-Fa-f]+|-?\d+)(?: for [A-Za-z ]+?)?:? "
+            r"(?:(?:[Aa]|The) (?:raw )?value of|special value of) (0x[0-9A-Fa-f]+|-?\d+)(?: for [A-Za-z ]+?)?:? "
             r"(?:represents:?|means(?: that)?|indicates(?: that)?|is used when)(.*)", line)
         pairs = [(match[1], match[2])] if match else re.findall(r"defined: (\d+) = (.*)", line)
         for value, name in pairs:

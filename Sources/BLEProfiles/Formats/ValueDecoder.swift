@@ -85,8 +85,9 @@ struct ValueDecoder {
             let isTrue = (try take(1, field).first ?? 0) & 1 == 1
             return (.choice(isTrue ? 1 : 0, name: isTrue ? "true" : "false"), isTrue ? 1 : 0)
         case .flags(let count):
-            let count = count ?? remaining
-            guard (1...8).contains(count) else { throw error(field, "has \(count) bytes, not 1 to 8") }
+            guard let count = count ?? ((1...2).contains(remaining) ? remaining : nil) else {
+                throw error(field, "has \(remaining) bytes, not 1 or 2")
+            }
             let raw = UInt64(truncatingIfNeeded: Self.unsigned(try take(count, field)))
             return (.flags(raw, names: field.names(raw)), raw)
         case .text(let count): return (.text(try text(field, try take(count ?? remaining, field))), nil)

@@ -55,7 +55,7 @@ extension ValueFormat {
         case timeExponential
         /// A byte or more of which the lowest bit is true or false.
         case boolean
-        /// Bits with names; all bytes that are left, without a number of them.
+        /// Bits with names; all bytes that are left, one or two, without a number of them.
         case flags(bytes: Int?)
         /// UTF-8; all bytes that are left, without a number of them.
         case text(bytes: Int?)
