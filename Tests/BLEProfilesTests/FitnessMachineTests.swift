@@ -82,6 +82,30 @@ import Testing
         #expect(record?.speedKilometersPerHour == 10)
     }
 
+    @Test func `a record that a gap of the link has cut is dropped`() async throws {
+        let subscriptions = SharedValue(0)
+        let characteristic = CharacteristicDefinition(
+            bike, .notify,
+            onSubscribe: { notifier in
+                let count = subscriptions.change { count in
+                    count += 1
+                    return count
+                }
+                if count == 2 { await notifier.notify([0x00, 0, 0xE8, 3]) }
+            })
+        let (machine, grip) = try await machine([characteristic])
+        try await machine.peripheral.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: .zero, factor: 1, maximum: .zero)))
+        var records = try await machine.records(of: .indoorBikeData).makeAsyncIterator()
+        var parts = try await machine.service.notifications(.indoorBikeData).makeAsyncIterator()
+        await grip.notify([0x41, 0, 100, 0], from: bike)
+        #expect(try await parts.next()?.powerWatts == 100)
+        await grip.dropLink()
+        let record = try await records.next()
+        #expect(record?.speedKilometersPerHour == 10)
+        #expect(record?.powerWatts == nil)
+    }
+
     @Test func `a machine of another kind says so`() async throws {
         let (machine, _) = try await machine([CharacteristicDefinition(bike, .notify)])
         await expectError(.characteristicNotFound) { try await machine.records(of: .rowerData) }
