@@ -142,8 +142,8 @@ import Testing
         second.powerWatts = 200
         var last = IndoorBikeData()
         last.speedKilometersPerHour = 30
-        #expect(merger.add(first) == nil)
         #expect(merger.add(second) == nil)
+        #expect(merger.add(first) == nil)
         let whole = merger.add(last)
         let record = try #require(whole)
         #expect(!record.hasMoreData)
