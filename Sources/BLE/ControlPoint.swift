@@ -15,11 +15,14 @@ public struct ControlPointError<Result: ControlPointResult>: Error, Hashable {
     public let opcode: UInt8
     /// The answer.
     public let result: Result
+    /// What came after it, where a specification tells more of a failure; mostly nothing.
+    public let parameter: [UInt8]
 
     /// An answer.
-    public init(opcode: UInt8, result: Result) {
+    public init(opcode: UInt8, result: Result, parameter: [UInt8] = []) {
         self.opcode = opcode
         self.result = result
+        self.parameter = parameter
     }
 }
 
@@ -67,17 +70,18 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
             throw BLEError(.invalidValue, "the answer 0x\(Hex.string(answer)) has no result").at(
                 service.peripheral.id, service: service.uuid, characteristic: key.key.characteristic)
         }
-        try check(result, of: opcode)
-        return Array(answer[3...])
+        let answerParameter = Array(answer[3...])
+        try check(result, of: opcode, parameter: answerParameter)
+        return answerParameter
     }
 
     /// Throws unless a procedure has succeeded.
-    public func check(_ result: Result, of opcode: UInt8) throws(BLEError) {
+    public func check(_ result: Result, of opcode: UInt8, parameter: [UInt8] = []) throws(BLEError) {
         guard result != .success else { return }
         let meaning = result.meaning ?? "0x\(Hex.string([result.rawValue]))"
         throw BLEError(
             .procedureFailed, "the peripheral could not do it: \(meaning)", peripheral: service.peripheral.id,
             service: service.uuid, characteristic: key.key.characteristic,
-            cause: ControlPointError(opcode: opcode, result: result))
+            cause: ControlPointError(opcode: opcode, result: result, parameter: parameter))
     }
 }

@@ -30,4 +30,37 @@ import Testing
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)
     }
+
+    @Test(
+        arguments: [
+            (Characteristic.cscMeasurement.key, "Cycling Speed and Cadence", "CSC Measurement"),
+            (Characteristic.cscFeature.key, "Cycling Speed and Cadence", "CSC Feature"),
+            (Characteristic.sensorLocation.key, nil, "Sensor Location"),
+            (AttributeKey(characteristic: SCControlPoint.uuid), nil, "SC Control Point"),
+            (Characteristic.rscMeasurement.key, "Running Speed and Cadence", "RSC Measurement"),
+            (Characteristic.rscFeature.key, "Running Speed and Cadence", "RSC Feature"),
+            (Characteristic.cyclingPowerMeasurement.key, "Cycling Power", "Cycling Power Measurement"),
+            (Characteristic.cyclingPowerVector.key, "Cycling Power", "Cycling Power Vector"),
+            (Characteristic.cyclingPowerFeature.key, "Cycling Power", "Cycling Power Feature"),
+            (AttributeKey(characteristic: CyclingPowerControlPoint.uuid), nil, "Cycling Power Control Point"),
+            (Characteristic.fitnessMachineFeature.key, "Fitness Machine", "Fitness Machine Feature"),
+            (Characteristic.treadmillData.key, "Fitness Machine", "Treadmill Data"),
+            (Characteristic.crossTrainerData.key, "Fitness Machine", "Cross Trainer Data"),
+            (Characteristic.stepClimberData.key, "Fitness Machine", "Step Climber Data"),
+            (Characteristic.stairClimberData.key, "Fitness Machine", "Stair Climber Data"),
+            (Characteristic.rowerData.key, "Fitness Machine", "Rower Data"),
+            (Characteristic.indoorBikeData.key, "Fitness Machine", "Indoor Bike Data"),
+            (Characteristic.trainingStatus.key, "Fitness Machine", "Training Status"),
+            (Characteristic.supportedSpeedRange.key, "Fitness Machine", "Supported Speed Range"),
+            (Characteristic.supportedInclinationRange.key, "Fitness Machine", "Supported Inclination Range"),
+            (Characteristic.supportedResistanceLevelRange.key, "Fitness Machine", "Supported Resistance Level Range"),
+            (Characteristic.supportedHeartRateRange.key, "Fitness Machine", "Supported Heart Rate Range"),
+            (Characteristic.supportedPowerRange.key, "Fitness Machine", "Supported Power Range"),
+            (AttributeKey(characteristic: FitnessMachineControl.uuid), nil, "Fitness Machine Control Point"),
+            (Characteristic.fitnessMachineStatus.key, "Fitness Machine", "Fitness Machine Status"),
+        ] as [(AttributeKey, String?, String)])
+    func `a fitness key is for what its name says`(_ key: AttributeKey, _ service: String?, _ characteristic: String) {
+        #expect(key.service?.name == service)
+        #expect(key.characteristic.name == characteristic)
+    }
 }

@@ -1,0 +1,121 @@
+public import BLE
+
+/// A date and a time of day, without a time zone: the Date Time characteristic (0x2A08) and the time stamps of measurements (GATT
+/// Specification Supplement, Date Time).
+public struct DateTime: Hashable, ValueCodable {
+    /// The year of the Gregorian calendar, 1582 to 9999; nil when it is not known.
+    public var year: Int?
+    /// The month, 1 (January) to 12; nil when it is not known.
+    public var month: Int?
+    /// The day of the month, 1 to 31; nil when it is not known.
+    public var day: Int?
+    /// Hours past midnight, 0 to 23.
+    public var hour: Int
+    /// Minutes, 0 to 59.
+    public var minute: Int
+    /// Seconds, 0 to 59.
+    public var second: Int
+
+    /// A date and a time; whether there is such a one is looked at when it is encoded.
+    public init(year: Int?, month: Int?, day: Int?, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// Seven bytes: the year in two. Throws `invalidValue` for what is in no calendar, such as February 30.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        func known(_ number: some BinaryInteger) -> Int? { number == 0 ? nil : Int(number) }
+        year = known(try reader.uint16())
+        month = known(try reader.uint8())
+        day = known(try reader.uint8())
+        hour = Int(try reader.uint8())
+        minute = Int(try reader.uint8())
+        second = Int(try reader.uint8())
+        guard isPossible else { throw reader.invalid("there is no \(self)") }
+    }
+
+    /// The same. What is not known becomes 0.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        guard isPossible else { throw BLEError(.invalidValue, "there is no \(self)") }
+        try writer.integer(year ?? 0, .uint16)
+        for part in [month ?? 0, day ?? 0, hour, minute, second] { try writer.integer(part, .uint8) }
+    }
+
+    /// Whether a calendar and a clock have it. What is not known may be anything, so that a February 29 is possible without a year.
+    public var isPossible: Bool {
+        guard 1582...9999 ~= year ?? 2000, 1...12 ~= month ?? 1, 0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second
+        else { return false }
+        return 1...Self.dayCount(month: month ?? 1, year: year ?? 2000) ~= day ?? 1
+    }
+
+    private static func dayCount(month: Int, year: Int) -> Int {
+        let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return month == 2 ? (isLeapYear ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+    }
+}
+
+extension DateTime {
+    /// The time that is so many seconds after the midnight with which 1970 began, on the same clock; nil outside of the years 1582 to
+    /// 9999.
+    public init?(secondsSince1970 seconds: Int) {
+        let years: ClosedRange<Int> = 1582...9999
+        // (kept where the sums below cannot overflow)
+        guard abs(Double(seconds)) < 1e12 else { return nil }
+        let ofDay = (seconds % 86400 + 86400) % 86400
+        // Counted in years that begin on March 1, so that a leap day is the last of its year; 146,097 days make 400 years.
+        let days = (seconds - ofDay) / 86400 + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        guard years.contains(year) else { return nil }
+        self.init(
+            year: year, month: month, day: dayOfYear - (153 * monthFromMarch + 2) / 5 + 1,
+            hour: ofDay / 3600, minute: ofDay / 60 % 60, second: ofDay % 60)
+    }
+
+    /// The seconds from the midnight with which 1970 began, on the same clock; nil when a part of the date is not known, or there is no
+    /// such date.
+    public var secondsSince1970: Int? {
+        guard isPossible, let year, let month, let day else { return nil }
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = marchYear / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return (era * 146_097 + dayOfEra - 719_468) * 86400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// The time so many minutes later; nil when a part of the date is not known.
+    public func adding(minutes: Int) -> DateTime? {
+        let (seconds, isTooLarge) = minutes.multipliedReportingOverflow(by: 60)
+        guard let secondsSince1970, !isTooLarge else { return nil }
+        let (sum, isTooFar) = secondsSince1970.addingReportingOverflow(seconds)
+        return isTooFar ? nil : DateTime(secondsSince1970: sum)
+    }
+}
+
+extension DateTime: CustomStringConvertible {
+    /// As ISO 8601 has it, such as `2026-02-28T23:59:00`; with `?` for what is not known.
+    public var description: String {
+        func digits(_ number: Int?, _ count: Int) -> String {
+            guard let number else { return String(repeating: "?", count: count) }
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.count)) + text
+        }
+        let date = [digits(year, 4), digits(month, 2), digits(day, 2)].joined(separator: "-")
+        return date + "T" + [hour, minute, second].map { digits($0, 2) }.joined(separator: ":")
+    }
+}
+
+extension Characteristic where Value == DateTime {
+    /// A date and a time, in whichever service has it.
+    public static var dateTime: Self { Characteristic(BluetoothUUID(0x2A08)) }
+}

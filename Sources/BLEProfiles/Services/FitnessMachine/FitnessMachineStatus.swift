@@ -1,0 +1,169 @@
+public import BLE
+
+/// What has happened to a fitness machine (Fitness Machine Service 1.0, section 4.17).
+public enum FitnessMachineStatus: Hashable, ValueCodable {
+    /// It was reset.
+    case reset
+    /// Its user has stopped it.
+    case stopped
+    /// Its user has paused it.
+    case paused
+    /// Its safety key has stopped it.
+    case stoppedBySafetyKey
+    /// Its user has started or resumed it.
+    case startedOrResumed
+    /// There is another target speed, with a resolution of 0.01 km/h.
+    case targetSpeed(kilometersPerHour: Double)
+    /// There is another target inclination, with a resolution of 0.1 %.
+    case targetInclination(percent: Double)
+    /// There is another target resistance level, without a unit and with a resolution of 0.1. `isWide` when it came in two bytes, as from
+    /// machines that want it so, too.
+    case targetResistanceLevel(Double, isWide: Bool)
+    /// There is another target power.
+    case targetPower(watts: Int)
+    /// There is another target heart rate.
+    case targetHeartRate(beatsPerMinute: Int)
+    /// There is another energy to expend.
+    case targetedExpendedEnergy(kilocalories: Int)
+    /// There is another number of steps to take.
+    case targetedStepCount(Int)
+    /// There is another number of strides to take.
+    case targetedStrideCount(Int)
+    /// There is another distance to go.
+    case targetedDistance(meters: Int)
+    /// There is another time to train.
+    case targetedTrainingTime(seconds: Int)
+    /// There are other times to train in zones of the heart rate.
+    case targetedTimes(HeartRateZoneTimes)
+    /// There is another ride to simulate.
+    case indoorBikeSimulation(IndoorBikeSimulation)
+    /// There is another circumference of the wheel, with a resolution of 0.1 mm.
+    case wheelCircumference(millimeters: Double)
+    /// The spin down procedure has come so far.
+    case spinDown(SpinDown)
+    /// There is another cadence to keep, with a resolution of 0.5.
+    case targetedCadence(perMinute: Double)
+    /// Control is lost: ``FitnessMachine/requestControl()`` asks for it again.
+    case controlPermissionLost
+    /// Something of a later edition, or a reserved number where it must be either stopped or paused.
+    case other(opcode: UInt8, parameter: [UInt8])
+
+    /// How far the spin down procedure has come. Other numbers are reserved.
+    public struct SpinDown: RawRepresentable, Hashable, Sendable {
+        /// The number.
+        public let rawValue: UInt8
+        /// Any number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The machine wants it.
+        public static let requested = SpinDown(rawValue: 1)
+        /// It is done.
+        public static let success = SpinDown(rawValue: 2)
+        /// It went wrong.
+        public static let error = SpinDown(rawValue: 3)
+        /// The user is to stop pedalling.
+        public static let stopPedaling = SpinDown(rawValue: 4)
+    }
+
+    /// An opcode and its parameter.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        let opcode = try reader.uint8()
+        switch opcode {
+        case 0x01: self = .reset
+        case 0x02:
+            let information = try reader.uint8()
+            switch information {
+            case 1: self = .stopped
+            case 2: self = .paused
+            default: self = .other(opcode: opcode, parameter: [information])
+            }
+        case 0x03: self = .stoppedBySafetyKey
+        case 0x04: self = .startedOrResumed
+        case 0x05: self = .targetSpeed(kilometersPerHour: Double(try reader.uint16()) / 100)
+        case 0x06: self = .targetInclination(percent: Double(try reader.int16()) / 10)
+        case 0x07:
+            let isWide = reader.remaining > 1
+            let tenths = isWide ? Int(try reader.int16()) : Int(try reader.uint8())
+            self = .targetResistanceLevel(Double(tenths) / 10, isWide: isWide)
+        case 0x08: self = .targetPower(watts: Int(try reader.int16()))
+        case 0x09: self = .targetHeartRate(beatsPerMinute: Int(try reader.uint8()))
+        case 0x0A: self = .targetedExpendedEnergy(kilocalories: Int(try reader.uint16()))
+        case 0x0B: self = .targetedStepCount(Int(try reader.uint16()))
+        case 0x0C: self = .targetedStrideCount(Int(try reader.uint16()))
+        case 0x0D: self = .targetedDistance(meters: Int(try reader.uint24()))
+        case 0x0E: self = .targetedTrainingTime(seconds: Int(try reader.uint16()))
+        case 0x0F: self = .targetedTimes(try HeartRateZoneTimes(zoneCount: 2, from: &reader))
+        case 0x10: self = .targetedTimes(try HeartRateZoneTimes(zoneCount: 3, from: &reader))
+        case 0x11: self = .targetedTimes(try HeartRateZoneTimes(zoneCount: 5, from: &reader))
+        case 0x12: self = .indoorBikeSimulation(try IndoorBikeSimulation(from: &reader))
+        case 0x13: self = .wheelCircumference(millimeters: Double(try reader.uint16()) / 10)
+        case 0x14: self = .spinDown(try reader.raw())
+        case 0x15: self = .targetedCadence(perMinute: Double(try reader.uint16()) / 2)
+        case 0xFF: self = .controlPermissionLost
+        default: self = .other(opcode: opcode, parameter: reader.rest())
+        }
+    }
+
+    /// The same. Throws `invalidValue` for something `other` that has a case of its own.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        writer.uint8(opcode)
+        switch self {
+        case .reset, .stoppedBySafetyKey, .startedOrResumed, .controlPermissionLost: break
+        case .stopped: writer.uint8(1)
+        case .paused: writer.uint8(2)
+        case .targetSpeed(let speed): try writer.rounded(speed * 100, .uint16)
+        case .targetInclination(let percent): try writer.rounded(percent * 10, .int16)
+        case .targetResistanceLevel(let level, let isWide): try writer.rounded(level * 10, isWide ? .int16 : .uint8)
+        case .targetPower(let watts): try writer.integer(watts, .int16)
+        case .targetHeartRate(let rate): try writer.integer(rate, .uint8)
+        case .targetedExpendedEnergy(let number), .targetedStepCount(let number), .targetedStrideCount(let number),
+            .targetedTrainingTime(let number):
+            try writer.integer(number, .uint16)
+        case .targetedDistance(let meters): try writer.integer(meters, .uint24)
+        case .targetedTimes(let times): try times.encode(into: &writer)
+        case .indoorBikeSimulation(let simulation): try simulation.encode(into: &writer)
+        case .wheelCircumference(let millimeters): try writer.rounded(millimeters * 10, .uint16)
+        case .spinDown(let status): writer.raw(status)
+        case .targetedCadence(let cadence): try writer.rounded(cadence * 2, .uint16)
+        case .other(let opcode, let parameter):
+            let isReservedReason = opcode == 0x02 && parameter.count == 1 && ![1, 2].contains(parameter[0])
+            guard isReservedReason || !(1...0x15 ~= opcode) && opcode != 0xFF else {
+                throw BLEError(.invalidValue, "the opcode \(opcode) is not of a later edition")
+            }
+            writer.bytes(parameter)
+        }
+    }
+
+    private var opcode: UInt8 {
+        switch self {
+        case .reset: 0x01
+        case .stopped, .paused: 0x02
+        case .stoppedBySafetyKey: 0x03
+        case .startedOrResumed: 0x04
+        case .targetSpeed: 0x05
+        case .targetInclination: 0x06
+        case .targetResistanceLevel: 0x07
+        case .targetPower: 0x08
+        case .targetHeartRate: 0x09
+        case .targetedExpendedEnergy: 0x0A
+        case .targetedStepCount: 0x0B
+        case .targetedStrideCount: 0x0C
+        case .targetedDistance: 0x0D
+        case .targetedTrainingTime: 0x0E
+        case .targetedTimes(.two): 0x0F
+        case .targetedTimes(.three): 0x10
+        case .targetedTimes(.five): 0x11
+        case .indoorBikeSimulation: 0x12
+        case .wheelCircumference: 0x13
+        case .spinDown: 0x14
+        case .targetedCadence: 0x15
+        case .controlPermissionLost: 0xFF
+        case .other(let opcode, _): opcode
+        }
+    }
+}
+
+extension Characteristic where Value == FitnessMachineStatus {
+    /// What has happened to the machine (section 4.17).
+    public static var fitnessMachineStatus: Self { Characteristic(BluetoothUUID(0x2ADA), service: .fitnessMachine) }
+}
