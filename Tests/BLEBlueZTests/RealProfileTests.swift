@@ -59,4 +59,33 @@ struct RealProfileTests {
             #expect(try await DeviceInformation(of: gauges) == expected)
         }
     }
+
+    @Test func `a fitness machine is controlled, once control was asked for`() async throws {
+        try await withGauges { gauges in
+            let machine = FitnessMachine(gauges)
+            let range = SupportedPowerRange(minimumWatts: 0, maximumWatts: 400, incrementWatts: 1)
+            #expect(try await machine.supportedPowers() == range)
+            #expect(try await machine.supportedSpeeds() == nil)
+
+            var statuses = try await machine.statuses().makeAsyncIterator()
+            let control = try await machine.requestControl()
+            try await control.setTargetPower(watts: 180)
+            #expect(try await statuses.next() == .targetPower(watts: 180))
+            #expect(try await peer.ask("gauges target") == "180")
+            let tooMuch = await expectError(.procedureFailed) { try await control.setTargetPower(watts: 401) }
+            #expect(tooMuch?.result(FitnessMachineResult.self) == .invalidParameter)
+            let unknown = await expectError(.procedureFailed) { try await control.pause() }
+            #expect(unknown?.result(FitnessMachineResult.self) == .opCodeNotSupported)
+            try await control.reset()
+            let lost = await expectError(.procedureFailed) { try await control.setTargetPower(watts: 1) }
+            #expect(lost?.result(FitnessMachineResult.self) == .controlNotPermitted)
+
+            var records = try await machine.records(of: .indoorBikeData).makeAsyncIterator()
+            try await peer.tell("gauges ride 3105 171 -5")
+            let record = try await records.next()
+            #expect(record?.speedKilometersPerHour == 31.05)
+            #expect(record?.cadencePerMinute == 85.5)
+            #expect(record?.powerWatts == -5)
+        }
+    }
 }
