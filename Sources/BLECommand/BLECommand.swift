@@ -17,7 +17,8 @@ struct BLECommand: AsyncParsableCommand {
         subcommands: [
             AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,
-            NotifyCommand.self, ConnectCommand.self, HeartRateCommand.self, BatteryCommand.self, InfoCommand.self,
+            NotifyCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self, BatteryCommand.self,
+            InfoCommand.self,
             PairCommand.self, UnpairCommand.self, DevicesCommand.self, NumbersCommand.self, DemoCommand.self,
         ])
 }

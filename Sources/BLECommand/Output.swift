@@ -37,6 +37,20 @@ struct Output: Sendable {
         if !json { try write(text()) }
     }
 
+    /// The terminal that people look at; nil where the output goes elsewhere, or is for programs.
+    var terminalSize: (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard isTerminal, !json, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+        // (a terminal that does not know its size says 0)
+        return (size.ws_col == 0 ? 80 : Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
+    }
+
+    /// Writes lines in the place of the last `count` of a terminal.
+    func rewrite(_ lines: [String], over count: Int) throws {
+        let up = count > 0 ? "\u{1B}[\(count)A" : ""
+        try write(up + lines.map { "\r\u{1B}[K" + Self.harmless($0) }.joined(separator: "\n") + "\u{1B}[J")
+    }
+
     /// Text without what could command a terminal, colours excepted: names come over the air from anybody.
     private static func harmless(_ text: String) -> String {
         let scalars = Array(text.unicodeScalars)

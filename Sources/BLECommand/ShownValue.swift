@@ -12,7 +12,7 @@ struct ValueOptions: ParsableArguments {
 struct ShownValue {
     let bytes: [UInt8]
     /// The fields; nil where nothing describes the value or it is not as described.
-    private let fields: [FieldValue]?
+    let fields: [FieldValue]?
     /// In what it is not as described.
     private let error: BLEError?
     private let guess: ValueGuess?
@@ -41,6 +41,11 @@ struct ShownValue {
         case .string(let text): text
         case .undefined, .raw, nil: nil
         }
+    }
+
+    /// The value in words, or its bytes and what is wrong with them.
+    var plainText: String {
+        decoded ?? "0x" + Hex.string(bytes) + (error.map { " (\($0.message))" } ?? "")
     }
 
     /// The bytes, and what is known of them.

@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -123,15 +124,36 @@ struct CommandLineTests {
             .run()
         #expect(try values.objects.first?["value"] as? String == "1f48000a005503")
         #expect(try values.objects.first?["dropped"] as? Int == 0)
-        #expect(try await world.ble("battery", "--json").run().output == "{\"level\":90}\n")
+        #expect(try await world.ble("battery", "--json").run().output == "{\"level\":90,\"position\":null}\n")
         let information = try #require(try await world.ble("info", "--json").run().objects.first)
         #expect(
             Set(information.keys) == [
                 "manufacturer", "model", "serialNumber", "hardwareRevision", "firmwareRevision", "softwareRevision",
-                "systemID", "pnpID",
+                "systemID", "pnpID", "regulatoryCertifications",
             ])
         #expect(information["manufacturer"] as? String == "Simulated")
         #expect(information["pnpID"] is NSNull)
+    }
+
+    @Test func `each of several batteries is shown with its place`() async throws {
+        let world = try await BlueZWorld()
+        let batteries = try [(PresentationFormat.Description.left, UInt8(80)), (.right, UInt8(20))].map {
+            position, level in
+            let format = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: position)
+            return ServiceDefinition(
+                .battery,
+                characteristics: [
+                    try CharacteristicDefinition(
+                        .batteryLevel, .read, value: level,
+                        descriptors: [DescriptorDefinition(BluetoothUUID(0x2904), value: format.bytes)])
+                ])
+        }
+        _ = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Buds", rssi: -50, serviceUUIDs: [.battery]),
+                services: batteries))
+        let lines = try await world.ble("battery").run().output.split(separator: "\n")
+        #expect(lines == ["left        80 %", "right       20 %"])
     }
 
     @Test func `the simulated backend needs nothing`() async throws {

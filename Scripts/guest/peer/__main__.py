@@ -2,7 +2,8 @@
 
 The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
 which is a heart rate strap (strap.py) and takes commands (commands.py). A third one is a smart lock (lock.py), silent until
-it is switched on, by --lock or by the command lock on. Needs root and a kernel with hci_vhci.
+it is switched on, by --lock or by the command lock on, and a fourth has services of many profiles (gauges.py), with --gauges or
+by gauges on. Needs root and a kernel with hci_vhci.
 
   python3 Scripts/guest/peer --help
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from air import Air
 from commands import Commands, serve
+from gauges import Gauges
 from host import Adapter
 from lock import Lock
 from lock_cipher import MODES
@@ -48,6 +50,7 @@ def parse_arguments() -> argparse.Namespace:
         metavar='BYTES',
         help='the longest packet of the Attribute Protocol that the lock takes (%(default)s)',
     )
+    parser.add_argument('--gauges', action='store_true', help='switch the gauges on')
     parser.add_argument('--control', default='/run/peer.sock', help='the socket that takes commands (%(default)s)')
     parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
     parser.add_argument('--debug', action='store_true', help='log every packet')
@@ -70,7 +73,11 @@ async def main() -> None:
     await lock.device.power_on()
     if arguments.lock:
         await lock.advertise()
-    await serve(Commands(strap, adapter, lock), arguments.control)
+    gauges = Gauges(air, arguments.advertising_interval)
+    await gauges.device.power_on()
+    if arguments.gauges:
+        await gauges.advertise()
+    await serve(Commands(strap, adapter, lock, gauges), arguments.control)
     if arguments.ready:
         arguments.ready.touch()
     await asyncio.get_running_loop().create_future()

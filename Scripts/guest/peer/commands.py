@@ -14,6 +14,8 @@ from bumble.core import UUID, AdvertisingData
 from bumble.device import Advertisement, Connection, Peer
 
 from command_set import CommandError, CommandSet
+from gauge_commands import GaugeCommands
+from gauges import Gauges
 from host import Adapter
 from lock import Lock
 from lock_commands import LockCommands
@@ -26,10 +28,11 @@ logger = logging.getLogger(__name__)
 class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
-    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock) -> None:
+    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock, gauges: Gauges) -> None:
         self.strap = strap
         self.adapter = adapter
         self.lock = lock
+        self.gauges = gauges
 
     async def answer(self, line: str) -> str:
         """Does what a line says."""
@@ -55,9 +58,9 @@ class Commands(CommandSet):
             await connection.disconnect()
 
     async def do_lost(self) -> None:
-        """lost: ends the links, the lock's too, as when the radio fails: both sides see a supervision timeout
+        """lost: ends the links, all peripherals', as when the radio fails: both sides see a supervision timeout
         (0x08)."""
-        peripherals: list[Peripheral] = [self.strap, self.lock]
+        peripherals: list[Peripheral] = [self.strap, self.lock, self.gauges]
         if not any(peripheral.connections for peripheral in peripherals):
             raise CommandError('there is no link')
         self.adapter.controller.lose_links()
@@ -166,6 +169,12 @@ class Commands(CommandSet):
     async def do_lock(self, *words: str) -> object:
         """lock COMMAND: commands the lock (lock_commands.py)."""
         return await LockCommands(self.lock).call(words)
+
+    # --- the gauges ---
+
+    async def do_gauges(self, *words: str) -> object:
+        """gauges COMMAND: commands the gauges (gauge_commands.py)."""
+        return await GaugeCommands(self.gauges).call(words)
 
     # --- the peer as a central ---
 

@@ -62,7 +62,7 @@ struct HeartRateCommand: AsyncParsableCommand {
 
 struct BatteryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "battery", abstract: "Show a peripheral's battery level.")
+        commandName: "battery", abstract: "Show the level of a peripheral's battery, or of each of several.")
 
     @OptionGroup var options: CommonOptions
 
@@ -74,11 +74,27 @@ struct BatteryCommand: AsyncParsableCommand {
         try await Session.run(options) { central, output in
             let finder = Finder(central: central, output: output, timeout: timeout)
             let peripheral = try await finder.find(id, offering: .battery)
-            let level = try await output.progress.during("Reading the battery of \(peripheral)") {
-                try await Battery(peripheral).level()
+            let batteries = try await output.progress.during("Reading the battery of \(peripheral)") {
+                try await Self.read(peripheral)
             }
-            try output.line(.object(["level": .int(level)]), "\(level) %")
+            for (position, level) in batteries {
+                let name = position.map { "\($0)" }
+                try output.line(
+                    .object(["level": .int(level), "position": .optional(name) { .string($0) }]),
+                    (batteries.count > 1 ? (name ?? "").padded(to: 12) : "") + "\(level) %")
+            }
         }
+    }
+
+    /// Each battery of a peripheral: which one it is, as far as that is said, and its level.
+    private static func read(
+        _ peripheral: Peripheral
+    ) async throws(BLEError) -> [(PresentationFormat.Description?, Int)] {
+        let batteries = try await Battery.all(on: peripheral)
+        var levels: [(PresentationFormat.Description?, Int)] = []
+        for battery in batteries { levels.append((try await battery.position(), try await battery.level())) }
+        guard !levels.isEmpty else { return [(nil, try await Battery(peripheral).level())] }
+        return levels
     }
 }
 
@@ -124,6 +140,10 @@ struct InfoCommand: AsyncParsableCommand {
             ("firmwareRevision", "Firmware revision", information.firmwareRevision),
             ("softwareRevision", "Software revision", information.softwareRevision),
             ("systemID", "System ID", systemID), ("pnpID", "PnP ID", pnpID),
+            (
+                "regulatoryCertifications", "Certifications",
+                information.regulatoryCertifications.map { Hex.string($0) }
+            ),
         ]
     }
 }

@@ -1,0 +1,44 @@
+import BLE
+import BLEProfiles
+
+/// A characteristic whose values a live view shows.
+struct LiveSource: Sendable {
+    let characteristic: GATTCharacteristic
+    /// What it is called, and where the peripheral has several, which one it is.
+    let title: String
+    /// How its values are laid out; nil where nobody says.
+    let format: ValueFormat?
+
+    init(_ characteristic: GATTCharacteristic, on peripheral: Peripheral) async throws(BLEError) {
+        self.characteristic = characteristic
+        let key = characteristic.key
+        format = await ShownValue.format(of: key, on: peripheral)
+        let name = characteristic.uuid.name ?? characteristic.uuid.description
+        title = try await Self.place(of: characteristic, on: peripheral).map { "\(name) (\($0))" } ?? name
+    }
+
+    var isNotified: Bool { !characteristic.properties.isDisjoint(with: [.notify, .indicate]) }
+    var isRead: Bool { characteristic.properties.contains(.read) }
+
+    /// What is written to and answers is asked, not listened to.
+    static func isShown(_ characteristic: GATTCharacteristic) -> Bool {
+        let isWritten = !characteristic.properties.isDisjoint(with: [.write, .writeWithoutResponse])
+        return !isWritten || characteristic.properties.contains(.read)
+    }
+
+    /// The user's description, or else what the presentation format says.
+    private static func place(
+        of characteristic: GATTCharacteristic, on peripheral: Peripheral
+    ) async throws(BLEError) -> String? {
+        if characteristic[BluetoothUUID(0x2901)] != nil,
+            let text = try await peripheral.userDescription(of: characteristic.key), !text.isEmpty
+        {
+            return text
+        }
+        guard characteristic[BluetoothUUID(0x2904)] != nil,
+            let format = try await peripheral.presentationFormat(of: characteristic.key),
+            format.namespace == .bluetoothSIG, format.description != .unknown
+        else { return nil }
+        return "\(format.description)"
+    }
+}

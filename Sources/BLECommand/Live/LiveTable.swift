@@ -1,0 +1,90 @@
+import BLEProfiles
+
+/// What a live view shows: a row for each field of each characteristic, with what it has been lately.
+struct LiveTable {
+    /// How many numbers back a row remembers.
+    static let memory = 40
+
+    private struct Row {
+        var field: String
+        var text: String
+        /// The latest numbers, the oldest first; empty for what is no number.
+        var numbers: [Double] = []
+    }
+
+    private struct Section {
+        let title: String
+        var rows: [Row] = []
+    }
+
+    private var sections: [UInt16: Section] = [:]
+
+    /// A characteristic that will be shown; in order of handles.
+    mutating func add(_ handle: UInt16, _ title: String) {
+        sections[handle] = Section(title: title)
+    }
+
+    /// What a characteristic's value is now.
+    mutating func update(_ handle: UInt16, _ values: [FieldValue]) {
+        guard var section = sections[handle] else { return }
+        for value in Self.flat(values) {
+            let index = section.rows.firstIndex { $0.field == value.name }
+            if index == nil { section.rows.append(Row(field: value.name, text: "")) }
+            let row = index ?? section.rows.count - 1
+            section.rows[row].text = value.text
+            if let number = value.number {
+                section.rows[row].numbers = (section.rows[row].numbers + [number]).suffix(Self.memory)
+            }
+        }
+        sections[handle] = section
+    }
+
+    /// What is shown in place of a value.
+    mutating func update(_ handle: UInt16, _ text: String) {
+        sections[handle]?.rows = [Row(field: "", text: text)]
+    }
+
+    /// The table, with `width` columns at most.
+    func lines(width: Int) -> [String] {
+        let sections = sections.sorted { $0.key < $1.key }.map(\.value)
+        let titles = sections.flatMap { section in
+            section.rows.count > 1
+                ? section.rows.map { $0.field.count + 2 } + [section.title.count] : [section.title.count]
+        }
+        let column = (titles.max() ?? 0) + 2
+        let valueColumn = (sections.flatMap(\.rows).filter { !$0.numbers.isEmpty }.map(\.text.count).max() ?? 0) + 2
+        func line(_ title: String, _ row: Row?) -> String {
+            guard let row else { return String(title.prefix(width)) }
+            var line = title.padded(to: column) + row.text
+            if row.numbers.count > 1 {
+                line = line.padded(to: column + valueColumn)
+                line += Sparkline.text(row.numbers.suffix(max(0, width - line.count)))
+            }
+            return String(line.prefix(width))
+        }
+        return sections.flatMap { section in
+            section.rows.count > 1
+                ? [line(section.title, nil)] + section.rows.map { line("  " + $0.field, $0) }
+                : [line(section.title, section.rows.first ?? Row(field: "", text: "…"))]
+        }
+    }
+
+    /// The fields in order, those of structures as well; a date and time in one.
+    private static func flat(_ values: [FieldValue]) -> [Cell] {
+        values.flatMap { value -> [Cell] in
+            switch value.content {
+            case .fields(let fields) where !fields.isEmpty && value.description.first == "(":
+                flat(fields).map { Cell(name: "\(value.name), \($0.name)", text: $0.text, number: $0.number) }
+            case .integer(let number): [Cell(name: value.name, text: value.description, number: Double(number))]
+            case .number(let number): [Cell(name: value.name, text: value.description, number: number)]
+            default: [Cell(name: value.name, text: value.description, number: nil)]
+            }
+        }
+    }
+
+    private struct Cell {
+        let name: String
+        let text: String
+        let number: Double?
+    }
+}
