@@ -115,30 +115,43 @@ import Testing
         await device.untilUnsubscribed(Self.characteristics)
     }
 
-    @Test func `a silent meter is given up, a slow one is not`() async throws {
-        let (device, glucose) = try await meter { device, request in
-            guard request.opcode == .reportRecords else { return try await device.answer(request, .success) }
-            if request.operator == .first { return }
-            Task { [clock = world.clock] in
-                for number in UInt16(0)..<5 {
-                    try await clock.sleep(for: .seconds(29))
-                    try await device.send(Self.measurement(number), from: .glucoseMeasurement)
-                }
-                try await clock.sleep(for: .seconds(29))
-                try await device.answer(request, .success)
-            }
-        }
-        let slow = Task { try await glucose.records() }
+    @Test func `a slow meter is not given up`() async throws {
+        let (device, glucose) = try await meter { _, _ in }
+        var seen = try await glucose.measurements().makeAsyncIterator()
+        let reading = Task { try await glucose.records() }
         await until { device.requests.value.count == 1 }
-        #expect(try await world.asTimePasses { try await slow.value }.count == 5)
-        let silent = Task { try await glucose.records(.first) }
+        for number in UInt16(1)...20 {
+            world.clock.advance(by: .seconds(5))
+            try await device.send(Self.measurement(number), from: .glucoseMeasurement)
+            #expect(try await seen.next()?.sequenceNumber == number)
+        }
+        try await device.answer(.response(to: .reportRecords, .success))
+        #expect(try await reading.value.count == 20)
+    }
+
+    @Test func `a silent meter is given up`() async throws {
+        let (device, glucose) = try await meter { device, request in
+            if request.opcode == .abort { try await device.answer(request, .success) }
+        }
+        let reading = Task { try await glucose.records() }
+        await until { device.requests.value.count == 1 }
+        await expectError(.timedOut) { try await world.asTimePasses { try await reading.value } }
         await until { device.requests.value.count == 2 }
-        let begin = world.clock.now
-        await expectError(.timedOut) { try await world.asTimePasses { try await silent.value } }
-        #expect(begin.duration(to: world.clock.now) >= .seconds(29))
-        await until { device.requests.value.count == 3 }
-        #expect(device.requests.value[2] == RecordAccessMessage(.abort))
-        await world.asTimePasses { await device.untilUnsubscribed(Self.characteristics) }
+        #expect(device.requests.value[1] == RecordAccessMessage(.abort))
+        await device.untilUnsubscribed(Self.characteristics)
+    }
+
+    @Test func `after a transfer that was aborted comes another`() async throws {
+        let (device, glucose) = try await meter { device, request in
+            if device.requests.value.count > 1 { try await device.answer(request, .success) }
+        }
+        let reading = Task { try await glucose.records() }
+        await until { device.requests.value.count == 1 }
+        reading.cancel()
+        await expectError(.cancelled) { try await reading.value }
+        await until { device.requests.value.count == 2 }
+        await device.untilUnsubscribed(Self.characteristics)
+        #expect(try await glucose.records() == [])
     }
 
     @Test func `more records than there are numbers overflow, and are aborted`() async throws {
