@@ -30,4 +30,46 @@ import Testing
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)
     }
+
+    @Test(
+        arguments: [
+            (Characteristic.temperature.key, "Temperature"),
+            (Characteristic.humidity.key, "Humidity"),
+            (Characteristic.pressure.key, "Pressure"),
+            (Characteristic.dewPoint.key, "Dew Point"),
+            (Characteristic.heatIndex.key, "Heat Index"),
+            (Characteristic.windChill.key, "Wind Chill"),
+            (Characteristic.elevation.key, "Elevation"),
+            (Characteristic.apparentWindSpeed.key, "Apparent Wind Speed"),
+            (Characteristic.apparentWindDirection.key, "Apparent Wind Direction"),
+            (Characteristic.trueWindSpeed.key, "True Wind Speed"),
+            (Characteristic.trueWindDirection.key, "True Wind Direction"),
+            (Characteristic.gustFactor.key, "Gust Factor"),
+            (Characteristic.irradiance.key, "Irradiance"),
+            (Characteristic.rainfall.key, "Rainfall"),
+            (Characteristic.uvIndex.key, "UV Index"),
+            (Characteristic.pollenConcentration.key, "Pollen Concentration"),
+            (Characteristic.magneticDeclination.key, "Magnetic Declination"),
+            (Characteristic.co2Concentration.key, "CO2 Concentration"),
+            (Characteristic.vocConcentration.key, "VOC Concentration"),
+            (Characteristic.methaneConcentration.key, "Methane Concentration"),
+            (Characteristic.ammoniaConcentration.key, "Ammonia Concentration"),
+            (Characteristic.carbonMonoxideConcentration.key, "Carbon Monoxide Concentration"),
+            (Characteristic.nitrogenDioxideConcentration.key, "Nitrogen Dioxide Concentration"),
+            (Characteristic.nonMethaneVOCConcentration.key, "Non-Methane Volatile Organic Compounds Concentration"),
+            (Characteristic.ozoneConcentration.key, "Ozone Concentration"),
+            (Characteristic.pm1Concentration.key, "Particulate Matter - PM1 Concentration"),
+            (Characteristic.pm2_5Concentration.key, "Particulate Matter - PM2.5 Concentration"),
+            (Characteristic.pm10Concentration.key, "Particulate Matter - PM10 Concentration"),
+            (Characteristic.sulfurDioxideConcentration.key, "Sulfur Dioxide Concentration"),
+            (Characteristic.sulfurHexafluorideConcentration.key, "Sulfur Hexafluoride Concentration"),
+            (Characteristic.barometricPressureTrend.key, "Barometric Pressure Trend"),
+            (Characteristic.magneticFluxDensity2D.key, "Magnetic Flux Density - 2D"),
+            (Characteristic.magneticFluxDensity3D.key, "Magnetic Flux Density - 3D"),
+            (Characteristic.descriptorValueChanged.key, "Descriptor Value Changed"),
+        ])
+    func `a key of a sensor is for what its name says`(_ key: AttributeKey, _ characteristic: String) {
+        #expect(key.service?.name == "Environmental Sensing")
+        #expect(key.characteristic.name == characteristic)
+    }
 }
