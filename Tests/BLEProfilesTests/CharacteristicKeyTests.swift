@@ -72,4 +72,21 @@ import Testing
         #expect(key.service?.name == "Environmental Sensing")
         #expect(key.characteristic.name == characteristic)
     }
+
+    @Test(
+        arguments: [
+            (Characteristic.batteryCriticalStatus.key, "Battery", "Battery Critical Status"),
+            (Characteristic.batteryEnergyStatus.key, "Battery", "Battery Energy Status"),
+            (Characteristic.batteryTimeStatus.key, "Battery", "Battery Time Status"),
+            (Characteristic.batteryHealthStatus.key, "Battery", "Battery Health Status"),
+            (Characteristic.batteryHealthInformation.key, "Battery", "Battery Health Information"),
+            (Characteristic.batteryInformation.key, "Battery", "Battery Information"),
+            (Characteristic.estimatedServiceDate.key, "Battery", "Estimated Service Date"),
+        ])
+    func `a key of an everyday service is for what its name says`(
+        _ key: AttributeKey, _ service: String, _ characteristic: String
+    ) {
+        #expect(key.service?.name == service)
+        #expect(key.characteristic.name == characteristic)
+    }
 }

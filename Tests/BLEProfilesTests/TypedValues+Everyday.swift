@@ -16,5 +16,11 @@ extension TypedValues {
         TypedValue(.magneticFluxDensity2D), TypedValue(.magneticFluxDensity3D), TypedValue(.descriptorValueChanged),
     ]
 
-    static let everyday = environmental
+    static let battery: [TypedValue] = [
+        TypedValue(.batteryLevel), TypedValue(.batteryLevelStatus), TypedValue(.batteryCriticalStatus),
+        TypedValue(.batteryEnergyStatus), TypedValue(.batteryTimeStatus), TypedValue(.batteryHealthStatus),
+        TypedValue(.batteryHealthInformation), TypedValue(.batteryInformation), TypedValue(.estimatedServiceDate),
+    ]
+
+    static let everyday = environmental + battery
 }
