@@ -82,9 +82,20 @@ import Testing
             (Characteristic.batteryHealthInformation.key, "Battery", "Battery Health Information"),
             (Characteristic.batteryInformation.key, "Battery", "Battery Information"),
             (Characteristic.estimatedServiceDate.key, "Battery", "Estimated Service Date"),
+            (Characteristic.currentTime.key, "Current Time", "Current Time"),
+            (Characteristic.localTimeInformation.key, "Current Time", "Local Time Information"),
+            (Characteristic.referenceTimeInformation.key, "Current Time", "Reference Time Information"),
+            (Characteristic.dayDateTime.key, nil, "Day Date Time"),
+            (Characteristic.exactTime256.key, nil, "Exact Time 256"),
+            (Characteristic.timeZone.key, nil, "Time Zone"),
+            (Characteristic.dstOffset.key, nil, "DST Offset"),
+            (Characteristic.immediateAlertLevel.key, "Immediate Alert", "Alert Level"),
+            (Characteristic.linkLossAlertLevel.key, "Link Loss", "Alert Level"),
+            (Characteristic.txPowerLevel.key, "Tx Power", "Tx Power Level"),
+            (Characteristic.udi.key, "Device Information", "UDI for Medical Devices"),
         ])
     func `a key of an everyday service is for what its name says`(
-        _ key: AttributeKey, _ service: String, _ characteristic: String
+        _ key: AttributeKey, _ service: String?, _ characteristic: String
     ) {
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)

@@ -22,5 +22,13 @@ extension TypedValues {
         TypedValue(.batteryHealthInformation), TypedValue(.batteryInformation), TypedValue(.estimatedServiceDate),
     ]
 
-    static let everyday = environmental + battery
+    static let time: [TypedValue] = [
+        TypedValue(.currentTime), TypedValue(.localTimeInformation), TypedValue(.referenceTimeInformation),
+        TypedValue(.dayDateTime), TypedValue(.exactTime256), TypedValue(.timeZone), TypedValue(.dstOffset),
+    ]
+
+    static let everyday =
+        environmental + battery + time + [
+            TypedValue(.immediateAlertLevel), TypedValue(.txPowerLevel), TypedValue(.udi),
+        ]
 }
