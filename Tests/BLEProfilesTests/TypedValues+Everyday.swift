@@ -29,6 +29,7 @@ extension TypedValues {
 
     static let everyday =
         environmental + battery + time + [
-            TypedValue(.immediateAlertLevel), TypedValue(.txPowerLevel), TypedValue(.udi),
+            TypedValue(.immediateAlertLevel), TypedValue(.txPowerLevel), TypedValue(.udi), TypedValue(.digital),
+            TypedValue(.analog),
         ]
 }
