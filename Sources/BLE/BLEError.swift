@@ -128,8 +128,8 @@ public struct BLEError: Error, Sendable {
         .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,
     ]
 
-    /// The same error, saying where it happened. What is known already stays.
-    package func at(
+    /// The same error, saying where it happened; what is known already stays. For profiles that decode by themselves.
+    public func at(
         _ peripheral: Peripheral.ID, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil
     ) -> BLEError {
         var error = self

@@ -286,6 +286,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
             // (others that wait look again, and wait on)
             state.withLock { $0.takeWaiters() }.resume()
         }
-        if Task.isCancelled { throw .cancelled }
+        // (what came before the cancellation is handed out first)
+        if Task.isCancelled, state.withLock({ $0.elements.isEmpty && $0.end == nil }) { throw .cancelled }
     }
 }

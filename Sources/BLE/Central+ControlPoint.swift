@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Requests that are answered by a notification or an indication.
 extension Central {
     func request(
@@ -16,27 +18,60 @@ extension Central {
             }
             defer { requests.remove(target.attribute) }
             let end = elapsed() + timeout
+            if let owed = owedAnswers[target.attribute] {
+                try await perform(on: id, timeout: timeout, name: "waiting for the answer to an earlier request") {
+                    (_) throws(BLEError) in await owed.value
+                }
+            }
             let answers = try await subscribe(
-                to: key, of: id, overflow: .fail(capacity: 64), timeout: timeout)
-            return try await perform(
-                on: id, timeout: max(.zero, end - elapsed()), name: "waiting for the answer"
-            ) { [weak self] (_) throws(BLEError) in
-                guard let self else { throw .shutDown }
-                return try await self.exchange(value, type, target, answers, isAnswer)
+                to: key, of: id, overflow: .fail(capacity: 64), timeout: max(.zero, end - elapsed()))
+            let sending = Sending()
+            do throws(BLEError) {
+                return try await perform(
+                    on: id, timeout: max(.zero, end - elapsed()), name: "waiting for the answer"
+                ) { [weak self] (_) throws(BLEError) in
+                    guard let self else { throw .shutDown }
+                    return try await self.exchange(value, type, target, answers, sending, isAnswer)
+                }
+            } catch {
+                if [.cancelled, .timedOut].contains(error.code), sending.hasBegun {
+                    awaitOwed(target.attribute, answers, isAnswer)
+                }
+                throw error
             }
         } catch {
             throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
     }
 
+    /// A request was given up; its answer, which may still come, must not be taken for that to the next one, which waits for as long.
+    private func awaitOwed(
+        _ attribute: AttributeID, _ answers: BoundedStream<NotificationPacket>,
+        _ isAnswer: @escaping @Sendable ([UInt8]) -> Bool
+    ) {
+        owedAnswers[attribute] = Task {
+            _ = try? await perform(
+                on: attribute.peripheral, timeout: Self.patienceWithOwedAnswers, name: "waiting for an owed answer"
+            ) { (_) throws(BLEError) in
+                for try await packet in answers {
+                    guard case .value(let answer) = packet, !isAnswer(answer) else { return }
+                }
+            }
+            owedAnswers[attribute] = nil
+        }
+    }
+
+    private static let patienceWithOwedAnswers = Duration.seconds(5)
+
     /// Writes, and waits for the first value after that which is an answer.
     private func exchange(
         _ value: [UInt8], _ type: WriteType, _ target: Target, _ answers: BoundedStream<NotificationPacket>,
-        _ isAnswer: @Sendable ([UInt8]) -> Bool
+        _ sending: Sending, _ isAnswer: @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
         try await operate(on: target, timeout: nil, name: "writing") { (backend, attribute) throws(BLEError) in
             // What came before this request answers another.
             answers.discardWaiting()
+            sending.begin()
             try await backend.write(value, to: attribute, type: type)
         }
         for try await packet in answers {
@@ -49,12 +84,23 @@ extension Central {
     }
 }
 
+/// Whether a request may have reached the peripheral.
+private final class Sending: Sendable {
+    private let isUnderWay = Mutex(false)
+
+    var hasBegun: Bool { isUnderWay.withLock { $0 } }
+    func begin() { isUnderWay.withLock { $0 = true } }
+}
+
 extension Peripheral {
     /// Writes a request to a control point and returns its answer: the next value that the characteristic notifies or
     /// indicates.
     ///
     /// Subscribes for as long as it takes, unless somebody has subscribed already; who sends many requests keeps
     /// ``notifications(_:overflow:timeout:)`` open, which spares the switching. Subscribers see the answers, too.
+    ///
+    /// The answer to a request that was given up, by its task's cancellation or at its deadline, is waited for another 5 s, so that
+    /// it is not taken for the answer to the next one, which waits for that long in turn.
     ///
     /// Throws `requestInProgress` when a request on the same control point waits for its answer, `timedOut` when none comes,
     /// `disconnected` when the link ends before, `notSupported` for a characteristic that cannot be written or does not notify.

@@ -65,6 +65,8 @@ public actor Central {
     var writers: [AttributeID: PacketWriterCore] = [:]
     /// The control points whose answer somebody waits for.
     var requests: Set<AttributeID> = []
+    /// The control points that may still answer a request that was given up; each ends when they have, or have not for long.
+    var owedAnswers: [AttributeID: Task<Void, Never>] = [:]
     var pairings = Pairings()
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension CharacteristicDefinition {
     /// A characteristic with a typed value. Throws `invalidValue` for one that its bytes cannot spell.
     public init<Value>(
@@ -24,5 +26,45 @@ extension CharacteristicDefinition {
             onSubscribe: { notifier in
                 try await values(notifier) { await notifier.notify(try characteristic.coding.encode($0)) }
             })
+    }
+
+    /// A control point: what is written to it is a request, and what `answer` makes of it is indicated to who has written it.
+    ///
+    /// It refuses requests with ``ATTError/improperlyConfigured`` while nobody is subscribed, as specifications ask for, and what
+    /// `answer` throws. Nil is no answer.
+    public static func controlPoint(
+        _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
+        answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?
+    ) -> CharacteristicDefinition {
+        let subscriber = Subscriber()
+        return CharacteristicDefinition(
+            characteristic, [.write, .indicate], security: security,
+            onWrite: { (request, _) throws(ATTError) in
+                guard let notifier = subscriber.notifier else { throw .improperlyConfigured }
+                if let bytes = try await answer(request) { await notifier.notify(bytes) }
+            },
+            onSubscribe: { notifier in
+                subscriber.notifier = notifier
+                defer { subscriber.notifier = nil }
+                // (until it is cancelled)
+                try await Outcome<Void>().wait()
+            })
+    }
+}
+
+extension Notifier {
+    /// Sends a typed value. Throws `invalidValue` for one that its bytes cannot spell.
+    public func notify(_ value: some ValueCodable) async throws(BLEError) {
+        await notify(try value.encoded())
+    }
+}
+
+/// Who is told what a control point answers.
+private final class Subscriber: Sendable {
+    private let current = Mutex<Notifier?>(nil)
+
+    var notifier: Notifier? {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
     }
 }

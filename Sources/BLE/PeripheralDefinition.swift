@@ -67,6 +67,21 @@ public struct DescriptorDefinition: Sendable {
         self.uuid = uuid
         self.value = value
     }
+
+    /// A descriptor with a typed value. Throws `invalidValue` for one that its bytes cannot spell.
+    public init(_ uuid: BluetoothUUID, value: some ValueCodable) throws(BLEError) {
+        self.init(uuid, value: try value.encoded())
+    }
+
+    /// What the characteristic is called (Characteristic User Description, 0x2901).
+    public static func userDescription(_ text: String) -> DescriptorDefinition {
+        DescriptorDefinition(BluetoothUUID(0x2901), value: Array(text.utf8))
+    }
+
+    /// How the characteristic's value is to be shown (Characteristic Presentation Format, 0x2904).
+    public static func presentationFormat(_ format: PresentationFormat) -> DescriptorDefinition {
+        DescriptorDefinition(BluetoothUUID(0x2904), value: format.bytes)
+    }
 }
 
 /// A characteristic of a defined peripheral.
@@ -75,11 +90,13 @@ public struct DescriptorDefinition: Sendable {
 /// take its time; it is cancelled when the link ends. A write at an offset gives it the value as it is to be, made of what is read
 /// and what is written.
 public struct CharacteristicDefinition: Sendable {
-    /// Answers a read.
+    /// Answers a read, or refuses it. A closure that throws says so: `{ () throws(ATTError) in … }`.
     public typealias ReadHandler = @Sendable () async throws(ATTError) -> [UInt8]
-    /// Takes a write; the write type tells whether anybody waits for the answer.
+    /// Takes a write, or refuses it; the write type tells whether anybody waits for the answer. A closure that throws says so:
+    /// `{ (value, _) throws(ATTError) in … }`.
     public typealias WriteHandler = @Sendable ([UInt8], WriteType) async throws(ATTError) -> Void
-    /// Runs from subscription to unsubscription, when it is cancelled. The notifier sends values to the subscriber.
+    /// Runs from subscription to unsubscription, when it is cancelled. The notifier sends values to the subscriber. What it throws, but
+    /// for a cancellation, ends the link, as the failure of a peripheral's program would.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
 
     /// The type.

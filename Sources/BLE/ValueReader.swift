@@ -41,7 +41,13 @@ public struct ValueReader: ~Copyable {
     /// An integer of the type's width.
     public mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(BLEError) -> Integer
     {
-        Integer(truncatingIfNeeded: try unsigned(Integer.bitWidth / 8))
+        try require(Integer.bitWidth / 8)
+        var value: Integer = 0
+        for shift in stride(from: 0, to: Integer.bitWidth, by: 8) {
+            value |= Integer(truncatingIfNeeded: bytes[position]) << shift
+            position += 1
+        }
+        return value
     }
 
     /// An integer of a width that has no type of its own, or that a table tells.
@@ -61,8 +67,9 @@ public struct ValueReader: ~Copyable {
         return value
     }
 
-    /// An unsigned integer of `count` bytes, at most 8.
+    /// An unsigned integer of `count` bytes, 0 to 8; `invalidArgument` for more.
     public mutating func unsigned(_ count: Int) throws(BLEError) -> UInt64 {
+        guard count <= 8 else { throw BLEError(.invalidArgument, "\(count) bytes are more than a number has") }
         try require(count)
         var value: UInt64 = 0
         for index in 0..<count { value |= UInt64(bytes[position + index]) << (8 * index) }

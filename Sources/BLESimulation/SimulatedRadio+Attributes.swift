@@ -150,7 +150,18 @@ extension SimulatedRadio {
             let notifier = Notifier(clock: clock) { [weak self] value in
                 await self?.notify(value, attribute, number)
             }
-            subscription.task = Task { try? await handler(notifier) }
+            subscription.task = Task { [weak self] in
+                do {
+                    try await handler(notifier)
+                } catch {
+                    guard !Task.isCancelled, !(error is CancellationError) else { return }
+                    await self?.endLink(
+                        attribute.peripheral,
+                        BLEError(
+                            .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
+                            cause: error))
+                }
+            }
         }
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = subscription
     }

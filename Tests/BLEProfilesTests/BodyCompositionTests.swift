@@ -156,4 +156,22 @@ import Testing
         await grip.dropLink()
         #expect(try await measurements.next() == parts[0])
     }
+
+    @Test func `a part comes before the error that ends the stream`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, grip) = try await world.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [
+                    ServiceDefinition(
+                        .bodyComposition,
+                        characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A9C), .indicate)])
+                ]))
+        var measurements = try await BodyComposition(peripheral).measurements().makeAsyncIterator()
+        let part = Self.measurement(isPart: true) { $0.weight = 70 }
+        await grip.notify(try part.encoded(), from: BluetoothUUID(0x2A9C))
+        await grip.dropLink()
+        #expect(try await measurements.next() == part)
+        await expectError(.disconnected) { try await measurements.next() }
+    }
 }

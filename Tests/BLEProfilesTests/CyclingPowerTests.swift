@@ -18,7 +18,7 @@ import Testing
                 CharacteristicDefinition(BluetoothUUID(0x2A64), .notify),
                 try CharacteristicDefinition(.cyclingPowerFeature, .read, value: .crankLengthAdjustment),
                 try CharacteristicDefinition(.sensorLocation, .read, value: .spider),
-                .answering(CyclingPowerControlPoint.uuid) { request in
+                .controlPoint(CyclingPowerControlPoint.uuid) { request in
                     [0x20, request[0]] + (answers[request] ?? [2])
                 },
             ])

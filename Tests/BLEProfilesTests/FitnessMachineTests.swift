@@ -20,7 +20,7 @@ import Testing
     /// A machine that answers with `result` and `parameter` to one who has asked for control.
     private func controllable(_ result: UInt8 = 1, _ parameter: [UInt8] = []) async throws -> FitnessMachine {
         let requests = requests
-        let controlPoint = CharacteristicDefinition.answering(FitnessMachineControl.uuid) { request in
+        let controlPoint = CharacteristicDefinition.controlPoint(FitnessMachineControl.uuid) { request in
             let isPermitted = requests.change { requests in
                 requests.append(request)
                 return requests.contains([0])

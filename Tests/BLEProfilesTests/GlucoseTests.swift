@@ -177,6 +177,20 @@ import Testing
         await device.untilUnsubscribed(Self.characteristics)
     }
 
+    @Test func `a record that is none can be told, and the others come`() async throws {
+        let (device, glucose) = try await meter { device, request in
+            try await device.send(Self.measurement(1), from: .glucoseMeasurement)
+            await device.grip.notify([0, 1], from: BluetoothUUID(0x2A18))
+            try await device.send(Self.measurement(3), from: .glucoseMeasurement)
+            try await device.answer(request, .success)
+        }
+        let malformed = SharedValue<[BLEError]>([])
+        let records = try await glucose.records { error in malformed.change { $0.append(error) } }
+        #expect(records.map(\.measurement.sequenceNumber) == [1, 3])
+        #expect(malformed.value.map(\.code) == [.invalidValue])
+        #expect(device.requests.value.count == 1)
+    }
+
     @Test func `the end of the link ends a transfer`() async throws {
         let (device, glucose) = try await meter { device, _ in
             try await device.send(Self.measurement(1), from: .glucoseMeasurement)

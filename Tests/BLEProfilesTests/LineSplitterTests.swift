@@ -43,6 +43,13 @@ import Testing
         for length in [1, 2, 7, 64] { #expect(lines(Array(text.utf8), length: length) == expected) }
     }
 
+    @Test func `a limit may be any number`() {
+        var splitter = LineSplitter(limit: .max)
+        #expect(splitter.append(Array("\r\n".utf8)) == [.success("")])
+        splitter = LineSplitter(limit: .min)
+        #expect(splitter.append(Array("a\n\r\n".utf8)) == [.failure(.tooLong(limit: 0)), .success("")])
+    }
+
     @Test func `an unfinished line is forgotten`() {
         var splitter = LineSplitter(limit: 4)
         #expect(splitter.append(Array("12".utf8)) == [])

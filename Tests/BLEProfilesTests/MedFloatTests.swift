@@ -72,6 +72,7 @@ import Testing
         #expect(MedFloat32(.infinity) == .infinity)
         #expect(MedFloat16(.nan) == .nan)
         #expect(MedFloat16(mantissa: 2046) == nil)
+        #expect(MedFloat16(mantissa: .min) == nil)
         #expect(MedFloat16(mantissa: 1, exponent: 8) == nil)
         #expect(MedFloat32(mantissa: 1, exponent: -129) == nil)
     }

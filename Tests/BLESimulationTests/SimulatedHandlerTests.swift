@@ -213,12 +213,20 @@ import Testing
     }
 
     @Test func `a handler that ends early ends nothing else`() async throws {
-        struct Whatever: Error {}
-        let (thing, grip) = try await add(
-            CharacteristicDefinition(Self.uuid, .notify, onSubscribe: { _ in throw Whatever() }))
+        let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, .notify, onSubscribe: { _ in }))
         var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
         await grip.notify([1], from: Self.uuid)
         #expect(try await values.next() == [1])
+    }
+
+    @Test func `a handler that throws ends the link, and says what it has thrown`() async throws {
+        let (thing, _) = try await add(
+            CharacteristicDefinition(Characteristic<UInt8>(Self.uuid)) { _, _ in
+                throw BLEError(.invalidValue, "no such value")
+            })
+        var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
+        let error = await expectError(.disconnected) { try await values.next() }
+        #expect(error?.message.contains("no such value") == true)
     }
 
     // MARK: What no central would ask

@@ -62,6 +62,15 @@ import Testing
         producer.yield(1)  // nobody is there, and that is no harm
     }
 
+    @Test func `what came before the cancellation is handed out first`() async throws {
+        let (stream, producer) = make()
+        let reader = waitingReader(stream)
+        producer.yield(5)
+        reader.cancel()
+        #expect(executor.run())
+        #expect(try await reader.value == 5)
+    }
+
     @Test func `a cancelled reader does not begin to wait`() async {
         let (stream, producer) = make()
         let reader = Task {

@@ -76,14 +76,41 @@ import Testing
         #expect(try await next.value == [8])
     }
 
-    @Test func `without an answer the deadline ends it`() async throws {
+    @Test func `without an answer the deadline ends it, and the next request waits for a late one for 5 s`()
+        async throws
+    {
         let request = await requesting(timeout: .seconds(3))
         bench.clock.advance(by: .seconds(3))
         await expectError(.timedOut) { try await request.value }
-        await bench.backend.asked(.stopNotifications)
-        let next = await requesting()
+        let next = Task { [strap] in try await strap.request([2], on: Bench.setting) }
+        await bench.clock.sleepers(2)
+        #expect(await bench.backend.count(.write) == 1)
+        bench.clock.advance(by: .seconds(5))
+        await bench.backend.asked(.write, 2)
         await bench.backend.notify([8], from: 14)
         #expect(try await next.value == [8])
+    }
+
+    @Test func `a late answer is not taken for the next one's`() async throws {
+        let request = await requesting { $0.first == 0x20 }
+        request.cancel()
+        await expectError(.cancelled) { try await request.value }
+        let next = Task { [strap] in
+            try await strap.request([2], on: Bench.setting) { $0.first == 0x20 }
+        }
+        await bench.clock.sleepers(2)
+        for value in [[1], [0x20, 7]] as [[UInt8]] { await bench.backend.notify(value, from: 14) }
+        await bench.backend.asked(.write, 2)
+        await bench.backend.notify([0x20, 8], from: 14)
+        #expect(try await next.value == [0x20, 8])
+    }
+
+    @Test func `the end of the link ends the wait for a late answer`() async throws {
+        let request = await requesting()
+        request.cancel()
+        await expectError(.cancelled) { try await request.value }
+        await bench.dropLink()
+        await bench.clock.sleepers(0)
     }
 
     @Test func `the time that subscribing takes counts`() async throws {
@@ -110,7 +137,20 @@ import Testing
         let request = await requesting()
         request.cancel()
         await expectError(.cancelled) { try await request.value }
+        await bench.backend.notify([9], from: 14)
         await bench.backend.asked(.stopNotifications)
+    }
+
+    @Test func `a request that was not written yet owes no answer`() async throws {
+        await bench.backend.script(.startNotifications, .hold)
+        let request = Task { [strap] in try await strap.request([1], on: Bench.setting) }
+        await bench.backend.asked(.startNotifications)
+        request.cancel()
+        await expectError(.cancelled) { try await request.value }
+        await bench.backend.release(.startNotifications)
+        let next = await requesting()
+        await bench.backend.notify([8], from: 14)
+        #expect(try await next.value == [8])
     }
 
     @Test func `a refused write is the request's error`() async throws {

@@ -38,7 +38,7 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
     /// A number from its parts; nil where one of them does not fit. Mantissas go to 2045, or 8,388,605, in both directions,
     /// exponents from -8 to 7, or -128 to 127.
     public init?(mantissa: Int, exponent: Int = 0) {
-        guard abs(mantissa) <= Self.largestMantissa, Self.exponents.contains(exponent) else { return nil }
+        guard mantissa.magnitude <= Self.largestMantissa, Self.exponents.contains(exponent) else { return nil }
         rawValue = Bits(truncatingIfNeeded: exponent << Self.mantissaBitCount | mantissa & Int(Self.mantissaMask))
     }
 

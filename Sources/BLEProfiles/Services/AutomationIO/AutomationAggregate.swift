@@ -45,7 +45,7 @@ public struct AutomationAggregate: Hashable, Sendable {
         var rest = bytes[...]
         for count in digitalCounts {
             let length = DigitalState.byteCount(count)
-            aggregate.digitals.append(Array(DigitalState.all(of: Array(rest.prefix(length))).prefix(count)))
+            aggregate.digitals.append(Array(DigitalState.all(of: Array(rest.prefix(length))).prefix(max(0, count))))
             rest = rest.dropFirst(length)
         }
         let analogs = Array(rest)

@@ -38,8 +38,11 @@ extension ValueTrigger: ValueCodable {
         }
     }
 
-    /// The same.
-    public func encode(into writer: inout ValueWriter) {
+    /// The same. Throws `invalidValue` for a reserved condition that has a case of its own.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        if case .reserved(let condition, _) = self, condition <= 7 {
+            throw BLEError(.invalidValue, "condition \(condition) is not reserved")
+        }
         writer.uint8(condition)
         switch self {
         case .changed, .never: break
@@ -94,7 +97,7 @@ extension TimeTrigger: ValueCodable {
         }
     }
 
-    /// The same.
+    /// The same. Throws `invalidValue` for a reserved condition that has a case of its own.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         switch self {
         case .none: writer.uint8(0)
@@ -108,6 +111,7 @@ extension TimeTrigger: ValueCodable {
             writer.uint8(3)
             try writer.integer(count, .uint16)
         case .reserved(let condition, let operand):
+            guard condition > 3 else { throw BLEError(.invalidValue, "condition \(condition) is not reserved") }
             writer.uint8(condition)
             writer.bytes(operand)
         }

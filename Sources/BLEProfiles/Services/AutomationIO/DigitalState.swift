@@ -26,7 +26,7 @@ extension ValueCoding where Value == [DigitalState] {
                     throw BLEError(
                         .invalidValue, "the value 0x\(Hex.string(bytes)) is not that of \(count) digital signals")
                 }
-                return Array(DigitalState.all(of: bytes).prefix(count))
+                return Array(DigitalState.all(of: bytes).prefix(max(0, count)))
             },
             encode: { (states) throws(BLEError) in
                 guard states.count == count ?? states.count else {

@@ -75,6 +75,8 @@ public struct BodyCompositionMeasurements: AsyncSequence, Sendable {
         fileprivate var base: NotificationEvents<BodyCompositionMeasurement>.Iterator
         private var merger = BodyCompositionMerger()
         private var waiting: [BodyCompositionMeasurement] = []
+        /// What is thrown once a part without its other half has been handed out.
+        private var failure: BLEError?
 
         fileprivate init(base: NotificationEvents<BodyCompositionMeasurement>.Iterator) {
             self.base = base
@@ -90,10 +92,16 @@ public struct BodyCompositionMeasurements: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(BLEError) -> BodyCompositionMeasurement? {
             while waiting.isEmpty {
-                switch try await base.next(isolation: actor) {
-                case .value(let part): waiting = merger.add(part)
-                case .gap: waiting = merger.flush().map { [$0] } ?? []
-                case nil: return merger.flush()
+                if let failure = failure.take() { throw failure }
+                do throws(BLEError) {
+                    switch try await base.next(isolation: actor) {
+                    case .value(let part): waiting = merger.add(part)
+                    case .gap: waiting = merger.flush().map { [$0] } ?? []
+                    case nil: return merger.flush()
+                    }
+                } catch {
+                    guard let part = merger.flush() else { throw error }
+                    (waiting, failure) = ([part], error)
                 }
             }
             return waiting.removeFirst()

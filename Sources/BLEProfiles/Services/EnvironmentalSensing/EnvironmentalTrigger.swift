@@ -73,8 +73,13 @@ extension EnvironmentalTrigger {
         case .atLeast(let limit): [0x07] + (try value.encode(limit))
         case .equal(let other): [0x08] + (try value.encode(other))
         case .notEqual(let other): [0x09] + (try value.encode(other))
-        case .reserved(let condition, let operand): [condition] + operand
+        case .reserved(let condition, let operand): try Self.reserved(condition, operand)
         }
+    }
+
+    private static func reserved(_ condition: UInt8, _ operand: [UInt8]) throws(BLEError) -> [UInt8] {
+        guard condition > 0x09 else { throw BLEError(.invalidValue, "condition \(condition) is not reserved") }
+        return [condition] + operand
     }
 }
 

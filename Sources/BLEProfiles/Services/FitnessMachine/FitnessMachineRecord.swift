@@ -58,7 +58,7 @@ public struct FitnessRecordMerger<Record: FitnessMachineRecord>: Sendable {
 /// The whole records that a fitness machine notifies.
 ///
 /// A part that cannot be decoded throws `invalidValue`; calling `next()` again goes on with the record after it. The parts of a record
-/// that a gap of the link cuts are dropped. For the parts as they came, read the characteristic's notifications.
+/// that a gap of the link cuts, or that the overflow policy drops others of, are dropped. For the parts as they came, read the characteristic's notifications.
 public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, Sendable {
     /// What arrives.
     public typealias Element = Record
@@ -77,16 +77,19 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
 
     /// An iterator.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: parts.events.makeAsyncIterator())
+        Iterator(base: parts.events.makeAsyncIterator(), parts: parts)
     }
 
     /// Reads records.
     public struct Iterator: AsyncIteratorProtocol {
         private var base: NotificationEvents<Record>.Iterator
+        private let parts: NotificationStream<Record>
         private var merger = FitnessRecordMerger<Record>()
+        private var dropped = 0
 
-        fileprivate init(base: NotificationEvents<Record>.Iterator) {
+        fileprivate init(base: NotificationEvents<Record>.Iterator, parts: NotificationStream<Record>) {
             self.base = base
+            self.parts = parts
         }
 
         /// The next record, nil after the end.
@@ -103,6 +106,11 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
                 } catch {
                     merger.reset()
                     throw error
+                }
+                // (what was dropped came after the parts that are held, before or behind this one)
+                if parts.droppedCount > dropped {
+                    dropped = parts.droppedCount
+                    merger.reset()
                 }
                 switch event {
                 case .value(let part): if let record = merger.add(part) { return record }

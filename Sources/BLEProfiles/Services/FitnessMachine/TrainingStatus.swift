@@ -24,8 +24,9 @@ public struct TrainingStatus: Hashable, ValueCodable {
         hasMoreText = flags & 0x02 != 0
     }
 
-    /// The same.
-    public func encode(into writer: inout ValueWriter) {
+    /// The same. Throws `invalidValue` for a text with a NUL, which would end it.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        guard text?.utf8.contains(0) != true else { throw BLEError(.invalidValue, "the text has a NUL in it") }
         writer.uint8((text == nil ? 0 : 0x01) | (hasMoreText ? 0x02 : 0))
         writer.raw(activity)
         text?.encode(into: &writer)

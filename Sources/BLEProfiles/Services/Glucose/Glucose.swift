@@ -28,16 +28,19 @@ public struct Glucose: Profile {
     /// Subscribes to both for as long as it takes; see ``RecordAccessControlPoint/records(_:of:timeout:)`` for the rules. A context without
     /// its record is left out; of several with one number the last counts.
     ///
-    /// - Parameter timeout: the longest wait for the next record, or for the answer after the last.
+    /// - Parameters:
+    ///   - timeout: the longest wait for the next record, or for the answer after the last.
+    ///   - malformed: told of each record and context that cannot be decoded; nil to end the transfer there.
     public func records(
-        _ selection: RecordSelection = .all, timeout: Duration = .seconds(30)
+        _ selection: RecordSelection = .all, timeout: Duration = .seconds(30),
+        malformed: (@Sendable (BLEError) -> Void)? = nil
     ) async throws(BLEError) -> [GlucoseRecord] {
         let control = recordAccess
-        let measurements = try await control.collector(of: .glucoseMeasurement)
+        let measurements = try await control.collector(of: .glucoseMeasurement, malformed)
         var collectors: [any RecordCollection] = [measurements]
         var contexts: RecordCollector<GlucoseMeasurementContext>?
         if try await service.characteristic(.glucoseMeasurementContext) != nil {
-            let collector = try await control.collector(of: .glucoseMeasurementContext)
+            let collector = try await control.collector(of: .glucoseMeasurementContext, malformed)
             contexts = collector
             collectors.append(collector)
         }

@@ -25,7 +25,7 @@ struct LineSplitter: Sendable {
             } else if !isDiscarding {
                 line.append(byte)
                 // (a CR may belong to the end)
-                guard line.count > limit + (byte == UInt8(ascii: "\r") ? 1 : 0) else { continue }
+                guard line.count - (byte == UInt8(ascii: "\r") ? 1 : 0) > limit else { continue }
                 results.append(.failure(.tooLong(limit: limit)))
                 reset()
                 isDiscarding = true

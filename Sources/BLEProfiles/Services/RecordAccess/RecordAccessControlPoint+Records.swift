@@ -5,25 +5,31 @@ extension RecordAccessControlPoint {
     /// Such records, in the order in which the device sends them, which is that of their age; none where there are none.
     ///
     /// Subscribes to `characteristic` for as long as it takes. Somebody else who is subscribed sees the records, too. A record that cannot
-    /// be decoded throws `invalidValue`, more than 65,536 `overflow`.
+    /// be decoded throws `invalidValue`, unless `malformed` takes the error and the transfer goes on; more than 65,536 records throw
+    /// `overflow`.
     ///
     /// When it is given up, by cancellation, at a deadline or because of such a record, the device is asked to abort, without waiting for
-    /// its answer; until that comes, 5 s at most, other requests throw `requestInProgress`.
+    /// its answer; until that comes, 5 s at most, other requests wait.
     ///
-    /// - Parameter timeout: the longest wait for the next record, or for the answer after the last.
+    /// - Parameters:
+    ///   - timeout: the longest wait for the next record, or for the answer after the last.
+    ///   - malformed: told of each record that cannot be decoded, with its bytes in the message; nil to end the transfer there.
     public func records<Record>(
-        _ selection: RecordSelection = .all, of characteristic: Characteristic<Record>, timeout: Duration = .seconds(30)
+        _ selection: RecordSelection = .all, of characteristic: Characteristic<Record>,
+        timeout: Duration = .seconds(30),
+        malformed: (@Sendable (BLEError) -> Void)? = nil
     ) async throws(BLEError) -> [Record] {
-        let records = try await collector(of: characteristic)
+        let records = try await collector(of: characteristic, malformed)
         try await collect([records], selection, timeout)
         return records.records
     }
 
     /// Subscribed from now on.
-    func collector<Record>(of characteristic: Characteristic<Record>) async throws(BLEError) -> RecordCollector<Record>
-    {
+    func collector<Record>(
+        of characteristic: Characteristic<Record>, _ malformed: (@Sendable (BLEError) -> Void)? = nil
+    ) async throws(BLEError) -> RecordCollector<Record> {
         RecordCollector(
-            try await service.notifications(characteristic, overflow: .fail(capacity: recordCapacity)))
+            try await service.notifications(characteristic, overflow: .fail(capacity: recordCapacity)), malformed)
     }
 
     /// Has such records sent, and returns when the collectors have all of them.
@@ -40,12 +46,7 @@ extension RecordAccessControlPoint {
             case .procedureFailed where error.result(RecordAccessResult.self) == .noRecordsFound: return
             case .cancelled, .timedOut, .overflow, .invalidValue:
                 Task {
-                    if await service.peripheral.connectionState == .connected {
-                        _ = try? await service.peripheral.request(
-                            RecordAccessMessage(.abort), on: service.key(.recordAccessControlPoint),
-                            timeout: .seconds(5)
-                        ) { $0.isAnswer(to: .abort) }
-                    }
+                    if await service.peripheral.connectionState == .connected { try? await abort(timeout: .seconds(5)) }
                     withExtendedLifetime(indications) {}
                 }
                 throw error
@@ -93,31 +94,40 @@ private let recordCapacity = 65536
 /// Gathers the records that one characteristic sends.
 final class RecordCollector<Record: Sendable>: RecordCollection {
     private let stream: NotificationStream<Record>
+    private let malformed: (@Sendable (BLEError) -> Void)?
     private let collected = Mutex<[Record]>([])
 
-    init(_ stream: NotificationStream<Record>) {
+    init(_ stream: NotificationStream<Record>, _ malformed: (@Sendable (BLEError) -> Void)? = nil) {
         self.stream = stream
+        self.malformed = malformed
     }
 
     /// What has been gathered.
     var records: [Record] { collected.withLock { $0 } }
 
     func collect(_ noteProgress: @Sendable () -> Void) async throws(BLEError) {
-        do throws(BLEError) {
-            for try await record in stream {
-                noteProgress()
-                let count = collected.withLock { records in
-                    records.append(record)
-                    return records.count
-                }
-                guard count <= recordCapacity else {
-                    throw BLEError(.overflow, "the device sends more records than there are sequence numbers")
-                }
+        var records = stream.makeAsyncIterator()
+        while true {
+            do throws(BLEError) {
+                guard let record = try await records.next() else { return }
+                try take(record)
+            } catch {
+                // (a stream that is empty tells so)
+                if error.code == .cancelled, Task.isCancelled { return }
+                guard let malformed, error.code == .invalidValue else { throw error }
+                malformed(error)
             }
-        } catch {
-            // (a stream that is empty tells so)
-            if error.code == .cancelled, Task.isCancelled { return }
-            throw error
+            noteProgress()
+        }
+    }
+
+    private func take(_ record: Record) throws(BLEError) {
+        let count = collected.withLock { records in
+            records.append(record)
+            return records.count
+        }
+        guard count <= recordCapacity else {
+            throw BLEError(.overflow, "the device sends more records than there are sequence numbers")
         }
     }
 }

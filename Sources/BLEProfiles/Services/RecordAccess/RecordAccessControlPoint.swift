@@ -35,6 +35,8 @@ public struct RecordAccessControlPoint: Sendable {
     /// Has such records sent as values of characteristics of the service, for those who have subscribed to them; returns when all are
     /// sent. Most call ``records(_:of:timeout:)`` instead.
     ///
+    /// Cancelling this, or its deadline, does not stop the device; ``abort(timeout:)`` does.
+    ///
     /// Where there are none, the result is ``RecordAccessResult/noRecordsFound``; after an ``abort(timeout:)`` it is
     /// ``RecordAccessResult/procedureNotCompleted``.
     public func report(_ selection: RecordSelection = .all, timeout: Duration) async throws(BLEError) {
@@ -87,7 +89,7 @@ public struct RecordAccessControlPoint: Sendable {
         let message = RecordAccessMessage(opcode, of: selection)
         let key = service.key(.recordAccessControlPoint)
         return try await service.peripheral.request(message, on: key, timeout: timeout) {
-            $0.isAnswer(to: opcode) || $0.isAbortion
+            $0.isAnswer(to: opcode) || ($0.isAbortion && opcode != .reportRecordCount)
         }
     }
 
