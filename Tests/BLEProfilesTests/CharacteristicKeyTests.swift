@@ -63,4 +63,42 @@ import Testing
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)
     }
+
+    @Test(
+        arguments: [
+            (Characteristic.userIndex.key, "User Data", "User Index"),
+            (Characteristic.temperatureMeasurement.key, "Health Thermometer", "Temperature Measurement"),
+            (Characteristic.intermediateTemperature.key, "Health Thermometer", "Intermediate Temperature"),
+            (Characteristic.temperatureType.key, "Health Thermometer", "Temperature Type"),
+            (Characteristic.measurementInterval.key, "Health Thermometer", "Measurement Interval"),
+            (Characteristic.bloodPressureMeasurement.key, "Blood Pressure", "Blood Pressure Measurement"),
+            (Characteristic.intermediateCuffPressure.key, "Blood Pressure", "Intermediate Cuff Pressure"),
+            (Characteristic.bloodPressureFeature.key, "Blood Pressure", "Blood Pressure Feature"),
+            (
+                Characteristic.enhancedBloodPressureMeasurement.key, "Blood Pressure",
+                "Enhanced Blood Pressure Measurement"
+            ),
+            (
+                Characteristic.enhancedIntermediateCuffPressure.key, "Blood Pressure",
+                "Enhanced Intermediate Cuff Pressure"
+            ),
+            (Characteristic.glucoseMeasurement.key, "Glucose", "Glucose Measurement"),
+            (Characteristic.glucoseMeasurementContext.key, "Glucose", "Glucose Measurement Context"),
+            (Characteristic.glucoseFeature.key, "Glucose", "Glucose Feature"),
+            (Characteristic.plxSpotCheckMeasurement.key, "Pulse Oximeter", "PLX Spot-Check Measurement"),
+            (Characteristic.plxContinuousMeasurement.key, "Pulse Oximeter", "PLX Continuous Measurement"),
+            (Characteristic.plxFeatures.key, "Pulse Oximeter", "PLX Features"),
+            (Characteristic.weightMeasurement.key, "Weight Scale", "Weight Measurement"),
+            (Characteristic.weightScaleFeature.key, "Weight Scale", "Weight Scale Feature"),
+            (Characteristic.bodyCompositionMeasurement.key, "Body Composition", "Body Composition Measurement"),
+            (Characteristic.bodyCompositionFeature.key, "Body Composition", "Body Composition Feature"),
+            (Characteristic.dateTime.key, nil, "Date Time"),
+            (Characteristic.recordAccessControlPoint.key, nil, "Record Access Control Point"),
+        ] as [(AttributeKey, String?, String)])
+    func `a key for health is for what its name says`(
+        _ key: AttributeKey, _ service: String?, _ characteristic: String
+    ) {
+        #expect(key.service?.name == service)
+        #expect(key.characteristic.name == characteristic)
+    }
 }

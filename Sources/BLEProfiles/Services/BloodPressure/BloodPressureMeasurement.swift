@@ -1,0 +1,146 @@
+public import BLE
+
+/// What a blood pressure meter measured (GATT Specification Supplement, Blood Pressure Measurement).
+public struct BloodPressureMeasurement: Hashable, ValueCodable {
+    /// The pressures as they were sent.
+    public var pressures: BloodPressures
+    /// When it was measured; nil when that was not sent.
+    public var timeStamp: DateTime?
+    /// Beats per minute; nil when they were not sent.
+    public var pulseRate: MedFloat16?
+    /// Whose it is; nil when that was not sent.
+    public var user: UserIndex?
+    /// What the meter noticed; nil when that was not sent.
+    public var status: BloodPressureStatus?
+
+    /// A measurement.
+    public init(
+        _ pressures: BloodPressures, timeStamp: DateTime? = nil, pulseRate: MedFloat16? = nil, user: UserIndex? = nil,
+        status: BloodPressureStatus? = nil
+    ) {
+        self.pressures = pressures
+        self.timeStamp = timeStamp
+        self.pulseRate = pulseRate
+        self.user = user
+        self.status = status
+    }
+
+    /// A flag byte, the pressures, then what the flags announce.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        let flags: BloodPressureFlags = try reader.raw()
+        pressures = try BloodPressures(from: &reader, flags.unit)
+        timeStamp = flags.contains(.timeStamp) ? try DateTime(from: &reader) : nil
+        pulseRate = flags.contains(.pulseRate) ? try reader.medFloat16() : nil
+        user = flags.contains(.user) ? try reader.raw() : nil
+        status = flags.contains(.status) ? try reader.raw() : nil
+    }
+
+    /// The same.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        writer.raw(
+            BloodPressureFlags(
+                pressures.unit, timeStamp: timeStamp != nil, pulseRate: pulseRate != nil, user: user != nil,
+                status: status != nil))
+        pressures.encode(into: &writer)
+        try timeStamp?.encode(into: &writer)
+        if let pulseRate { writer.raw(pulseRate) }
+        if let user { writer.raw(user) }
+        if let status { writer.raw(status) }
+    }
+
+    /// Further bytes are passed over, which the reserved flags may announce.
+    public static var ignoresFurtherBytes: Bool { true }
+}
+
+/// The three pressures of a measurement, in one unit.
+public struct BloodPressures: Hashable, Sendable {
+    /// The pressure when the heart contracts; a special value where it is not known.
+    public var systolic: MedFloat16
+    /// The pressure between the beats; a special value where it is not known.
+    public var diastolic: MedFloat16
+    /// The mean arterial pressure; a special value where it is not known.
+    public var meanArterial: MedFloat16
+    /// The unit of all three.
+    public var unit: PressureUnit
+
+    /// Pressures.
+    public init(
+        systolic: MedFloat16, diastolic: MedFloat16, meanArterial: MedFloat16 = .nan,
+        unit: PressureUnit = .millimetersOfMercury
+    ) {
+        self.systolic = systolic
+        self.diastolic = diastolic
+        self.meanArterial = meanArterial
+        self.unit = unit
+    }
+
+    init(from reader: inout ValueReader, _ unit: PressureUnit) throws(BLEError) {
+        systolic = try reader.medFloat16()
+        diastolic = try reader.medFloat16()
+        meanArterial = try reader.medFloat16()
+        self.unit = unit
+    }
+
+    func encode(into writer: inout ValueWriter) {
+        for pressure in [systolic, diastolic, meanArterial] { writer.raw(pressure) }
+    }
+}
+
+/// The unit of a blood pressure.
+public enum PressureUnit: Sendable {
+    /// mmHg.
+    case millimetersOfMercury
+    /// kPa.
+    case kilopascals
+
+    /// A pressure of this unit in mmHg, of which one is 133.322 Pa; not a number, or infinite, for a special value.
+    public func millimetersOfMercury(_ pressure: MedFloat16) -> Double {
+        self == .millimetersOfMercury ? pressure.doubleValue : pressure.doubleValue * 1000 / 133.322
+    }
+}
+
+/// What a blood pressure meter noticed while it measured (GATT Specification Supplement, Measurement Status).
+public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt16
+    /// Any bits.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// The body moved.
+    public static let bodyMovement = BloodPressureStatus(rawValue: 0x0001)
+    /// The cuff is too loose.
+    public static let cuffTooLoose = BloodPressureStatus(rawValue: 0x0002)
+    /// The pulse is irregular.
+    public static let irregularPulse = BloodPressureStatus(rawValue: 0x0004)
+    /// The pulse is too fast.
+    public static let pulseRateExceedsUpperLimit = BloodPressureStatus(rawValue: 0x0008)
+    /// The pulse is too slow. (With both bits for the pulse the number is reserved.)
+    public static let pulseRateBelowLowerLimit = BloodPressureStatus(rawValue: 0x0010)
+    /// It was held in the wrong place.
+    public static let improperMeasurementPosition = BloodPressureStatus(rawValue: 0x0020)
+}
+
+/// The flags that all values with blood pressures have in common.
+struct BloodPressureFlags: OptionSet {
+    let rawValue: UInt8
+    static let kilopascals = BloodPressureFlags(rawValue: 0x01)
+    static let timeStamp = BloodPressureFlags(rawValue: 0x02)
+    static let pulseRate = BloodPressureFlags(rawValue: 0x04)
+    static let user = BloodPressureFlags(rawValue: 0x08)
+    static let status = BloodPressureFlags(rawValue: 0x10)
+    /// Of the enhanced values only, as is the next.
+    static let userFacingTime = BloodPressureFlags(rawValue: 0x20)
+    static let epoch2000 = BloodPressureFlags(rawValue: 0x40)
+
+    var unit: PressureUnit { contains(.kilopascals) ? .kilopascals : .millimetersOfMercury }
+}
+
+extension BloodPressureFlags {
+    init(_ unit: PressureUnit, timeStamp: Bool, pulseRate: Bool, user: Bool, status: Bool) {
+        self = unit == .kilopascals ? .kilopascals : []
+        if timeStamp { insert(.timeStamp) }
+        if pulseRate { insert(.pulseRate) }
+        if user { insert(.user) }
+        if status { insert(.status) }
+    }
+}

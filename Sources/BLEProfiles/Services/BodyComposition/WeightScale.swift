@@ -1,0 +1,163 @@
+public import BLE
+
+extension BluetoothUUID {
+    /// The Weight Scale service.
+    public static let weightScale = BluetoothUUID(0x181D)
+}
+
+/// The Weight Scale service (Weight Scale Service 1.0).
+public struct WeightScale: Profile {
+    /// 0x181D.
+    public static let serviceUUID = BluetoothUUID.weightScale
+    /// The service that is spoken to.
+    public let service: PeripheralService
+
+    /// Speaks to a service. Nothing is sent yet.
+    public init(service: PeripheralService) {
+        self.service = service
+    }
+
+    /// The measurements from now on, each confirmed to the scale, which sends what it has stored first. Keeps the newest 256 that are not
+    /// read yet.
+    public func measurements() async throws(BLEError) -> NotificationStream<WeightMeasurement> {
+        try await service.notifications(.weightMeasurement)
+    }
+
+    /// What the scale can tell.
+    public func feature() async throws(BLEError) -> WeightScaleFeature {
+        try await service.read(.weightScaleFeature)
+    }
+}
+
+extension Characteristic where Value == WeightMeasurement {
+    /// A measurement, indicated (section 3.2).
+    public static var weightMeasurement: Self { Characteristic(BluetoothUUID(0x2A9D), service: .weightScale) }
+}
+
+extension Characteristic where Value == WeightScaleFeature {
+    /// What the scale can tell (section 3.1).
+    public static var weightScaleFeature: Self { Characteristic(BluetoothUUID(0x2A9E), service: .weightScale) }
+}
+
+/// What a scale can tell (section 3.1).
+public struct WeightScaleFeature: OptionSet, Hashable, ValueCodable {
+    /// The bits.
+    public let rawValue: UInt32
+    /// Any bits.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// These features, told so finely.
+    public init(
+        _ features: WeightScaleFeature, massResolution: MassResolution, heightResolution: HeightResolution
+    ) {
+        rawValue =
+            features.rawValue & 0x7 | UInt32(massResolution.rawValue & 0xF) << 3
+            | UInt32(heightResolution.rawValue & 0x7) << 7
+    }
+
+    /// When it measured.
+    public static let timeStamp = WeightScaleFeature(rawValue: 0x0001)
+    /// Whom it measured.
+    public static let multipleUsers = WeightScaleFeature(rawValue: 0x0002)
+    /// The body mass index.
+    public static let bodyMassIndex = WeightScaleFeature(rawValue: 0x0004)
+
+    /// How finely it tells masses.
+    public var massResolution: MassResolution { MassResolution(rawValue: UInt8(rawValue >> 3 & 0xF)) }
+    /// How finely it tells heights.
+    public var heightResolution: HeightResolution { HeightResolution(rawValue: UInt8(rawValue >> 7 & 0x7)) }
+}
+
+/// What a scale measured (section 3.2).
+public struct WeightMeasurement: Hashable, ValueCodable {
+    /// The weight in kilograms or pounds; nil when the measurement was not successful.
+    public var weight: Double?
+    /// The units of weight and height.
+    public var units: MeasurementSystem
+    /// When it was measured; nil when that was not sent.
+    public var timeStamp: DateTime?
+    /// Whose it is; nil when that was not sent.
+    public var user: UserIndex?
+    /// What the weight means; nil when that was not sent.
+    public var proportion: Proportion?
+
+    /// A measurement.
+    public init(
+        weight: Double?, units: MeasurementSystem = .metric, timeStamp: DateTime? = nil, user: UserIndex? = nil,
+        proportion: Proportion? = nil
+    ) {
+        self.weight = weight
+        self.units = units
+        self.timeStamp = timeStamp
+        self.user = user
+        self.proportion = proportion
+    }
+
+    /// Body mass index and height.
+    public struct Proportion: Hashable, Sendable {
+        /// The weight in kilograms divided by the square of the height in metres, in steps of 0.1.
+        public var bodyMassIndex: Double
+        /// The height in metres or inches, as the measurement's units say.
+        public var height: Double
+
+        /// Body mass index and height.
+        public init(bodyMassIndex: Double, height: Double) {
+            self.bodyMassIndex = bodyMassIndex
+            self.height = height
+        }
+    }
+
+    /// The weight in kilograms; nil when the measurement was not successful.
+    public var kilograms: Double? { weight.map(units.kilograms) }
+
+    /// A flag byte, the weight, then what the flags announce.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        let flags: Flags = try reader.raw()
+        units = flags.contains(.imperial) ? .imperial : .metric
+        let steps = try reader.uint16()
+        weight = steps == .max ? nil : Double(steps) / units.massSteps
+        timeStamp = flags.contains(.timeStamp) ? try DateTime(from: &reader) : nil
+        user = flags.contains(.user) ? try reader.raw() : nil
+        guard flags.contains(.proportion) else { return }
+        let bodyMassIndex = Double(try reader.uint16()) / 10
+        proportion = Proportion(bodyMassIndex: bodyMassIndex, height: Double(try reader.uint16()) / units.heightSteps)
+    }
+
+    /// The same.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        var flags: Flags = units == .imperial ? .imperial : []
+        if timeStamp != nil { flags.insert(.timeStamp) }
+        if user != nil { flags.insert(.user) }
+        if proportion != nil { flags.insert(.proportion) }
+        writer.raw(flags)
+        try writer.unlessUnsuccessful(weight, steps: units.massSteps)
+        try timeStamp?.encode(into: &writer)
+        if let user { writer.raw(user) }
+        if let proportion {
+            try writer.rounded(proportion.bodyMassIndex * 10, .uint16)
+            try writer.rounded(proportion.height * units.heightSteps, .uint16)
+        }
+    }
+
+    /// Further bytes are passed over, which the reserved flags may announce.
+    public static var ignoresFurtherBytes: Bool { true }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let imperial = Flags(rawValue: 0x01)
+        static let timeStamp = Flags(rawValue: 0x02)
+        static let user = Flags(rawValue: 0x04)
+        static let proportion = Flags(rawValue: 0x08)
+    }
+}
+
+extension ValueWriter {
+    /// A number in two bytes, of which 0xFFFF says that there is none.
+    mutating func unlessUnsuccessful(_ value: Double?, steps: Double) throws(BLEError) {
+        guard let value else { return uint16(.max) }
+        guard (value * steps).rounded() != 65535 else {
+            throw BLEError(.invalidValue, "\(value) would say that the measurement was not successful")
+        }
+        try rounded(value * steps, .uint16)
+    }
+}

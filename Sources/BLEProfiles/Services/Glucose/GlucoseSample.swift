@@ -1,0 +1,115 @@
+internal import BLE
+
+/// What a glucose meter found in which fluid (Glucose Service 1.0.1, sections 3.1.1.5 and 3.1.1.6).
+public struct GlucoseSample: Hashable, Sendable {
+    /// The concentration as it was sent.
+    public var concentration: MedFloat16
+    /// The unit of the concentration.
+    public var unit: Unit
+    /// The fluid.
+    public var fluid: Fluid
+    /// Where it was taken.
+    public var location: Location
+
+    /// A sample.
+    public init(
+        concentration: MedFloat16, unit: Unit, fluid: Fluid = .capillaryWholeBlood, location: Location = .notAvailable
+    ) {
+        self.concentration = concentration
+        self.unit = unit
+        self.fluid = fluid
+        self.location = location
+    }
+
+    /// The unit of a concentration on the wire.
+    public enum Unit: Sendable {
+        /// kg/l.
+        case kilogramsPerLiter
+        /// mol/l.
+        case molesPerLiter
+    }
+
+    /// The concentration in mg/dl; not a number, or infinite, for a special value.
+    ///
+    /// Of a concentration in mol/l it is computed with glucose's molar mass of 180.156 g/mol.
+    public var milligramsPerDeciliter: Double {
+        unit == .kilogramsPerLiter ? scaled(5) : scaled(3) * 18.0156
+    }
+
+    /// The concentration in mmol/l; not a number, or infinite, for a special value.
+    ///
+    /// Of a concentration in kg/l it is computed with glucose's molar mass of 180.156 g/mol.
+    public var millimolesPerLiter: Double {
+        unit == .molesPerLiter ? scaled(3) : scaled(5) / 18.0156
+    }
+
+    /// The number times ten to the power of `exponent`, rounded once.
+    private func scaled(_ exponent: Int) -> Double {
+        guard let decimal = concentration.decimal else { return concentration.doubleValue }
+        return .decimal(decimal.mantissa, decimal.exponent + exponent)
+    }
+
+    /// A fluid that is measured. Other numbers are reserved.
+    public struct Fluid: RawRepresentable, Hashable, Sendable {
+        /// The number, of which the lower four bits are sent.
+        public let rawValue: UInt8
+        /// Any number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// Whole blood from capillaries.
+        public static let capillaryWholeBlood = Fluid(rawValue: 1)
+        /// Plasma from capillaries.
+        public static let capillaryPlasma = Fluid(rawValue: 2)
+        /// Whole blood from a vein.
+        public static let venousWholeBlood = Fluid(rawValue: 3)
+        /// Plasma from a vein.
+        public static let venousPlasma = Fluid(rawValue: 4)
+        /// Whole blood from an artery.
+        public static let arterialWholeBlood = Fluid(rawValue: 5)
+        /// Plasma from an artery.
+        public static let arterialPlasma = Fluid(rawValue: 6)
+        /// Whole blood from anywhere.
+        public static let undeterminedWholeBlood = Fluid(rawValue: 7)
+        /// Plasma from anywhere.
+        public static let undeterminedPlasma = Fluid(rawValue: 8)
+        /// Fluid between the cells.
+        public static let interstitialFluid = Fluid(rawValue: 9)
+        /// No sample, but a solution that shows whether the meter is right.
+        public static let controlSolution = Fluid(rawValue: 10)
+    }
+
+    /// Where a sample is taken. Other numbers are reserved.
+    public struct Location: RawRepresentable, Hashable, Sendable {
+        /// The number, of which the lower four bits are sent.
+        public let rawValue: UInt8
+        /// Any number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// A finger.
+        public static let finger = Location(rawValue: 1)
+        /// Another place than usual (alternate site test).
+        public static let alternateSite = Location(rawValue: 2)
+        /// An ear lobe.
+        public static let earLobe = Location(rawValue: 3)
+        /// No sample, but a solution that shows whether the meter is right.
+        public static let controlSolution = Location(rawValue: 4)
+        /// The meter does not say.
+        public static let notAvailable = Location(rawValue: 15)
+    }
+
+    init(from reader: inout ValueReader, _ unit: Unit) throws(BLEError) {
+        self.unit = unit
+        concentration = try reader.medFloat16()
+        let typeAndLocation = try reader.uint8()
+        fluid = Fluid(rawValue: typeAndLocation & 0x0F)
+        location = Location(rawValue: typeAndLocation >> 4)
+    }
+
+    func encode(into writer: inout ValueWriter) throws(BLEError) {
+        guard fluid.rawValue < 16, location.rawValue < 16 else {
+            throw BLEError(.invalidValue, "fluid and place of a sample are numbers up to 15")
+        }
+        writer.raw(concentration)
+        writer.uint8(fluid.rawValue | location.rawValue << 4)
+    }
+}
