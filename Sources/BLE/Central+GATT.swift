@@ -140,8 +140,13 @@ extension Central {
 
     // MARK: Descriptors
 
-    private func resolve(_ descriptor: BluetoothUUID, of target: Target) throws(BLEError) -> AttributeID {
-        guard let found = target.characteristic.descriptors.first(where: { $0.uuid == descriptor }) else {
+    private func resolve(
+        _ descriptor: BluetoothUUID, _ handle: UInt16?, of target: Target
+    ) throws(BLEError) -> AttributeID {
+        let found = target.characteristic.descriptors.first {
+            $0.uuid == descriptor && (handle == nil || $0.handle == handle)
+        }
+        guard let found else {
             throw BLEError(
                 .characteristicNotFound, "the characteristic has no descriptor \(descriptor)",
                 undiscovered: [descriptor], isRetryable: false
@@ -151,20 +156,23 @@ extension Central {
     }
 
     func readDescriptor(
-        _ descriptor: BluetoothUUID, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
+        _ descriptor: BluetoothUUID, handle: UInt16?, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
     ) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
         return try await operate(
-            on: target, attribute: try resolve(descriptor, of: target), timeout: timeout, name: "reading a descriptor"
+            on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout,
+            name: "reading a descriptor"
         ) { (backend, attribute) throws(BLEError) in try await backend.readDescriptor(attribute) }
     }
 
     func writeDescriptor(
-        _ value: [UInt8], to descriptor: BluetoothUUID, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
+        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16?, of key: AttributeKey, on id: Peripheral.ID,
+        timeout: Duration?
     ) async throws(BLEError) {
         let target = try await resolve(key, on: id)
         try await operate(
-            on: target, attribute: try resolve(descriptor, of: target), timeout: timeout, name: "writing a descriptor"
+            on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout,
+            name: "writing a descriptor"
         ) { (backend, attribute) throws(BLEError) in try await backend.writeDescriptor(value, to: attribute) }
     }
 }

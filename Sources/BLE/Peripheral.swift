@@ -99,17 +99,23 @@ extension Peripheral {
     }
 
     /// A descriptor's value.
+    ///
+    /// - Parameter handle: which descriptor, where the characteristic has several of that type; nil for the first.
     public func readDescriptor(
-        _ descriptor: BluetoothUUID, of characteristic: AttributeKey, timeout: Duration? = nil
+        _ descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
-        try await central.readDescriptor(descriptor, of: characteristic, on: id, timeout: timeout)
+        try await central.readDescriptor(descriptor, handle: handle, of: characteristic, on: id, timeout: timeout)
     }
 
     /// Writes a descriptor's value.
+    ///
+    /// - Parameter handle: which descriptor, where the characteristic has several of that type; nil for the first.
     public func writeDescriptor(
-        _ value: [UInt8], to descriptor: BluetoothUUID, of characteristic: AttributeKey, timeout: Duration? = nil
+        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey,
+        timeout: Duration? = nil
     ) async throws(BLEError) {
-        try await central.writeDescriptor(value, to: descriptor, of: characteristic, on: id, timeout: timeout)
+        try await central.writeDescriptor(
+            value, to: descriptor, handle: handle, of: characteristic, on: id, timeout: timeout)
     }
 
     /// The values that the peripheral notifies or indicates from now on, in order.

@@ -224,6 +224,22 @@ import Testing
         #expect(error?.characteristic == Bench.level.key.characteristic)
     }
 
+    @Test func `of several descriptors of a type one is named by its handle`() async throws {
+        let type = BluetoothUUID(0x290D)
+        let thing = GATTCharacteristic(
+            uuid: Bench.level.key.characteristic, handle: 2, properties: .read,
+            descriptors: [GATTDescriptor(uuid: type, handle: 4), GATTDescriptor(uuid: type, handle: 5)])
+        await bench.backend.set(
+            GATTDatabase(services: [GATTService(uuid: BluetoothUUID(0x181A), handle: 1, characteristics: [thing])]))
+        await bench.backend.set([0x41], of: 4)
+        await bench.backend.set([0x42], of: 5)
+        #expect(try await strap.readDescriptor(type, of: thing.key) == [0x41])
+        #expect(try await strap.readDescriptor(type, handle: 5, of: thing.key) == [0x42])
+        try await strap.writeDescriptor([1], to: type, handle: 5, of: thing.key)
+        #expect(await bench.backend.calls(.writeDescriptor) == [.writeDescriptor([1], 5)])
+        await expectError(.characteristicNotFound) { try await strap.readDescriptor(type, handle: 6, of: thing.key) }
+    }
+
     @Test func `services that have changed are discovered again, without a new link`() async throws {
         try await strap.connect()
         await bench.backend.set(GATTDatabase(services: []))

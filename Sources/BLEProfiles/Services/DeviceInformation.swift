@@ -119,6 +119,8 @@ public struct DeviceInformation: Hashable, Sendable {
     public var regulatoryCertifications: [UInt8]?
     /// 2A50.
     public var pnpID: PnPID?
+    /// 2BFF, of a medical device.
+    public var udi: UniqueDeviceIdentifier?
 
     /// Nothing known.
     public init() {}
@@ -137,5 +139,6 @@ public struct DeviceInformation: Hashable, Sendable {
         systemID = try await service.readIfPresent(.systemID)
         regulatoryCertifications = try await service.readIfPresent(.regulatoryCertifications)
         pnpID = try await service.readIfPresent(.pnpID)
+        udi = try await service.readIfPresent(.udi)
     }
 }

@@ -1,0 +1,97 @@
+public import BLE
+
+extension BluetoothUUID {
+    /// The Automation IO service.
+    public static let automationIO = BluetoothUUID(0x1815)
+}
+
+/// The Automation IO service of an IO module, with digital and analog inputs and outputs (Automation IO Service 1.0).
+///
+/// ```swift
+/// let relays = try await AutomationIO(peripheral).digitals().first { $0.isOutput }
+/// try await relays?.set([.active, .inactive])
+/// ```
+public struct AutomationIO: Profile {
+    /// 0x1815.
+    public static let serviceUUID = BluetoothUUID.automationIO
+    /// The service that is spoken to.
+    public let service: PeripheralService
+
+    /// Speaks to a service. Nothing is sent yet.
+    public init(service: PeripheralService) {
+        self.service = service
+    }
+
+    /// The digital characteristics, in order of handles. Each has as many signals as its Number of Digitals descriptor (0x2909) says, or
+    /// four for each byte where it has none. Connects and discovers as needed.
+    public func digitals() async throws(BLEError) -> [AutomationSignal<[DigitalState]>] {
+        var digitals: [AutomationSignal<[DigitalState]>] = []
+        for found in try await service.discovered()[all: Characteristic.digital.key.characteristic] {
+            digitals.append(signal(.digitals(try await count(of: found)), found))
+        }
+        return digitals
+    }
+
+    /// The analog characteristics, in order of handles. Connects and discovers as needed.
+    public func analogs() async throws(BLEError) -> [AutomationSignal<UInt16>] {
+        try await service.discovered()[all: Characteristic.analog.key.characteristic].map { signal(.codable, $0) }
+    }
+
+    /// The values of all inputs at one moment.
+    public func aggregate() async throws(BLEError) -> AutomationAggregate {
+        try await service.read(try await aggregateKey())
+    }
+
+    /// The values of all inputs, whenever one of them changes in a way that counts.
+    public func aggregates() async throws(BLEError) -> NotificationStream<AutomationAggregate> {
+        try await service.notifications(try await aggregateKey())
+    }
+
+    /// The key of the aggregate, whose coding takes apart what this module's inputs put together: those that can be read, notified or
+    /// indicated. Throws `invalidValue` where a digital input does not tell its number of signals.
+    public func aggregateKey() async throws(BLEError) -> Characteristic<AutomationAggregate> {
+        let readable: CharacteristicProperties = [.read, .notify, .indicate]
+        let inputs = try await service.discovered().filter { !$0.properties.isDisjoint(with: readable) }
+        var counts: [Int] = []
+        for found in inputs where found.uuid == Characteristic.digital.key.characteristic {
+            guard let count = try await count(of: found) else {
+                throw BLEError(.invalidValue, "a digital input does not tell its number of signals", isRetryable: false)
+                    .on(peripheral, found)
+            }
+            counts.append(count)
+        }
+        let analogCount = inputs.count { $0.uuid == Characteristic.analog.key.characteristic }
+        let coding = AutomationAggregate.coding(digitalCounts: counts, analogCount: analogCount)
+        return Characteristic(coding, BluetoothUUID(0x2A5A), service: .automationIO)
+    }
+
+    /// What the Number of Digitals descriptor says; nil where there is none.
+    private func count(of found: GATTCharacteristic) async throws(BLEError) -> Int? {
+        let key = service.key(Characteristic(.bytes, found.uuid, handle: found.handle)).key
+        let count: UInt8? = try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x2909), of: key, as: .codable)
+        return count.map { Int($0) }
+    }
+
+    private func signal<Value>(_ coding: ValueCoding<Value>, _ found: GATTCharacteristic) -> AutomationSignal<Value> {
+        AutomationSignal(
+            peripheral: peripheral,
+            characteristic: service.key(Characteristic(coding, found.uuid, handle: found.handle)),
+            discovered: found)
+    }
+}
+
+extension Characteristic where Value == [DigitalState] {
+    /// The states of digital signals (section 3.1), four for each byte; ``AutomationIO/digitals()`` finds how many there are.
+    public static var digital: Self { Characteristic(.digitals(nil), BluetoothUUID(0x2A56), service: .automationIO) }
+}
+
+extension Characteristic where Value == UInt16 {
+    /// The value of an analog signal (section 3.2), 0 to 65535; the presentation format tells its unit.
+    public static var analog: Self { Characteristic(BluetoothUUID(0x2A58), service: .automationIO) }
+}
+
+extension BLEError {
+    fileprivate func on(_ peripheral: Peripheral, _ found: GATTCharacteristic) -> BLEError {
+        at(peripheral.id, service: .automationIO, characteristic: found.uuid)
+    }
+}

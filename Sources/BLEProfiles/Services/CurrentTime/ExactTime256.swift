@@ -1,0 +1,81 @@
+public import BLE
+
+/// A day of the week (GATT Specification Supplement, Day of Week).
+public enum DayOfWeek: UInt8, Hashable, Sendable, CaseIterable {
+    /// The first day.
+    case monday = 1
+    /// The second.
+    case tuesday
+    /// The third.
+    case wednesday
+    /// The fourth.
+    case thursday
+    /// The fifth.
+    case friday
+    /// The sixth.
+    case saturday
+    /// The last.
+    case sunday
+}
+
+/// A date, a time of day and the day of the week (GATT Specification Supplement, Day Date Time).
+public struct DayDateTime: Hashable, ValueCodable {
+    /// The date and the time of day.
+    public var dateTime: DateTime
+    /// The day of the week; nil when it is not known.
+    public var dayOfWeek: DayOfWeek?
+
+    /// A date and a time.
+    public init(_ dateTime: DateTime, dayOfWeek: DayOfWeek? = nil) {
+        self.dateTime = dateTime
+        self.dayOfWeek = dayOfWeek
+    }
+
+    /// Eight bytes. A reserved day of the week is not known.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        dateTime = try DateTime(from: &reader)
+        dayOfWeek = DayOfWeek(rawValue: try reader.uint8())
+    }
+
+    /// Eight bytes.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        try dateTime.encode(into: &writer)
+        writer.uint8(dayOfWeek?.rawValue ?? 0)
+    }
+}
+
+/// A date and a time to 1/256 of a second (GATT Specification Supplement, Exact Time 256).
+public struct ExactTime256: Hashable, ValueCodable {
+    /// The date, the time of day and the day of the week.
+    public var dayDateTime: DayDateTime
+    /// The 256ths of a second that have passed since.
+    public var fractions256: UInt8
+
+    /// An exact time.
+    public init(_ dayDateTime: DayDateTime, fractions256: UInt8 = 0) {
+        self.dayDateTime = dayDateTime
+        self.fractions256 = fractions256
+    }
+
+    /// Nine bytes.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        dayDateTime = try DayDateTime(from: &reader)
+        fractions256 = try reader.uint8()
+    }
+
+    /// Nine bytes.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        try dayDateTime.encode(into: &writer)
+        writer.uint8(fractions256)
+    }
+}
+
+extension Characteristic where Value == DayDateTime {
+    /// A date, a time of day and the day of the week, in whichever service has it.
+    public static var dayDateTime: Self { Characteristic(BluetoothUUID(0x2A0A)) }
+}
+
+extension Characteristic where Value == ExactTime256 {
+    /// An exact time, in whichever service has it.
+    public static var exactTime256: Self { Characteristic(BluetoothUUID(0x2A0C)) }
+}

@@ -1,0 +1,93 @@
+public import BLE
+
+/// How far a local time is from UTC (Current Time Service 1.1, section 3.2).
+public struct LocalTimeInformation: Hashable, ValueCodable {
+    /// The time zone, without daylight saving time.
+    public var timeZone: TimeZoneOffset
+    /// What daylight saving time adds.
+    public var dstOffset: DSTOffset
+
+    /// A distance from UTC.
+    public init(timeZone: TimeZoneOffset, dstOffset: DSTOffset) {
+        self.timeZone = timeZone
+        self.dstOffset = dstOffset
+    }
+
+    /// The minutes from UTC to the local time; nil unless both parts are known.
+    public var minutesFromUTC: Int? {
+        guard let zone = timeZone.minutes, let saving = dstOffset.minutes else { return nil }
+        return zone + saving
+    }
+
+    /// Two bytes.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        timeZone = try TimeZoneOffset(from: &reader)
+        dstOffset = try reader.raw()
+    }
+
+    /// Two bytes.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        try timeZone.encode(into: &writer)
+        writer.raw(dstOffset)
+    }
+}
+
+/// A time zone: how far its standard time is from UTC (GATT Specification Supplement, Time Zone).
+public struct TimeZoneOffset: Hashable, ValueCodable {
+    /// Minutes, -720 to 840, in steps of 15; nil when that is not known.
+    public var minutes: Int?
+
+    /// A time zone.
+    public init(minutes: Int?) {
+        self.minutes = minutes
+    }
+
+    /// One byte, in quarters of an hour; -128 and reserved numbers are not known.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        let quarters = Int(try reader.int8())
+        minutes = -48...56 ~= quarters ? quarters * 15 : nil
+    }
+
+    /// One byte. Throws `invalidValue` for what is out of range or no whole number of quarters.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        guard let minutes else { return try writer.integer(-128, .int8) }
+        guard -720...840 ~= minutes, minutes % 15 == 0 else {
+            throw BLEError(.invalidValue, "\(minutes) minutes are not a time zone of -720 to 840, in steps of 15")
+        }
+        try writer.integer(minutes / 15, .int8)
+    }
+}
+
+/// What daylight saving time adds to standard time (GATT Specification Supplement, DST Offset). Other numbers are reserved.
+public struct DSTOffset: RawRepresentable, Hashable, ValueCodable {
+    /// The number: quarters of an hour, but for ``unknown``.
+    public let rawValue: UInt8
+    /// Any number.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Nothing.
+    public static let standardTime = DSTOffset(rawValue: 0)
+    /// Half an hour.
+    public static let halfAnHour = DSTOffset(rawValue: 2)
+    /// An hour.
+    public static let daylightTime = DSTOffset(rawValue: 4)
+    /// Two hours.
+    public static let doubleDaylightTime = DSTOffset(rawValue: 8)
+    /// Not known.
+    public static let unknown = DSTOffset(rawValue: 255)
+
+    /// Minutes; nil for what is not known or reserved.
+    public var minutes: Int? {
+        [.standardTime, .halfAnHour, .daylightTime, .doubleDaylightTime].contains(self) ? Int(rawValue) * 15 : nil
+    }
+}
+
+extension Characteristic where Value == TimeZoneOffset {
+    /// A time zone, in whichever service has it.
+    public static var timeZone: Self { Characteristic(BluetoothUUID(0x2A0E)) }
+}
+
+extension Characteristic where Value == DSTOffset {
+    /// What daylight saving time adds, in whichever service has it.
+    public static var dstOffset: Self { Characteristic(BluetoothUUID(0x2A0D)) }
+}

@@ -1,0 +1,79 @@
+public import BLE
+
+/// Where a device has its time from (Current Time Service 1.1, section 3.3).
+public struct ReferenceTimeInformation: Hashable, ValueCodable {
+    /// What told the time.
+    public var source: TimeSource
+    /// How far the clock may be off, in seconds, 0 to 31.625, in steps of 1/8; infinite for more, nil when that is not known.
+    public var accuracySeconds: Double?
+    /// The hours since the source told the time, 0 to 6119; nil for 255 days or more.
+    public var hoursSinceUpdate: Int?
+
+    /// Where the time is from.
+    public init(source: TimeSource, accuracySeconds: Double? = nil, hoursSinceUpdate: Int?) {
+        self.source = source
+        self.accuracySeconds = accuracySeconds
+        self.hoursSinceUpdate = hoursSinceUpdate
+    }
+
+    /// Four bytes: the source, the accuracy, days and hours. Days or hours of 255 mean 255 days or more.
+    public init(from reader: inout ValueReader) throws(BLEError) {
+        source = try reader.raw()
+        accuracySeconds =
+            switch try reader.uint8() {
+            case 255: nil
+            case 254: .infinity
+            case let eighths: Double(eighths) / 8
+            }
+        let days = Int(try reader.uint8())
+        let hours = Int(try reader.uint8())
+        guard days != 255, hours != 255 else { return }
+        guard hours <= 23 else { throw reader.invalid("\(hours) is no hour of a day") }
+        hoursSinceUpdate = days * 24 + hours
+    }
+
+    /// Four bytes.
+    public func encode(into writer: inout ValueWriter) throws(BLEError) {
+        writer.raw(source)
+        switch accuracySeconds {
+        case nil: writer.uint8(255)
+        case .infinity: writer.uint8(254)
+        case let seconds?:
+            guard 0...31.625 ~= seconds else {
+                throw BLEError(.invalidValue, "an accuracy of \(seconds) s is not in the range 0 to 31.625")
+            }
+            try writer.rounded(seconds * 8, .uint8)
+        }
+        guard let hoursSinceUpdate else { return writer.bytes([255, 255]) }
+        guard 0..<255 * 24 ~= hoursSinceUpdate else {
+            throw BLEError(.invalidValue, "\(hoursSinceUpdate) hours are not in the range 0 to 6119")
+        }
+        try writer.integer(hoursSinceUpdate / 24, .uint8)
+        try writer.integer(hoursSinceUpdate % 24, .uint8)
+    }
+}
+
+/// What can tell a device the time (GATT Specification Supplement, Time Source). Other numbers are reserved.
+public struct TimeSource: RawRepresentable, Hashable, ValueCodable {
+    /// The number.
+    public let rawValue: UInt8
+    /// Any number.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Not known, or something else.
+    public static let unknown = TimeSource(rawValue: 0)
+    /// The Network Time Protocol.
+    public static let networkTimeProtocol = TimeSource(rawValue: 1)
+    /// Satellites.
+    public static let gps = TimeSource(rawValue: 2)
+    /// A radio time signal.
+    public static let radioTimeSignal = TimeSource(rawValue: 3)
+    /// Somebody who has set it.
+    public static let manual = TimeSource(rawValue: 4)
+    /// An atomic clock.
+    public static let atomicClock = TimeSource(rawValue: 5)
+    /// A mobile network.
+    public static let cellularNetwork = TimeSource(rawValue: 6)
+    /// Nothing: the clock runs by itself.
+    public static let notSynchronized = TimeSource(rawValue: 7)
+}

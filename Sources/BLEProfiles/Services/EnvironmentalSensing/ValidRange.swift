@@ -1,0 +1,58 @@
+public import BLE
+
+/// The values that a characteristic can have: the Valid Range descriptor, 0x2906. Both ends belong to it.
+public struct ValidRange<Value: Sendable>: Sendable {
+    /// The least.
+    public var lower: Value
+    /// The greatest.
+    public var upper: Value
+
+    /// A range.
+    public init(_ lower: Value, _ upper: Value) {
+        self.lower = lower
+        self.upper = upper
+    }
+}
+
+extension ValidRange: Equatable where Value: Equatable {}
+extension ValidRange: Hashable where Value: Hashable {}
+
+extension ValidRange {
+    /// How the range of a characteristic is spelled whose values are coded by `value`: two values, in as many bytes each.
+    public static func coding(_ value: ValueCoding<Value>) -> ValueCoding<ValidRange> {
+        ValueCoding(
+            decode: { (bytes) throws(BLEError) in
+                guard bytes.count % 2 == 0 else {
+                    throw BLEError(.invalidValue, "the range 0x\(Hex.string(bytes)) is not two values of one length")
+                }
+                let (lower, upper) = (bytes.prefix(bytes.count / 2), bytes.suffix(bytes.count / 2))
+                return ValidRange(try value.decode(Array(lower)), try value.decode(Array(upper)))
+            },
+            encode: { (range) throws(BLEError) in try value.encode(range.lower) + value.encode(range.upper) })
+    }
+}
+
+extension Peripheral {
+    /// The values that a characteristic can have (Valid Range, 0x2906); nil where the peripheral does not say.
+    public func validRange<Value>(
+        of characteristic: Characteristic<Value>, timeout: Duration? = nil
+    ) async throws(BLEError) -> ValidRange<Value>? {
+        try await readDescriptorIfPresent(
+            BluetoothUUID(0x2906), of: characteristic.key, as: ValidRange.coding(characteristic.coding),
+            timeout: timeout)
+    }
+
+    /// The value of a descriptor that a specification leaves optional; nil where there is none.
+    func readDescriptorIfPresent<Value>(
+        _ descriptor: BluetoothUUID, of characteristic: AttributeKey, as coding: ValueCoding<Value>,
+        timeout: Duration? = nil
+    ) async throws(BLEError) -> Value? {
+        do throws(BLEError) {
+            return try coding.decode(
+                try await readDescriptor(descriptor, of: characteristic, timeout: timeout))
+        } catch {
+            if error.undiscovered == [descriptor] { return nil }
+            throw error.at(id, service: characteristic.service, characteristic: characteristic.characteristic)
+        }
+    }
+}
