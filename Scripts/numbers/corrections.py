@@ -23,8 +23,8 @@ UNIT_ALIASES = {
 UNITS_WITHOUT_NUMBER = {"kelvin_per_second": "K/s", "logarithmic_radio_quantity.decibel": "dBm"}
 
 
-# Resolutions that the supplement gives twice, differently, where the numbers are to be believed: the words name a smaller unit, or
-# round.
+# Resolutions that the supplement gives twice, differently, where the numbers are to be believed: the words name a smaller
+# unit, or round.
 RESOLUTIONS = {
     ("acceleration", "Acceleration"),
     ("apparent_energy_32", "Apparent Energy 32"),
@@ -69,6 +69,15 @@ FIELDS = {
 
 # What one field is split into, and why.
 VARIANTS = {
+    ("elapsed_time", "Time Value"): (
+        [
+            {"conditions": ["0.2=0", "0.3=0"], "unit": "2703"},
+            {"conditions": ["0.2=1", "0.3=0"], "unit": "2703", "scale": [1, -1, 0]},
+            {"conditions": ["0.2=0", "0.3=1"], "unit": "2703", "scale": [1, -3, 0]},
+            {"conditions": ["0.2=1", "0.3=1"], "unit": "2703", "scale": [1, -4, 0]},
+        ],
+        "the resolution depends on two bits",
+    ),
     ("enhanced_intermediate_cuff_pressure", "Intermediate Cuff Pressure Value"): (
         [
             {"conditions": ["0.0=0"], "unit": "2781", "scale": [1, 0, 0]},

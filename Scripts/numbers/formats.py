@@ -1,29 +1,4 @@
-"""Formats of characteristics, a line each, from the SIG's GATT Specification Supplement.
-
-The notation, which ValueFormat+Table.swift reads: fields are separated by `|`, what is known of a field by `;`.
-First its type and its name:
-
-    u2 s3 m2 m4 f4    an integer without or with a sign, a medfloat, a float, of so many bytes; u2* as many as there are
-    %4                so many bits of bytes that it shares with its neighbours, the least significant first
-    b2 b0             bits with names, in so many bytes; in all that are left
-    t t16 z           text: all that is left, of so many bytes, up to a zero byte
-    g g2 g2*          a UUID: of 2 or 16 bytes, of 2, as many as there are
-    x x8              bytes: all that are left, so many
-    T                 1.1 to the power of a byte less 64
-    @2a6e             what this characteristic is
-
-Then, each by its first character:
-
-    ?0.3=1 ?0==2 ?2!0 there if bit 3 of field 0 is 1, if field 0 is 2, if field 2 is not 0; ? if any bytes are left
-    #272f #=1/min     the unit, by its number or as it is written
-    *5 e-3 p-6        times 5, ten to the power of -3, two to the power of -6
-    [0,10000          any other number is prohibited, but for special ones
-    !ffff:?           numbers (as bits) that are special, by name: ? for "value is not known", - for "value is not valid"
-    =0:a~b~7:c        numbers with names; each without a number has the one after that of the last
-    &0:a~1-2:b^0:c^d  bits with names, and in these the names of their values
-
-A line that begins with * is that of a record, whose first field is its size; there are as many as there are.
-"""
+"""Formats of characteristics, in the notation of notation.py, from the SIG's GATT Specification Supplement."""
 
 import re
 import sys
@@ -32,100 +7,16 @@ from fractions import Fraction
 import yaml
 
 import corrections
+from notation import NOT_KNOWN, NOT_VALID, Field, Fields, Unsaid, name_of, number, numbered, plain
 
 SECTION = r"\\autoref\{sec:org\.bluetooth\.characteristic\.([^}]*)\}"
-NOT_KNOWN, NOT_VALID = "?", "-"
-RESERVED = re.compile(r"reserved for future use|^rfu\b|^reserved\b|^prohibited|^n/a$|^-$|^–$|defined by (the )?service", re.I)
-
-
-def plain(text):
-    """Text without typesetting, dashes and quotes as on a keyboard, spaces single."""
-    text = re.sub(r"\\text(sub|super)script\{([^}]*)\}", r"\2", str(text))
-    text = re.sub(r"\\[A-Za-z]+(\{[^}]*\})?", "", text)
-    for fancy, simple in {"–": "-", "’": "'", "‘": "'", "“": '"', "”": '"'}.items():
-        text = text.replace(fancy, simple)
-    return " ".join(text.split())
-
-
-def name_of(text):
-    """A name that can stand in the notation."""
-    return re.sub(r"[|~^]", "/", plain(text).replace(";", ",")).strip(" .:")
-
-
-def number(text):
-    return int(text, 0) if re.match(r"-?(0x|0b)?[0-9A-Fa-f]+$", text.strip()) else int(text)
+RESERVED = re.compile(
+    r"reserved for future use|^rfu\b|^reserved\b|^prohibited|^n/a$|^-$|^–$|defined by (the )?service", re.I)
 
 
 def whole(value):
     """A number that is to be whole, as far as the type's resolution goes."""
     return value.numerator // value.denominator
-
-
-class Fields(list):
-    """The fields of a structure."""
-
-    def position(self, name):
-        for position, field in enumerate(self):
-            if field.name == name:
-                return position
-        raise Unsaid(f"a field depends on {name}, which is not there")
-
-
-class Unsaid(Exception):
-    """What cannot be said in the notation, and why."""
-
-
-class Field:
-    """One field: its type and, by first character, what is known of it."""
-
-    def __init__(self, name, kind):
-        self.name, self.kind = name_of(name), kind
-        self.conditions, self.unit, self.range = [], None, None
-        self.scale = [1, 0, 0]
-        self.specials, self.choices, self.bits = {}, {}, []
-
-    def copy(self):
-        other = Field(self.name, self.kind)
-        other.__dict__.update({key: (value.copy() if hasattr(value, "copy") else value) for key, value in vars(self).items()})
-        return other
-
-    def changed(self, changes):
-        self.__dict__.update(changes)
-        return self
-
-    @property
-    def count(self):
-        """How many bytes a number has; None for what is not a number of fixed size."""
-        match = re.match(r"[usm](\d+)$", self.kind)
-        return int(match[1]) if match else 1 if self.kind == "T" else None
-
-    def text(self):
-        parts = [f"{self.kind} {self.name}"]
-        if self.conditions:
-            parts.append("?" + ",".join(condition for condition in self.conditions if condition != "left"))
-        if self.unit:
-            parts.append("#" + self.unit)
-        parts += [sign + str(value) for sign, value, default in zip("*ep", self.scale, (1, 0, 0)) if value != default]
-        if self.range:
-            parts.append("[%d,%d" % self.range)
-        if self.specials:
-            mask = (1 << 8 * self.count) - 1
-            parts.append("!" + "~".join(f"{value & mask:x}:{name}" for value, name in self.specials.items()))
-        if self.choices:
-            parts.append("=" + "~".join(numbered(self.choices)))
-        if self.bits:
-            parts.append("&" + "~".join(numbered(dict(self.bits))))
-        return ";".join(parts)
-
-
-def numbered(names):
-    """Names with their numbers, where a number is not the one after the last."""
-    expected = None
-    for value, name in sorted(names.items(), key=lambda item: int(str(item[0]).split("-")[0])):
-        if value != expected or re.match(r"\d+(-\d+)?:", name):
-            name = f"{value}:{name}"
-        yield name
-        expected = value + 1 if isinstance(value, int) else None
 
 
 class Supplement:
@@ -174,6 +65,11 @@ class Supplement:
         for field in fields[:-1]:
             if field.kind in ("x", "t", "g", "b0") and not field.conditions:
                 raise Unsaid(f"{field.name} is not the last and has no size")
+            if field.kind.endswith("*"):
+                self.note(identifier, f"in part: {field.name} takes all bytes that are left")
+        shared = sum(int(field.kind[1:]) for field in fields if field.kind[0] == "%")
+        if shared % 8:
+            raise Unsaid(f"its parts of bytes are {shared} bits together")
         return ("*" if fields[0].name == "Size" else "") + "|".join(field.text() for field in fields)
 
     # --- one field ---
@@ -366,7 +262,8 @@ class Supplement:
         """Values with their names among the lines."""
         found = [re.match(r"(0x[0-9A-Fa-f]+|\d+)\s*[:=]\s+(.+)", plain(line)) for line in lines]
         found = [(number(match[1]), name_of(match[2])) for match in found if match]
-        ranges = [plain(line) for line in lines if re.match(r"(0x[0-9A-Fa-f]+|\d+) ?(-|–|to) ?(0x[0-9A-Fa-f]+|\d+)\s*:", plain(line))]
+        is_range = re.compile(r"(0x[0-9A-Fa-f]+|\d+) ?(-|to) ?(0x[0-9A-Fa-f]+|\d+)\s*:")
+        ranges = [line for line in map(plain, lines) if is_range.match(line)]
         if any(not RESERVED.search(line.split(":", 1)[1].strip()) for line in ranges):
             field.specials.update({value: name for value, name in found if not RESERVED.search(name)})
         elif len(found) > 1:
@@ -465,7 +362,8 @@ class Supplement:
             variants, reason = corrections.VARIANTS[identifier, field.name]
             self.note(identifier, f"by hand, {field.name}: {reason}")
             return [field.copy().changed(changes) for changes in variants]
-        either = re.findall(r"If bit (\d+) of (?:the )?(\w+) field is set to ([01]), [Uu]nit: org\.bluetooth\.unit\.([a-z_.]+)", text)
+        either = re.findall(
+            r"If bit (\d+) of (?:the )?(\w+) field is set to ([01]), [Uu]nit: org\.bluetooth\.unit\.([a-z_.]+)", text)
         if len(either) == 2:
             variants = []
             for bit, owner, value, unit in either:
@@ -483,7 +381,8 @@ class Supplement:
         for value, (unit, resolution) in enumerate([(match[1], match[2]), (match[4], match[5])]):
             other = field.copy()
             other.conditions = [*other.conditions, f"{fields.position('Flags')}.{match[3]}={value}"]
-            self.set_unit(other, {"kilogram": "mass.kilogram", "meter": "length.metre", "pound": "mass.pound", "inche": "length.inch"}[unit])
+            names = {"kilogram": "mass.kilogram", "meter": "length.metre", "pound": "mass.pound", "inche": "length.inch"}
+            self.set_unit(other, names[unit])
             digits = len(resolution.partition(".")[2])
             other.scale = [int(Fraction(resolution) * 10**digits), -digits, 0]
             variants.append(other)

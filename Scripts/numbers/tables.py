@@ -1,8 +1,8 @@
 """tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers and of the formats of characteristics.
 
 FOLDER is the SIG's assigned_numbers, which has gss beside it; OUTPUT a folder that is made; SOURCE says where FOLDER is from.
-The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out. What the notation of
-formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt.
+The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out. What the
+notation of formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt.
 """
 
 import re
@@ -136,7 +136,8 @@ def main():
     path = output / "NumberTable+Formats.swift"
     for number, line in lines.items():
         check(path, number, 0xFFFF, line)
-    path.write_text(swift("formats", "Formats of characteristics, in the notation of Scripts/numbers/formats.py", lines, source), "utf-8")
+    title = "Formats of characteristics, in the notation of Scripts/numbers/notation.py"
+    path.write_text(swift("formats", title, lines, source), "utf-8")
     (output / "formats.txt").write_text("".join(f"{note}\n" for note in notes), "utf-8")
 
 

@@ -97,6 +97,7 @@ extension Peripheral {
 extension Characteristic where Value == [UInt8] {
     /// A key whose value is raw bytes.
     public init(_ key: AttributeKey) {
-        self.init(.bytes, key.characteristic, service: key.service, handle: key.handle)
+        self.init(.bytes, key.characteristic)
+        self.key = key
     }
 }

@@ -105,6 +105,13 @@ import Testing
         #expect(try fields(0x2B4D, [4, 150]).last == "Threshold as Heart Rate = 150 bpm")
     }
 
+    @Test(arguments: [(0x00, "1000 s"), (0x04, "100 s"), (0x08, "1 s"), (0x0C, "0.1 s")] as [(UInt8, String)])
+    func `a clock's resolution depends on flags`(_ flags: UInt8, _ time: String) throws {
+        #expect(
+            try fields(0x2BF2, [flags, 0xE8, 0x03, 0, 0, 0, 0, 2, 4])
+                == ["Time Value = \(time)", "Time Sync Source Type = GPS", "TZ/DST Offset = 4"])
+    }
+
     @Test func `a checksum is there if bytes are`() throws {
         #expect(try fields(0x2AAB, [24, 0]) == ["CGM Session Run Time = 24 h"])
         #expect(try fields(0x2AAB, [24, 0, 0x34, 0x12]) == ["CGM Session Run Time = 24 h", "E2E-CRC = 4660"])

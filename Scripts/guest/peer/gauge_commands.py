@@ -35,6 +35,10 @@ class GaugeCommands(CommandSet):
         """gauges beat: notifies a heart rate measurement."""
         await self.gauges.beat()
 
+    async def do_restore(self) -> None:
+        """gauges restore: all glucose records are there again."""
+        self.gauges.glucose.restore()
+
     async def do_target(self) -> int:
         """gauges target: the target power that was set, in watts."""
         return self.gauges.machine.target

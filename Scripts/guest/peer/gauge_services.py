@@ -72,7 +72,8 @@ class Glucose(Service):
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self.records = {number: 70 + number for number in range(1, 31)}  # (sequence number: mg/dL)
+        self.records: dict[int, int] = {}  # (sequence number: mg/dL)
+        self.restore()
         self.measurement: Characteristic[bytes] = Characteristic(
             uuid16(0x2A18), NOTIFY, Characteristic.Permissions(0), b''
         )
@@ -89,6 +90,10 @@ class Glucose(Service):
                 self.control_point,
             ],
         )
+
+    def restore(self) -> None:
+        """Thirty records, as at the start."""
+        self.records = {number: 70 + number for number in range(1, 31)}
 
     def _spell(self, number: int) -> bytes:
         # (flags: concentration in kg/L with type and location, a context follows every tenth; capillary whole blood of a finger)

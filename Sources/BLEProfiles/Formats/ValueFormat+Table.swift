@@ -1,6 +1,6 @@
 import BLE
 
-/// The notation of `NumberTable.formats`, which `Scripts/numbers/formats.py` describes.
+/// The notation of `NumberTable.formats`, which `Scripts/numbers/notation.py` describes.
 extension ValueFormat {
     /// The format in the table; nil where there is none. Depth: how many formats this one is part of.
     init?(number: UInt16, depth: Int) {

@@ -2,7 +2,7 @@
 // swift-format-ignore-file
 
 extension NumberTable {
-    /// Formats of characteristics, in the notation of Scripts/numbers/formats.py: 276.
+    /// Formats of characteristics, in the notation of Scripts/numbers/notation.py: 276.
     static var formats: NumberTable {
         NumberTable(#"""
         2a06 u1 Alert Level;=0:No Alert~Mild Alert~High Alert
@@ -257,7 +257,7 @@ extension NumberTable {
         2bee b1 Flags;&0:Time until Discharged on Standby Present~Time until Recharged Present|u3 Time until Discharged;#2760;!ffffff:Unknown~fffffe:Greater than 0xFFFFFD|u3 Time until Discharged on Standby;?0.0=1;#2760;!ffffff:Unknown~fffffe:Greater than 0xFFFFFD|u3 Time until Recharged;?0.1=1;#2760;!ffffff:Unknown~fffffe:Greater than 0xFFFFFD
         2bef @2aed Estimated Service Date
         2bf0 b1 Flags;&0:External Source Power Present~Present Voltage Present~Available Energy Present~Available Battery Capacity Present~Charge Rate Present~Available Energy at Last Charge Present|m2 External Source Power;?0.0=1;#2726|m2 Present Voltage;?0.1=1;#2728|m2 Available Energy;?0.2=1;#27ab|m2 Available Battery Capacity;?0.3=1;#27ab|m2 Charge Rate;?0.4=1;#2726|m2 Available Energy at Last Charge;?0.5=1;#27ab
-        2bf2 b1 Flags;&0:Time is a tick counter~Time is UTC~2-3:Time resolution^0:1 second^100 milliseconds^1 millisecond^100 microseconds~4:TZ/DST offset is used~Time stamp is from the current timeline|u6 Time Value|@2a13 Time Sync Source Type|s1 TZ/DST Offset
+        2bf2 b1 Flags;&0:Time is a tick counter~Time is UTC~2-3:Time resolution^0:1 second^100 milliseconds^1 millisecond^100 microseconds~4:TZ/DST offset is used~Time stamp is from the current timeline|u6 Time Value;?0.2=0,0.3=0;#2703|u6 Time Value;?0.2=1,0.3=0;#2703;e-1|u6 Time Value;?0.2=0,0.3=1;#2703;e-3|u6 Time Value;?0.2=1,0.3=1;#2703;e-4|@2a13 Time Sync Source Type|s1 TZ/DST Offset
         2bff b1 Flags;&0:UDI Label is present~UDI Device Identifier is present~UDI Issuer is present~UDI Authority is present|z UDI Label;?0.0=1|z UDI Device Identifier;?0.1=1|z UDI Issuer;?0.2=1|z UDI Authority;?0.3=1
         2c05 u1 Percentage 8 Steps;[1,200;!ff:?
         2c06 s4 Acceleration;#2713;e-3;!7fffffff:?
