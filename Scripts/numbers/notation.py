@@ -9,6 +9,7 @@ First its type and its name:
     t t16 z           text: all that is left, of so many bytes, up to a zero byte
     g g2 g2*          a UUID: of 2 or 16 bytes, of 2, as many as there are
     x x8              bytes: all that are left, so many
+    a                 an appearance
     T                 1.1 to the power of a byte less 64
     @2a6e             what this characteristic is
 

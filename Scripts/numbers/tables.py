@@ -2,7 +2,8 @@
 
 FOLDER is the SIG's assigned_numbers, which has gss beside it; OUTPUT a folder that is made; SOURCE says where FOLDER is from.
 The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out. What the
-notation of formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt.
+notation of formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt. The formats that only specifications of
+services have are in service-formats.txt, written by hand.
 """
 
 import re
@@ -133,6 +134,14 @@ def main():
         path = output / f"NumberTable+{constant[0].upper()}{constant[1:]}.swift"
         path.write_text(swift(constant, title, names, source), "utf-8")
     lines, notes = format_lines(folder)
+    own = Path(__file__).with_name("service-formats.txt")
+    for line in own.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        number = int(line[:4], 16)
+        if number in lines:
+            sys.exit(f"{own}: {number:04x} is in the supplement, or twice")
+        lines[number] = line[5:]
     path = output / "NumberTable+Formats.swift"
     for number, line in lines.items():
         check(path, number, 0xFFFF, line)

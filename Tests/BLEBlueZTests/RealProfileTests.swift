@@ -99,7 +99,7 @@ struct RealProfileTests {
             #expect(measurement.celsius == 36.6)
             #expect(measurement.temperature.description == "36.6")
             #expect(measurement.type == .body)
-            #expect(measurement.timeStamp?.description == "2026-11-21 15:30:00")
+            #expect(measurement.timeStamp?.description == "2026-11-21T15:30:00")
         }
     }
 

@@ -60,7 +60,7 @@ import Testing
                 }
             }
         }
-        #expect(entries.count == 276)
+        #expect(entries.count == 301)
         // (a string of 64 bytes)
         #expect(Set(entries.map(\.number)).subtracting(decoded) == [0x2BDE])
     }

@@ -74,7 +74,7 @@ import Testing
 
     @Test(
         arguments: [
-            (0x2A00, nil), (0x2A29, "Acme"), (0x2AF8, "Acme"),
+            (0x2A00, "Acme"), (0x2A29, "Acme"), (0x2AF8, "Acme"),
         ] as [(UInt32, String?)])
     func `text is shown without the zero bytes behind it`(_ characteristic: UInt32, _ text: String?) throws {
         let values = try ValueFormat(of: BluetoothUUID(characteristic))?.decode(Array("Acme\0\0\0\0".utf8))
@@ -118,8 +118,40 @@ import Testing
                 == "Vector X: 1 g; Vector Y: -1 g; Vector Z: out of range")
     }
 
+    @Test(
+        arguments: [
+            (0x2A01, [0x41, 0x03], "Heart Rate Sensor: Heart Rate Belt"), (0x2A01, [0xFF, 0xFF], "65535 (reserved)"),
+            (
+                0x2A04, [0x18, 0x00, 0xFF, 0xFF, 4, 0, 0x2C, 0x01],
+                "Minimum Connection Interval: 0.03 s; Maximum Connection Interval: no specific maximum; "
+                    + "Peripheral Latency: 4; Connection Supervision Timeout: 3 s"
+            ),
+            (0x2B29, [0x05], "Robust Caching, Multiple Handle Value Notifications"),
+            (0x2A4F, [0x60, 0x00, 0x30, 0x00], "Scan Interval: 0.06 s; Scan Window: 0.03 s"),
+            (
+                0x2A5F, [0x10, 97, 0, 60, 0, 0x15, 0xF0],
+                "SpO2 Normal: 97 %; PR Normal: 60 bpm; Pulse Amplitude Index: 2.1 %"
+            ),
+            (
+                0x2ACC, [0x02, 0x40, 0, 0, 0x08, 0, 0, 0],
+                "Fitness Machine Features: Cadence, Power Measurement; Target Setting Features: Power Target Setting"
+            ),
+            (
+                0x2AD3, [0x01, 13] + Array("Hill".utf8),
+                "Training Status: Manual Mode (Quick Start); Training Status String: Hill"
+            ),
+            (0x2ADA, [0x08, 0xB4, 0x00], "Op Code: Target Power Changed; Parameter: 0xb400"),
+            (0x2B7D, [100, 1, 7], "Volume Setting: 100; Mute: Muted; Change Counter: 7"),
+        ] as [(UInt32, [UInt8], String)])
+    func `what only a service specifies has a format, too`(
+        _ characteristic: UInt32, _ bytes: [UInt8], _ text: String
+    ) throws {
+        let format = try #require(ValueFormat(of: BluetoothUUID(characteristic)))
+        #expect(FieldValue.text(try format.decode(bytes)) == text)
+    }
+
     @Test func `what has no published format has none`() {
-        #expect(ValueFormat(of: BluetoothUUID(0x2A04)) == nil)
+        #expect(ValueFormat(of: BluetoothUUID(0x2AB9)) == nil)
         #expect(ValueFormat(of: .heartRate) == nil)
         #expect(ValueFormat(of: BluetoothUUID("12345678-1234-1234-1234-123456789abc")!) == nil)
     }

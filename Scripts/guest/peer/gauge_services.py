@@ -68,7 +68,7 @@ class Glucose(Service):
 
     REPORT, DELETE, ABORT, COUNT, COUNT_IS, RESPONSE = 1, 2, 3, 4, 5, 6
     ALL, LESS_OR_EQUAL, GREATER_OR_EQUAL, WITHIN, FIRST, LAST = 1, 2, 3, 4, 5, 6
-    SUCCESS, BAD_OPCODE, BAD_OPERATOR, BAD_OPERAND, NONE_FOUND = 1, 2, 3, 5, 6
+    SUCCESS, BAD_OPCODE, UNKNOWN_OPERATOR, BAD_OPERAND, NONE_FOUND = 1, 2, 4, 5, 6
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -119,7 +119,7 @@ class Glucose(Service):
                 return self.BAD_OPERAND
             (least,) = struct.unpack('<H', operand[1:])
             return [number for number in numbers if number >= least]
-        return self.BAD_OPERATOR
+        return self.UNKNOWN_OPERATOR
 
     def _control(self, _: Connection, request: bytes) -> None:
         AsyncRunner.spawn(self._answer(bytes(request)))

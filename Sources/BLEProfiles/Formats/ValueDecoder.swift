@@ -81,6 +81,9 @@ struct ValueDecoder {
                 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: raw)))
                 : Double(bitPattern: UInt64(truncatingIfNeeded: raw))
             return (number.isNaN ? .special("not a number") : .number(number), nil)
+        case .appearance:
+            let raw = UInt16(truncatingIfNeeded: Self.unsigned(try take(2, field)))
+            return (.choice(UInt64(raw), name: Appearance(rawValue: raw).name), UInt64(raw))
         case .boolean:
             let isTrue = (try take(1, field).first ?? 0) & 1 == 1
             return (.choice(isTrue ? 1 : 0, name: isTrue ? "true" : "false"), isTrue ? 1 : 0)

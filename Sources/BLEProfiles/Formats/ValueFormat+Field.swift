@@ -53,6 +53,8 @@ extension ValueFormat {
         case float(bytes: Int)
         /// 1.1 to the power of a byte less 64.
         case timeExponential
+        /// What a device looks like, two bytes.
+        case appearance
         /// A byte or more of which the lowest bit is true or false.
         case boolean
         /// Bits with names; all bytes that are left, one or two, without a number of them.

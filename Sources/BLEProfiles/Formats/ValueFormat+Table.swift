@@ -122,6 +122,7 @@ extension ValueFormat.Kind {
         case ("x", 0...512): self = .bytes(size > 0 ? size : nil)
         case ("z", 0): self = .terminatedText
         case ("T", 0): self = .timeExponential
+        case ("a", 0): self = .appearance
         default: return nil
         }
     }
