@@ -70,6 +70,18 @@ struct RealCommandLineTests {
         #expect(try await Tool.run("doctor").status == 0)
     }
 
+    @Test func `profile and read show what the strap says, with units`() async throws {
+        let live = try await Tool.run("profile", "heart-rate", "Bumble HR", "--count", "2")
+        #expect(live.status == 0)
+        let lines = live.output.split(separator: "\n")
+        #expect(lines.contains("Body Sensor Location: Wrist"))
+        #expect(lines.filter { $0.hasPrefix("Heart Rate Measurement: ") && $0.contains(" bpm; ") }.count == 2)
+        let information = try await Tool.run("profile", "device-information", "Bumble HR")
+        #expect(information.status == 0)
+        #expect(information.output.contains("Model Number String: HR-1\n"))
+        #expect(try await Tool.run("read", "Bumble HR", "battery-level").output == "57  87 %\n")
+    }
+
     @Test func `an interrupt leaves no link`() async throws {
         let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
             kill(process.processIdentifier, SIGINT)

@@ -9,7 +9,10 @@ struct InspectCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
     @OptionGroup var valueOptions: ValueOptions
 
-    @Flag(help: "Read every characteristic that can be read, and show its value.")
+    @Flag(
+        help: """
+            Read every characteristic that can be read, and show its value. Where one wants a paired link, the system pairs.
+            """)
     var values = false
 
     @Argument(help: idHelp)
