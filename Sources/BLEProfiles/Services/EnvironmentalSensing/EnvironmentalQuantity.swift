@@ -81,7 +81,7 @@ public struct EnvironmentalQuantity: Hashable, Sendable {
         _ payload: @escaping @Sendable (EnvironmentalValue) -> Value?
     ) {
         let coding = characteristic.coding
-        uuid = characteristic.key.characteristic
+        uuid = characteristic.uuid
         self.unit = unit
         self.coding = ValueCoding(
             decode: { (bytes) throws(BLEError) in value(try coding.decode(bytes)) },
