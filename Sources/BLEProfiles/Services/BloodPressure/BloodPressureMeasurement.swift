@@ -122,6 +122,12 @@ public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
 
 /// The flags that all values with blood pressures have in common.
 struct BloodPressureFlags: OptionSet {
+extension BloodPressureStatus: NamedConstants {
+    static let names = bits(
+        "bodyMovement", "cuffTooLoose", "irregularPulse", "pulseRateExceedsUpperLimit", "pulseRateBelowLowerLimit",
+        "improperMeasurementPosition")
+}
+
     let rawValue: UInt8
     static let kilopascals = BloodPressureFlags(rawValue: 0x01)
     static let timeStamp = BloodPressureFlags(rawValue: 0x02)

@@ -39,6 +39,10 @@ public struct HeightResolution: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
     /// Any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+extension MassResolution: NamedConstants {
+    static let names: [UInt8: String] = [0: "notSpecified"]
+}
+
 
     /// The scale does not say.
     public static let notSpecified = HeightResolution(rawValue: 0)
@@ -47,4 +51,8 @@ public struct HeightResolution: RawRepresentable, Hashable, Sendable {
     public var meters: Double? { rawValue < 4 ? [nil, 0.01, 0.005, 0.001][Int(rawValue)] : nil }
     /// In inches, 1 to 0.1; nil when that is not known.
     public var inches: Double? { rawValue < 4 ? [nil, 1, 0.5, 0.1][Int(rawValue)] : nil }
+}
+
+extension HeightResolution: NamedConstants {
+    static let names: [UInt8: String] = [0: "notSpecified"]
 }

@@ -42,3 +42,7 @@ public struct CurrentTimeValue: Hashable, ValueCodable {
         writer.raw(adjustReasons)
     }
 }
+
+extension CurrentTimeValue.AdjustReasons: NamedConstants {
+    static let names = bits("manual", "externalReference", "timeZone", "daylightSavingTime")
+}

@@ -136,3 +136,7 @@ public struct CyclingPowerControlPointResult: ControlPointResult {
         }
     }
 }
+
+extension CyclingPowerControlPointResult: NamedConstants {
+    static let names = consecutive(from: 1, "success", "opCodeNotSupported", "invalidParameter", "operationFailed")
+}

@@ -157,3 +157,8 @@ public struct FitnessMachineResult: ControlPointResult {
         }
     }
 }
+
+extension FitnessMachineResult: NamedConstants {
+    static let names = consecutive(
+        from: 1, "success", "opCodeNotSupported", "invalidParameter", "operationFailed", "controlNotPermitted")
+}

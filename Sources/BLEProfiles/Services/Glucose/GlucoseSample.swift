@@ -113,3 +113,14 @@ public struct GlucoseSample: Hashable, Sendable {
         writer.uint8(fluid.rawValue | location.rawValue << 4)
     }
 }
+
+extension GlucoseSample.Fluid: NamedConstants {
+    static let names = consecutive(
+        from: 1, "capillaryWholeBlood", "capillaryPlasma", "venousWholeBlood", "venousPlasma", "arterialWholeBlood",
+        "arterialPlasma", "undeterminedWholeBlood", "undeterminedPlasma", "interstitialFluid", "controlSolution")
+}
+
+extension GlucoseSample.Location: NamedConstants {
+    static let names = consecutive(
+        from: 1, "finger", "alternateSite", "earLobe", "controlSolution", and: [15: "notAvailable"])
+}

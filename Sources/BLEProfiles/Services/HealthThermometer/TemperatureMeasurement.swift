@@ -92,3 +92,8 @@ public struct TemperatureType: RawRepresentable, Hashable, ValueCodable {
     /// At the ear drum.
     public static let tympanum = TemperatureType(rawValue: 9)
 }
+
+extension TemperatureType: NamedConstants {
+    static let names = consecutive(
+        from: 1, "armpit", "body", "ear", "finger", "gastrointestinalTract", "mouth", "rectum", "toe", "tympanum")
+}

@@ -136,3 +136,7 @@ public struct CSCFeature: OptionSet, Hashable, ValueCodable {
     /// It may be put in several places, and is told which.
     public static let multipleSensorLocations = CSCFeature(rawValue: 0x04)
 }
+
+extension CSCFeature: NamedConstants {
+    static let names = bits("wheelRevolutions", "crankRevolutions", "multipleSensorLocations")
+}

@@ -64,6 +64,10 @@ public struct SCControlPointResult: ControlPointResult {
     }
 }
 
+extension SCControlPointResult: NamedConstants {
+    static let names = consecutive(from: 1, "success", "opCodeNotSupported", "invalidOperand", "operationFailed")
+}
+
 extension ATTError {
     /// What a speed and cadence sensor answers while a procedure of its control point is running
     /// (Cycling Speed and Cadence Service 1.0, section 1.6).
