@@ -48,8 +48,8 @@ struct RealProfileTests {
             #expect(levels == [.left: 80, .right: 20])
 
             var expected = DeviceInformation()
-            expected.manufacturer = "ACME"
-            expected.model = "Gauges"
+            expected.manufacturerName = "ACME"
+            expected.modelNumber = "Gauges"
             expected.serialNumber = "G-1"
             expected.hardwareRevision = "A"
             expected.firmwareRevision = "0.1"

@@ -134,7 +134,8 @@ struct InfoCommand: AsyncParsableCommand {
                 + ":v\(hex(id.vendor))p\(hex(id.product))d\(hex(id.version))"
         }
         return [
-            ("manufacturer", "Manufacturer", information.manufacturer), ("model", "Model", information.model),
+            ("manufacturer", "Manufacturer", information.manufacturerName),
+            ("model", "Model", information.modelNumber),
             ("serialNumber", "Serial number", information.serialNumber),
             ("hardwareRevision", "Hardware revision", information.hardwareRevision),
             ("firmwareRevision", "Firmware revision", information.firmwareRevision),
