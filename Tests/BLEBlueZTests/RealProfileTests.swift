@@ -43,7 +43,7 @@ struct RealProfileTests {
             #expect(refused?.attError == .heartRateControlPointNotSupported)
 
             let batteries = try await Battery.all(on: gauges)
-            var levels: [PresentationFormat.Description?: Int] = [:]
+            var levels: [PresentationFormat.Description?: UInt8] = [:]
             for battery in batteries { levels[try await battery.position()] = try await battery.level() }
             #expect(levels == [.left: 80, .right: 20])
 

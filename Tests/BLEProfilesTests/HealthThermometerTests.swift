@@ -81,13 +81,11 @@ import Testing
         #expect(try await thermometer.temperatureType() == .finger)
         #expect(try await thermometer.measurementIntervalSeconds() == 300)
         #expect(try await thermometer.validMeasurementIntervalSeconds() == 10...3600)
-        var intervals = try await thermometer.measurementIntervals().makeAsyncIterator()
+        var intervals = try await thermometer.measurementIntervalsSeconds().makeAsyncIterator()
         try await thermometer.setMeasurementInterval(seconds: 600)
         #expect(await grip.value(of: BluetoothUUID(0x2A21)) == [0x58, 0x02])
         await grip.notify([0x3C, 0], from: BluetoothUUID(0x2A21))
         _ = try await intervals.next()
-        await expectError(.invalidArgument) { try await thermometer.setMeasurementInterval(seconds: 65536) }
-        await expectError(.invalidArgument) { try await thermometer.setMeasurementInterval(seconds: -1) }
     }
 
     @Test func `an interval that it does not take is refused`() async throws {
