@@ -51,6 +51,7 @@ import Testing
             entry(EnvironmentalDescriptorChange.Changes.self),
             entry(EnvironmentalMeasurement.SamplingFunction.self),
             entry(EnvironmentalTriggerLogic.self),
+            entry(FitnessMachineAdvertisement.Kinds.self),
             entry(FitnessMachineFeature.Measurements.self),
             entry(FitnessMachineFeature.Targets.self),
             entry(FitnessMachineResult.self),
