@@ -35,6 +35,9 @@ public struct Characteristic<Value: Sendable>: Sendable {
     /// How its value is spelled in bytes.
     public var coding: ValueCoding<Value>
 
+    /// The characteristic's type.
+    public var uuid: BluetoothUUID { key.characteristic }
+
     /// A key whose value is coded by `coding`.
     public init(
         _ coding: ValueCoding<Value>, _ characteristic: BluetoothUUID, service: BluetoothUUID? = nil,

@@ -43,13 +43,13 @@ struct RealProfileTests {
             #expect(refused?.attError == .heartRateControlPointNotSupported)
 
             let batteries = try await Battery.all(on: gauges)
-            var levels: [PresentationFormat.Description?: Int] = [:]
+            var levels: [PresentationFormat.Description?: UInt8] = [:]
             for battery in batteries { levels[try await battery.position()] = try await battery.level() }
             #expect(levels == [.left: 80, .right: 20])
 
             var expected = DeviceInformation()
-            expected.manufacturer = "ACME"
-            expected.model = "Gauges"
+            expected.manufacturerName = "ACME"
+            expected.modelNumber = "Gauges"
             expected.serialNumber = "G-1"
             expected.hardwareRevision = "A"
             expected.firmwareRevision = "0.1"

@@ -114,7 +114,7 @@ import Testing
         #expect(batteries.count == 2)
         for (battery, (place, level)) in zip(batteries, [(PresentationFormat.Description.left, 80), (.right, 30)]) {
             #expect(try await battery.position() == place)
-            #expect(try await battery.level() == level)
+            #expect(try await Int(battery.level()) == level)
             #expect(try await battery.levelStatus() == BatteryLevelStatus(identifier: place, levelPercent: level))
         }
         var statuses = try await batteries[1].levelStatuses().makeAsyncIterator()

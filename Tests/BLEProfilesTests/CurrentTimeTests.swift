@@ -42,6 +42,14 @@ import Testing
         }
     }
 
+    @Test func `a time to be set brings its day of the week`() throws {
+        let time = CurrentTimeValue(Self.noon, adjustReasons: .manual)
+        #expect(try time.encoded() == [0xEA, 0x07, 11, 21, 12, 34, 56, 6, 0, 0x01])
+        #expect(time.dateTime == Self.noon)
+        let yearless = CurrentTimeValue(DateTime(year: nil, month: 11, day: 21))
+        #expect(yearless.exactTime.dayDateTime.dayOfWeek == nil && yearless.adjustReasons == [])
+    }
+
     @Test(
         arguments: [
             ([0x04, 0x04], 60, .daylightTime, 120), ([0x80, 0x00], nil, .standardTime, nil),

@@ -18,7 +18,7 @@ import Testing
                 CharacteristicDefinition(BluetoothUUID(0x2A64), .notify),
                 try CharacteristicDefinition(.cyclingPowerFeature, .read, value: .crankLengthAdjustment),
                 try CharacteristicDefinition(.sensorLocation, .read, value: .spider),
-                .controlPoint(CyclingPowerControlPoint.uuid) { request in
+                .controlPoint(Characteristic.cyclingPowerControlPoint.uuid) { request in
                     [0x20, request[0]] + (answers[request] ?? [2])
                 },
             ])
@@ -118,7 +118,7 @@ import Testing
         let (meter, grip) = try await meter([[0x05]: [1, 7]])
         let error = await expectError(.invalidValue) { try await meter.controlPoint.crankLengthMillimeters() }
         #expect(error?.peripheral == grip.id)
-        #expect(error?.characteristic == CyclingPowerControlPoint.uuid)
+        #expect(error?.characteristic == Characteristic.cyclingPowerControlPoint.uuid)
     }
 
     @Test func `what no field holds is not sent`() async throws {

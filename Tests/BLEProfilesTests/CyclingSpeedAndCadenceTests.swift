@@ -53,7 +53,7 @@ import Testing
                 CharacteristicDefinition(BluetoothUUID(0x2A5B), .notify),
                 try CharacteristicDefinition(.cscFeature, .read, value: [.wheelRevolutions, .crankRevolutions]),
                 try CharacteristicDefinition(.sensorLocation, .read, value: .rearWheel),
-                .controlPoint(SCControlPoint.uuid) { request in
+                .controlPoint(Characteristic.scControlPoint.uuid) { request in
                     switch request {
                     case [1, 0x04, 0x03, 0x02, 0x01], [3, 4], [3, 12]: [0x10, request[0], 1]
                     case [4]: [0x10, 4, 1, 4, 12]

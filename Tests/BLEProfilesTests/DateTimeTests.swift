@@ -46,6 +46,24 @@ import Testing
         await expectError(.invalidValue) { try time.encoded() }
     }
 
+    @Test(
+        arguments: [
+            (2026, 11, 21, .saturday), (1970, 1, 1, .thursday), (1969, 12, 31, .wednesday), (2000, 2, 29, .tuesday),
+            (1582, 10, 15, .friday), (9999, 12, 31, .friday), (1969, 12, 29, .monday), (1969, 12, 28, .sunday),
+        ] as [(Int, Int, Int, DayOfWeek)])
+    func `a date is a day of the week, at any time of day`(
+        _ year: Int, _ month: Int, _ day: Int, _ dayOfWeek: DayOfWeek
+    ) {
+        #expect(DateTime(year: year, month: month, day: day).dayOfWeek == dayOfWeek)
+        let late = DateTime(year: year, month: month, day: day, hour: 23, minute: 59, second: 59)
+        #expect(late.dayOfWeek == dayOfWeek)
+    }
+
+    @Test(arguments: [(nil, 1, 1), (2026, nil, 1), (2026, 1, nil), (2026, 2, 30)] as [(Int?, Int?, Int?)])
+    func `what is not known or in no calendar is no day of the week`(_ year: Int?, _ month: Int?, _ day: Int?) {
+        #expect(DateTime(year: year, month: month, day: day).dayOfWeek == nil)
+    }
+
     @Test(arguments: [(-1, 1, 1), (2026, -1, 1), (2026, 1, -1), (0, 1, 1), (2026, 0, 1), (2026, 1, 0)])
     func `no number that is no part of a date is written`(_ year: Int, _ month: Int, _ day: Int) async {
         await expectError(.invalidValue) { try DateTime(year: year, month: month, day: day).encoded() }

@@ -21,8 +21,8 @@ import Testing
                 manufacturer: "Acme", model: "M1", serialNumber: "0001", hardwareRevision: "2", firmwareRevision: "3",
                 softwareRevision: "4", systemID: [1, 0, 0, 0, 0, 2, 0, 0], pnpID: [1, 0x59, 0, 2, 0, 0x13, 0x02],
                 regulatoryCertifications: [0, 2, 0, 0]))
-        #expect(information.manufacturer == "Acme")
-        #expect(information.model == "M1")
+        #expect(information.manufacturerName == "Acme")
+        #expect(information.modelNumber == "M1")
         #expect(information.serialNumber == "0001")
         #expect(information.hardwareRevision == "2")
         #expect(information.firmwareRevision == "3")
@@ -42,8 +42,8 @@ import Testing
                 pnpID: bytes.map { Array($0.dropLast()) },
                 regulatoryCertifications: bytes))
         var expected = DeviceInformation()
-        expected.manufacturer = item(0)
-        expected.model = item(1)
+        expected.manufacturerName = item(0)
+        expected.modelNumber = item(1)
         expected.serialNumber = item(2)
         expected.hardwareRevision = item(3)
         expected.firmwareRevision = item(4)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `text ends at a NUL`() async throws {
-        #expect(try await information(.deviceInformation(model: "M1\0\0rest")).model == "M1")
+        #expect(try await information(.deviceInformation(model: "M1\0\0rest")).modelNumber == "M1")
     }
 
     @Test func `an item that cannot be read is as good as missing`() async throws {
@@ -66,8 +66,8 @@ import Testing
                 CharacteristicDefinition(BluetoothUUID(0x2A24), .read, value: [0x42]),
             ])
         let information = try await information(service)
-        #expect(information.manufacturer == nil)
-        #expect(information.model == "B")
+        #expect(information.manufacturerName == nil)
+        #expect(information.modelNumber == "B")
     }
 
     @Test func `a device without the service says so`() async throws {

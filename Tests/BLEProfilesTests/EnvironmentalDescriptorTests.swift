@@ -29,7 +29,7 @@ import Testing
         #expect(measurement.samplingFunction.rawValue == 8)
         #expect(measurement.application.rawValue == 34)
         #expect(measurement.application.description == "34")
-        #expect(EnvironmentalApplication.gpsAndMapElevation.description == "elevation from GPS and map")
+        #expect(EnvironmentalApplication.gpsAndMapElevation.description == "gpsAndMapElevation")
         #expect(EnvironmentalApplication.solar.description == "solar")
     }
 

@@ -24,6 +24,24 @@ import Testing
 
     @Test(
         arguments: [
+            (0x2A6E, .number(21.37), "21.37 °C"), (0x2A6E, .number(-3), "-3 °C"),
+            (0x2A6E, .number(nil), "unknown"), (0x2B8C, .number(412), "412 ppm"),
+            (0x2A71, .number(90.5), "90.5°"), (0x2A76, .number(11), "11"),
+            (0x2BD4, .number(.infinity), "inf kg/m³"),
+            (0x2AA3, .pressureTrend(.steady), "steady"),
+            (0x2AA0, .magneticFluxDensity2D(.init(xMicroteslas: 1.5, yMicroteslas: -20)), "x 1.5, y -20 µT"),
+            (
+                0x2AA1,
+                .magneticFluxDensity3D(.init(xMicroteslas: 1, yMicroteslas: 2, zMicroteslas: 3.5)), "x 1, y 2, z 3.5 µT"
+            ),
+        ] as [(UInt32, EnvironmentalValue, String)])
+    func `a value is shown with its unit`(_ number: UInt32, _ value: EnvironmentalValue, _ text: String) throws {
+        let quantity = try #require(EnvironmentalQuantity(BluetoothUUID(number)))
+        #expect(quantity.text(of: value) == text)
+    }
+
+    @Test(
+        arguments: [
             (.pressure, [0x52, 0x75, 0x0F, 0x00], 101_307.4), (.pressure, [0xFF, 0xFF, 0xFF, 0xFF], 429_496_729.5),
             (.dewPoint, [0x80], -128), (.dewPoint, [0x7F], 127), (.heatIndex, [0x23], 35), (.windChill, [0xF6], -10),
             (.elevation, [0xA0, 0x7F, 0x0D], 8846.4), (.elevation, [0x00, 0x00, 0x80], -83886.08),

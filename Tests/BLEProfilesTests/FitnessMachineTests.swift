@@ -20,13 +20,16 @@ import Testing
     /// A machine that answers with `result` and `parameter` to one who has asked for control.
     private func controllable(_ result: UInt8 = 1, _ parameter: [UInt8] = []) async throws -> FitnessMachine {
         let requests = requests
-        let controlPoint = CharacteristicDefinition.controlPoint(FitnessMachineControl.uuid) { request in
+        let controlPoint = CharacteristicDefinition.controlPoint(Characteristic.fitnessMachineControlPoint.uuid) {
+            request in
             let isPermitted = requests.change { requests in
                 requests.append(request)
                 return requests.contains([0])
             }
-            guard isPermitted else { return [0x80, request[0], 5] }
-            return request == [0] ? [0x80, 0, 1] : [0x80, request[0], result] + parameter
+            guard let request = try? FitnessMachineRequest(bytes: request) else { return nil }
+            guard isPermitted else { return request.response(.controlNotPermitted) }
+            guard request != .requestControl else { return request.response(.success) }
+            return request.response(FitnessMachineResult(rawValue: result), parameter: parameter)
         }
         return try await machine([controlPoint]).0
     }
@@ -192,7 +195,7 @@ import Testing
             try await control.startSpinDown() == SpinDownTarget(lowKilometersPerHour: 8, highKilometersPerHour: 18))
         let mute = try await FitnessMachineTests().controllable().requestControl()
         let error = await expectError(.invalidValue) { try await mute.startSpinDown() }
-        #expect(error?.characteristic == FitnessMachineControl.uuid)
+        #expect(error?.characteristic == Characteristic.fitnessMachineControlPoint.uuid)
     }
 
     @Test func `what no field holds is not sent`() async throws {

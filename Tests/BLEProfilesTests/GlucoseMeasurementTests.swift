@@ -58,10 +58,10 @@ import Testing
     @Test func `a concentration is known in both units that people use`() {
         let american = GlucoseSample(concentration: MedFloat16(rawValue: 0xB078), unit: .kilogramsPerLiter)
         #expect(american.milligramsPerDeciliter == 120)
-        #expect(abs(american.millimolesPerLiter - 6.661) < 0.001)
+        #expect(american.millimolesPerLiter == 6.661)
         let european = GlucoseSample(concentration: MedFloat16(rawValue: 0xC037), unit: .molesPerLiter)
         #expect(european.millimolesPerLiter == 5.5)
-        #expect(abs(european.milligramsPerDeciliter - 99.086) < 0.001)
+        #expect(european.milligramsPerDeciliter == 99.1)
         #expect(GlucoseSample(concentration: .nan, unit: .molesPerLiter).milligramsPerDeciliter.isNaN)
         #expect(GlucoseSample(concentration: .infinity, unit: .kilogramsPerLiter).millimolesPerLiter == .infinity)
     }

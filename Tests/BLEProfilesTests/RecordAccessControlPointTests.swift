@@ -24,6 +24,8 @@ import Testing
         arguments: [
             ([1, 1], .reportRecords, .all), ([2, 5], .deleteRecords, .first), ([4, 6], .reportRecordCount, .last),
             ([1, 3, 1, 0x34, 0x12], .reportRecords, .sequenceNumbers(0x1234...)),
+            ([1, 3, 1, 0x34, 0x12], .reportRecords, .sequenceNumbers(after: 0x1233)),
+            ([1, 3, 1, 0, 0], .reportRecords, .sequenceNumbers(after: 65535)),
             ([1, 2, 1, 0x34, 0x12], .reportRecords, .sequenceNumbers(...0x1234)),
             ([1, 4, 1, 1, 0, 0x34, 0x12], .reportRecords, .sequenceNumbers(1...0x1234)),
             ([7, 3, 2] + timeBytes, .combinedReport, try! .userFacingTimes(from: time)),

@@ -16,6 +16,7 @@ import Testing
         arguments: [
             (100, 0, 104, 1024, 8.0),
             (100, 1024, 101, 1536, 4.0),
+            (100, 0, 100, 1024, 0.0),  // nothing turned
             (100, 65024, 102, 512, 4.0),  // the clock began again
             (0xFFFF_FFFE, 0, 2, 1024, 8.0),  // the count did
             (0xFFFF_FFFF, 65535, 1, 1023, 4.0),  // both did
@@ -39,7 +40,6 @@ import Testing
 
     @Test(
         arguments: [
-            (100, 0, 100, 1024),  // nothing turned
             (100, 512, 104, 512),  // time did not move
             (100, 512, 100, 512),
             (100, 0, 99, 1024),  // the wheel rolled back

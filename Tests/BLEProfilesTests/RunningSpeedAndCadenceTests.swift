@@ -59,7 +59,7 @@ import Testing
                 CharacteristicDefinition(BluetoothUUID(0x2A53), .notify),
                 try CharacteristicDefinition(.rscFeature, .read, value: .calibration),
                 try CharacteristicDefinition(.sensorLocation, .read, value: .inShoe),
-                .controlPoint(SCControlPoint.uuid) { request in
+                .controlPoint(Characteristic.scControlPoint.uuid) { request in
                     switch request {
                     case [1, 0xD2, 0x04, 0, 0], [2], [3, 2]: [0x10, request[0], 1]
                     case [4]: [0x10, 4, 1, 1, 2]

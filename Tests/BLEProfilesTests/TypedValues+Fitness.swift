@@ -11,5 +11,6 @@ extension TypedValues {
         TypedValue(.indoorBikeData), TypedValue(.trainingStatus), TypedValue(.supportedSpeedRange),
         TypedValue(.supportedInclinationRange), TypedValue(.supportedResistanceLevelRange),
         TypedValue(.supportedHeartRateRange), TypedValue(.supportedPowerRange), TypedValue(.fitnessMachineStatus),
+        TypedValue(.fitnessMachineControlPoint), TypedValue(.scControlPoint), TypedValue(.cyclingPowerControlPoint),
     ]
 }

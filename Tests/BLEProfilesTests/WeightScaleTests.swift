@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `pounds and inches are known in kilograms and metres`() {
-        #expect(WeightMeasurement(weight: 100, units: .imperial).kilograms == 45.359237)
+        #expect(WeightMeasurement(weight: 100, units: .imperial).kilograms == 45.359)
         #expect(WeightMeasurement(weight: 70).kilograms == 70)
         #expect(WeightMeasurement(weight: nil).kilograms == nil)
         #expect(MeasurementSystem.imperial.meters(100) == 2.54)

@@ -8,8 +8,8 @@ extension Contract {
             #expect(try await Battery(strap).level() == 87)
             #expect(try await HeartRate(strap).bodySensorLocation() == .wrist)
             let information = try await DeviceInformation(of: strap)
-            #expect(information.manufacturer == "ACME")
-            #expect(information.model == "HR-1")
+            #expect(information.manufacturerName == "ACME")
+            #expect(information.modelNumber == "HR-1")
             #expect(information.serialNumber == "0001")
         }
     }

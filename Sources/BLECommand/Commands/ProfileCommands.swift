@@ -80,7 +80,7 @@ struct BatteryCommand: AsyncParsableCommand {
             for (position, level) in batteries {
                 let name = position.map { "\($0)" }
                 try output.line(
-                    .object(["level": .int(level), "position": .optional(name) { .string($0) }]),
+                    .object(["level": .int(Int(level)), "position": .optional(name) { .string($0) }]),
                     (batteries.count > 1 ? (name ?? "").padded(to: 12) : "") + "\(level) %")
             }
         }
@@ -89,9 +89,9 @@ struct BatteryCommand: AsyncParsableCommand {
     /// Each battery of a peripheral: which one it is, as far as that is said, and its level.
     private static func read(
         _ peripheral: Peripheral
-    ) async throws(BLEError) -> [(PresentationFormat.Description?, Int)] {
+    ) async throws(BLEError) -> [(PresentationFormat.Description?, UInt8)] {
         let batteries = try await Battery.all(on: peripheral)
-        var levels: [(PresentationFormat.Description?, Int)] = []
+        var levels: [(PresentationFormat.Description?, UInt8)] = []
         for battery in batteries { levels.append((try await battery.position(), try await battery.level())) }
         guard !levels.isEmpty else { return [(nil, try await Battery(peripheral).level())] }
         return levels
@@ -134,7 +134,8 @@ struct InfoCommand: AsyncParsableCommand {
                 + ":v\(hex(id.vendor))p\(hex(id.product))d\(hex(id.version))"
         }
         return [
-            ("manufacturer", "Manufacturer", information.manufacturer), ("model", "Model", information.model),
+            ("manufacturer", "Manufacturer", information.manufacturerName),
+            ("model", "Model", information.modelNumber),
             ("serialNumber", "Serial number", information.serialNumber),
             ("hardwareRevision", "Hardware revision", information.hardwareRevision),
             ("firmwareRevision", "Firmware revision", information.firmwareRevision),

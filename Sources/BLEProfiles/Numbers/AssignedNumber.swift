@@ -79,7 +79,7 @@ extension AssignedNumber {
 
     /// The characteristic that a key is for.
     public static func characteristic<Value>(_ key: Characteristic<Value>, _ name: String) -> AssignedNumber {
-        AssignedNumber(.characteristic, key.key.characteristic, name)
+        AssignedNumber(.characteristic, key.uuid, name)
     }
 
     /// A descriptor.

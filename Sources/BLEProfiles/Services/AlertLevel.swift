@@ -14,3 +14,7 @@ public struct AlertLevel: RawRepresentable, Hashable, ValueCodable {
     /// As much as it can.
     public static let high = AlertLevel(rawValue: 2)
 }
+
+extension AlertLevel: NamedConstants {
+    static let names = consecutive("none", "mild", "high")
+}

@@ -93,6 +93,14 @@ extension DateTime {
         return (era * 146_097 + dayOfEra - 719_468) * 86400 + hour * 3600 + minute * 60 + second
     }
 
+    /// The day of the week; nil when a part of the date is not known, or there is no such date.
+    public var dayOfWeek: DayOfWeek? {
+        guard let secondsSince1970 else { return nil }
+        // (1970 began on a Thursday, the fourth day; the years before it have negative numbers)
+        let days = (secondsSince1970 - (hour * 3600 + minute * 60 + second)) / 86400
+        return DayOfWeek(rawValue: UInt8(((days + 3) % 7 + 7) % 7 + 1))
+    }
+
     /// The time so many minutes later; nil when a part of the date is not known.
     public func adding(minutes: Int) -> DateTime? {
         let (seconds, isTooLarge) = minutes.multipliedReportingOverflow(by: 60)

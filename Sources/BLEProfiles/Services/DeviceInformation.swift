@@ -99,27 +99,29 @@ public struct PnPID: Hashable, ValueCodable {
     }
 }
 
-/// What a device says of itself in its Device Information service; each item is optional there.
+/// What a device says of itself in its Device Information service, each item of which is optional: a value, all of it read at once.
+///
+/// For one item alone, read its key: `try await peripheral.read(.firmwareRevision)`.
 public struct DeviceInformation: Hashable, Sendable {
-    /// 2A29.
-    public var manufacturer: String?
-    /// 2A24.
-    public var model: String?
-    /// 2A25.
+    /// The name of who made the device.
+    public var manufacturerName: String?
+    /// The model, as its maker numbers it.
+    public var modelNumber: String?
+    /// The number of this one of the model.
     public var serialNumber: String?
-    /// 2A27.
+    /// The revision of the hardware.
     public var hardwareRevision: String?
-    /// 2A26.
+    /// The revision of the firmware.
     public var firmwareRevision: String?
-    /// 2A28.
+    /// The revision of the software that runs on the firmware.
     public var softwareRevision: String?
-    /// 2A23.
+    /// A number that no other device has.
     public var systemID: SystemID?
-    /// 2A2A, in the structure of IEEE 11073-20601, which is not taken apart here.
+    /// What the device is certified for, in the structure of IEEE 11073-20601, which is not taken apart here.
     public var regulatoryCertifications: [UInt8]?
-    /// 2A50.
+    /// Maker, product and version by the numbers that the Bluetooth SIG or the USB Implementers Forum has assigned.
     public var pnpID: PnPID?
-    /// 2BFF, of a medical device.
+    /// What a medical device is registered as.
     public var udi: UniqueDeviceIdentifier?
 
     /// Nothing known.
@@ -130,8 +132,8 @@ public struct DeviceInformation: Hashable, Sendable {
     /// Throws `serviceNotFound` when it has no such service, and whatever reading an item it has throws.
     public init(of peripheral: Peripheral) async throws(BLEError) {
         let service = PeripheralService(.deviceInformation, on: peripheral)
-        manufacturer = try await service.readIfPresent(.manufacturerName)
-        model = try await service.readIfPresent(.modelNumber)
+        manufacturerName = try await service.readIfPresent(.manufacturerName)
+        modelNumber = try await service.readIfPresent(.modelNumber)
         serialNumber = try await service.readIfPresent(.serialNumber)
         hardwareRevision = try await service.readIfPresent(.hardwareRevision)
         firmwareRevision = try await service.readIfPresent(.firmwareRevision)

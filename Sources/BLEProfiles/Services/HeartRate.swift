@@ -138,6 +138,10 @@ public struct BodySensorLocation: RawRepresentable, Hashable, ValueCodable {
     public static let foot = BodySensorLocation(rawValue: 6)
 }
 
+extension BodySensorLocation: NamedConstants {
+    static let names = consecutive("other", "chest", "wrist", "finger", "hand", "earLobe", "foot")
+}
+
 /// What a heart rate sensor can be told to do (section 3.3.1). Other numbers are reserved.
 public struct HeartRateCommand: RawRepresentable, Hashable, ValueCodable {
     /// The number.
@@ -147,4 +151,8 @@ public struct HeartRateCommand: RawRepresentable, Hashable, ValueCodable {
 
     /// Sets the energy expended back to zero.
     public static let resetEnergyExpended = HeartRateCommand(rawValue: 1)
+}
+
+extension HeartRateCommand: NamedConstants {
+    static let names: [UInt8: String] = [1: "resetEnergyExpended"]
 }

@@ -87,6 +87,18 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
         return self == .infinity ? .infinity : self == .negativeInfinity ? -.infinity : .nan
     }
 
+    /// The number times `factor` and ten to the power of `exponent`, to one digit more than were sent, all that they can tell; the same as
+    /// ``doubleValue`` for the special values.
+    func converted(by factor: Double, exponent: Int = 0) -> Double {
+        guard let (mantissa, ownExponent) = decimal else { return doubleValue }
+        let scaled = Double(mantissa) * factor
+        let digitCount = String(mantissa.magnitude).count + 1
+        // (the place of the last digit, for factors from 1/1000 to 1000)
+        var place = -4
+        while place < 3, scaled.magnitude >= .decimal(1, digitCount + place) { place += 1 }
+        return .decimal(Int((scaled / .decimal(1, place)).rounded()), ownExponent + exponent + place)
+    }
+
     /// The lower `count` bits, with the uppermost of them as the sign.
     private static func signed(_ bits: Bits, _ count: Int) -> Int { (Int(bits) << (64 - count)) >> (64 - count) }
 

@@ -15,6 +15,10 @@ public struct UserIndex: RawRepresentable, Hashable, ValueCodable {
     public var isKnown: Bool { self != .unknown }
 }
 
+extension UserIndex: NamedConstants {
+    static let names: [UInt8: String] = [255: "unknown"]
+}
+
 extension BluetoothUUID {
     /// The User Data service.
     public static let userData = BluetoothUUID(0x181C)

@@ -26,7 +26,7 @@ public struct AutomationIO: Profile {
     /// four for each byte where it has none. Connects and discovers as needed.
     public func digitals() async throws(BLEError) -> [AutomationSignal<[DigitalState]>] {
         var digitals: [AutomationSignal<[DigitalState]>] = []
-        for found in try await service.discovered()[all: Characteristic.digital.key.characteristic] {
+        for found in try await service.discovered()[all: Characteristic.digital.uuid] {
             digitals.append(signal(.digitals(try await count(of: found)), found))
         }
         return digitals
@@ -34,7 +34,7 @@ public struct AutomationIO: Profile {
 
     /// The analog characteristics, in order of handles. Connects and discovers as needed.
     public func analogs() async throws(BLEError) -> [AutomationSignal<UInt16>] {
-        try await service.discovered()[all: Characteristic.analog.key.characteristic].map { signal(.codable, $0) }
+        try await service.discovered()[all: Characteristic.analog.uuid].map { signal(.codable, $0) }
     }
 
     /// The values of all inputs at one moment.
@@ -53,14 +53,14 @@ public struct AutomationIO: Profile {
         let readable: CharacteristicProperties = [.read, .notify, .indicate]
         let inputs = try await service.discovered().filter { !$0.properties.isDisjoint(with: readable) }
         var counts: [Int] = []
-        for found in inputs where found.uuid == Characteristic.digital.key.characteristic {
+        for found in inputs where found.uuid == Characteristic.digital.uuid {
             guard let count = try await count(of: found) else {
                 throw BLEError(.invalidValue, "a digital input does not tell its number of signals", isRetryable: false)
                     .on(peripheral, found)
             }
             counts.append(count)
         }
-        let analogCount = inputs.count { $0.uuid == Characteristic.analog.key.characteristic }
+        let analogCount = inputs.count { $0.uuid == Characteristic.analog.uuid }
         let coding = AutomationAggregate.coding(digitalCounts: counts, analogCount: analogCount)
         return Characteristic(coding, BluetoothUUID(0x2A5A), service: .automationIO)
     }

@@ -26,11 +26,11 @@ public struct Battery: Profile {
     }
 
     /// The charge in percent, 0 to 100. Connects and discovers as needed.
-    public func level() async throws(BLEError) -> Int {
-        Int(try await service.read(.batteryLevel))
+    public func level() async throws(BLEError) -> UInt8 {
+        try await service.read(.batteryLevel)
     }
 
-    /// The charge in percent whenever the device notifies it; `notSupported` when it does not.
+    /// The charge in percent, 0 to 100, whenever the device notifies it; `notSupported` when it does not.
     public func levels() async throws(BLEError) -> NotificationStream<UInt8> {
         try await service.notifications(.batteryLevel)
     }

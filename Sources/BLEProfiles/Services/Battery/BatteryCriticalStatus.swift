@@ -12,3 +12,7 @@ public struct BatteryCriticalStatus: OptionSet, Hashable, ValueCodable {
     /// It must be serviced at once.
     public static let immediateServiceRequired = BatteryCriticalStatus(rawValue: 0x02)
 }
+
+extension BatteryCriticalStatus: NamedConstants {
+    static let names = bits("criticalPower", "immediateServiceRequired")
+}

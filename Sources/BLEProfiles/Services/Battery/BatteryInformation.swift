@@ -105,6 +105,10 @@ public struct BatteryInformation: Hashable, ValueCodable {
     }
 }
 
+extension BatteryInformation.Features: NamedConstants {
+    static let names = bits("replaceable", "rechargeable")
+}
+
 /// What a battery is made of. Other numbers are reserved.
 public struct BatteryChemistry: RawRepresentable, Hashable, Sendable {
     /// The number.
@@ -142,4 +146,11 @@ public struct BatteryChemistry: RawRepresentable, Hashable, Sendable {
     public static let zincCarbon = BatteryChemistry(rawValue: 13)
     /// Something else.
     public static let other = BatteryChemistry(rawValue: 255)
+}
+
+extension BatteryChemistry: NamedConstants {
+    static let names = consecutive(
+        "unknown", "alkaline", "leadAcid", "lithiumIronDisulfide", "lithiumManganeseDioxide", "lithiumIon",
+        "lithiumPolymer", "nickelOxyhydroxide", "nickelCadmium", "nickelMetalHydride", "silverOxide", "zincChloride",
+        "zincAir", "zincCarbon", and: [255: "other"])
 }

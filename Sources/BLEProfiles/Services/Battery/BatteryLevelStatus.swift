@@ -158,3 +158,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     private static func truth(_ bits: UInt16) -> Bool? { [false, true, nil, nil][Int(bits & 3)] }
     private static func number(_ truth: Bool?) -> UInt16 { truth.map { $0 ? 1 : 0 } ?? 2 }
 }
+
+extension BatteryLevelStatus.ChargingFaults: NamedConstants {
+    static let names = bits(from: 12, "battery", "externalPowerSource", "other")
+}

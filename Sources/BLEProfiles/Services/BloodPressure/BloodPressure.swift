@@ -101,3 +101,9 @@ public struct BloodPressureFeature: OptionSet, Hashable, ValueCodable {
     /// It tells the time that its user sees.
     public static let userFacingTime = BloodPressureFeature(rawValue: 0x0100)
 }
+
+extension BloodPressureFeature: NamedConstants {
+    static let names = bits(
+        "bodyMovementDetection", "cuffFitDetection", "irregularPulseDetection", "pulseRateRangeDetection",
+        "measurementPositionDetection", "multipleBonds", "endToEndCRC", "userDataService", "userFacingTime")
+}

@@ -94,8 +94,10 @@ public enum PressureUnit: Sendable {
     case kilopascals
 
     /// A pressure of this unit in mmHg, of which one is 133.322 Pa; not a number, or infinite, for a special value.
+    ///
+    /// Of one in kPa it is computed to one digit more than were sent: 120 for 16 kPa.
     public func millimetersOfMercury(_ pressure: MedFloat16) -> Double {
-        self == .millimetersOfMercury ? pressure.doubleValue : pressure.doubleValue * 1000 / 133.322
+        self == .millimetersOfMercury ? pressure.doubleValue : pressure.converted(by: 1000 / 133.322)
     }
 }
 
@@ -118,6 +120,12 @@ public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
     public static let pulseRateBelowLowerLimit = BloodPressureStatus(rawValue: 0x0010)
     /// It was held in the wrong place.
     public static let improperMeasurementPosition = BloodPressureStatus(rawValue: 0x0020)
+}
+
+extension BloodPressureStatus: NamedConstants {
+    static let names = bits(
+        "bodyMovement", "cuffTooLoose", "irregularPulse", "pulseRateExceedsUpperLimit", "pulseRateBelowLowerLimit",
+        "improperMeasurementPosition")
 }
 
 /// The flags that all values with blood pressures have in common.

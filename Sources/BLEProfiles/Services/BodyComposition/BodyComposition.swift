@@ -85,3 +85,9 @@ public struct BodyCompositionFeature: OptionSet, Hashable, ValueCodable {
     /// How finely it tells heights.
     public var heightResolution: HeightResolution { HeightResolution(rawValue: UInt8(rawValue >> 15 & 0x7)) }
 }
+
+extension BodyCompositionFeature: NamedConstants {
+    static let names = bits(
+        "timeStamp", "multipleUsers", "basalMetabolism", "musclePercentage", "muscleMass", "fatFreeMass",
+        "softLeanMass", "bodyWaterMass", "impedance", "weight", "height")
+}

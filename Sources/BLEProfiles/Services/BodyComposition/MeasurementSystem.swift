@@ -5,11 +5,17 @@ public enum MeasurementSystem: Sendable {
     /// Pounds in steps of 0.01, inches in steps of 0.1.
     case imperial
 
-    /// A mass of this system in kilograms; a pound is 0.45359237 of them.
-    public func kilograms(_ mass: Double) -> Double { self == .metric ? mass : mass * 0.45359237 }
+    /// A mass of this system in kilograms; a pound is 0.45359237 of them. Of one in pounds to the nearest gram, which is finer than scales
+    /// send it.
+    public func kilograms(_ mass: Double) -> Double {
+        self == .metric ? mass : (mass * 453.59237).rounded() / 1000
+    }
 
-    /// A height of this system in metres; an inch is 0.0254 of them.
-    public func meters(_ height: Double) -> Double { self == .metric ? height : height * 0.0254 }
+    /// A height of this system in metres; an inch is 0.0254 of them. Of one in inches to the nearest millimetre, which is finer than scales
+    /// send it.
+    public func meters(_ height: Double) -> Double {
+        self == .metric ? height : (height * 25.4).rounded() / 1000
+    }
 
     /// How many steps make a kilogram or a pound.
     var massSteps: Double { self == .metric ? 200 : 100 }
@@ -33,6 +39,10 @@ public struct MassResolution: RawRepresentable, Hashable, Sendable {
     public var pounds: Double? { rawValue < 8 ? [nil, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01][Int(rawValue)] : nil }
 }
 
+extension MassResolution: NamedConstants {
+    static let names: [UInt8: String] = [0: "notSpecified"]
+}
+
 /// How finely a scale tells heights (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
 public struct HeightResolution: RawRepresentable, Hashable, Sendable {
     /// The number, 0 to 7.
@@ -47,4 +57,8 @@ public struct HeightResolution: RawRepresentable, Hashable, Sendable {
     public var meters: Double? { rawValue < 4 ? [nil, 0.01, 0.005, 0.001][Int(rawValue)] : nil }
     /// In inches, 1 to 0.1; nil when that is not known.
     public var inches: Double? { rawValue < 4 ? [nil, 1, 0.5, 0.1][Int(rawValue)] : nil }
+}
+
+extension HeightResolution: NamedConstants {
+    static let names: [UInt8: String] = [0: "notSpecified"]
 }

@@ -68,6 +68,10 @@ public struct WeightScaleFeature: OptionSet, Hashable, ValueCodable {
     public var heightResolution: HeightResolution { HeightResolution(rawValue: UInt8(rawValue >> 7 & 0x7)) }
 }
 
+extension WeightScaleFeature: NamedConstants {
+    static let names = bits("timeStamp", "multipleUsers", "bodyMassIndex")
+}
+
 /// What a scale measured (section 3.2).
 public struct WeightMeasurement: Hashable, ValueCodable {
     /// The weight in kilograms or pounds; nil when the measurement was not successful.

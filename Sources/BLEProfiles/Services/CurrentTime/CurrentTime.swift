@@ -6,6 +6,15 @@ extension BluetoothUUID {
 }
 
 /// The Current Time service of a device with a clock (Current Time Service 1.1).
+///
+/// The time is local time. This sets it from this computer's clock, with Foundation's date and time zone:
+///
+/// ```swift
+/// let seconds = Int(Date().timeIntervalSince1970) + TimeZone.current.secondsFromGMT()
+/// if let now = DateTime(secondsSince1970: seconds) {
+///     try await CurrentTime(peripheral).setTime(CurrentTimeValue(now, adjustReasons: .externalReference))
+/// }
+/// ```
 public struct CurrentTime: Profile {
     /// 0x1805.
     public static let serviceUUID = BluetoothUUID.currentTime
@@ -26,6 +35,9 @@ public struct CurrentTime: Profile {
     }
 
     /// Sets the clock.
+    ///
+    /// The reasons are the client's to say: `.manual` for a time that somebody has entered, `.externalReference` for one that comes from a
+    /// clock, as of a computer or a network. The device may ignore them and tell its own.
     ///
     /// Throws `notSupported` when the device does not let, and `attributeError` with ``BLE/ATTError/currentTimeFieldIgnored`` when it has
     /// taken only a part of the value.

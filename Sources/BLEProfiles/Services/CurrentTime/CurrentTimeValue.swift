@@ -30,6 +30,14 @@ public struct CurrentTimeValue: Hashable, ValueCodable {
         self.adjustReasons = adjustReasons
     }
 
+    /// A time to the second, with its day of the week.
+    public init(_ time: DateTime, adjustReasons: AdjustReasons = []) {
+        self.init(ExactTime256(DayDateTime(time, dayOfWeek: time.dayOfWeek)), adjustReasons: adjustReasons)
+    }
+
+    /// The local time, to the second.
+    public var dateTime: DateTime { exactTime.dayDateTime.dateTime }
+
     /// Ten bytes.
     public init(from reader: inout ValueReader) throws(BLEError) {
         exactTime = try ExactTime256(from: &reader)
@@ -41,4 +49,8 @@ public struct CurrentTimeValue: Hashable, ValueCodable {
         try exactTime.encode(into: &writer)
         writer.raw(adjustReasons)
     }
+}
+
+extension CurrentTimeValue.AdjustReasons: NamedConstants {
+    static let names = bits("manual", "externalReference", "timeZone", "daylightSavingTime")
 }

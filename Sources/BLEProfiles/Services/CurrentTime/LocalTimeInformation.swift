@@ -82,6 +82,12 @@ public struct DSTOffset: RawRepresentable, Hashable, ValueCodable {
     }
 }
 
+extension DSTOffset: NamedConstants {
+    static let names: [UInt8: String] = [
+        0: "standardTime", 2: "halfAnHour", 4: "daylightTime", 8: "doubleDaylightTime", 255: "unknown",
+    ]
+}
+
 extension Characteristic where Value == TimeZoneOffset {
     /// A time zone, in whichever service has it.
     public static var timeZone: Self { Characteristic(BluetoothUUID(0x2A0E)) }

@@ -77,3 +77,9 @@ public struct TimeSource: RawRepresentable, Hashable, ValueCodable {
     /// Nothing: the clock runs by itself.
     public static let notSynchronized = TimeSource(rawValue: 7)
 }
+
+extension TimeSource: NamedConstants {
+    static let names = consecutive(
+        "unknown", "networkTimeProtocol", "gps", "radioTimeSignal", "manual", "atomicClock", "cellularNetwork",
+        "notSynchronized")
+}

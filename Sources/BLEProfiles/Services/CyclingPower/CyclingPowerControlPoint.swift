@@ -13,103 +13,98 @@ public struct CyclingPowerControlPoint: Sendable {
     /// The control point of a service. Nothing is sent yet.
     public init(of service: PeripheralService) {
         self.service = service
-        controlPoint = ControlPoint(Self.uuid, of: service, responseOpcode: 0x20)
+        controlPoint = ControlPoint(
+            Characteristic.cyclingPowerControlPoint.uuid, of: service, responseOpcode: 0x20)
     }
-
-    /// 0x2A66.
-    public static let uuid = BluetoothUUID(0x2A66)
 
     /// Sets the number of wheel revolutions.
     public func setWheelRevolutions(_ count: UInt32) async throws(BLEError) {
-        try await perform(0x01, Int(count), .uint32)
+        try await perform(.setWheelRevolutions(count))
     }
 
     /// Tells the sensor where it sits.
     public func updateSensorLocation(_ location: SensorLocation) async throws(BLEError) {
-        try await perform(0x02, Int(location.rawValue), .uint8)
+        try await perform(.updateSensorLocation(location))
     }
 
     /// Where the sensor may be put.
     public func supportedSensorLocations() async throws(BLEError) -> [SensorLocation] {
-        try await controlPoint.perform(0x03).map(SensorLocation.init(rawValue:))
+        try await perform(.supportedSensorLocations).map(SensorLocation.init(rawValue:))
     }
 
     /// Sets the length of the crank in millimetres, 0 to 32767.5, to the nearest half.
     public func setCrankLength(millimeters: Double) async throws(BLEError) {
-        guard let halves = UInt16(exactly: (millimeters * 2).rounded()) else {
-            throw BLEError(.invalidArgument, "a crank of \(millimeters) mm cannot be told")
-        }
-        try await perform(0x04, Int(halves), .uint16)
+        try await perform(.setCrankLength(millimeters: millimeters))
     }
 
     /// The length of the crank in millimetres, with a resolution of 0.5 mm.
     public func crankLengthMillimeters() async throws(BLEError) -> Double {
-        Double(try await ask(0x05, UInt16.self)) / 2
+        Double(try await ask(.crankLength, UInt16.self)) / 2
     }
 
     /// Sets the length of the chain in millimetres, 0 to 65535.
     public func setChainLength(millimeters: Int) async throws(BLEError) {
-        try await perform(0x06, millimeters, .uint16)
+        try await perform(.setChainLength(millimeters: millimeters))
     }
 
     /// The length of the chain in millimetres.
-    public func chainLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(0x07, UInt16.self)) }
+    public func chainLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(.chainLength, UInt16.self)) }
 
     /// Sets the weight of the chain in grams, 0 to 65535.
     public func setChainWeight(grams: Int) async throws(BLEError) {
-        try await perform(0x08, grams, .uint16)
+        try await perform(.setChainWeight(grams: grams))
     }
 
     /// The weight of the chain in grams.
-    public func chainWeightGrams() async throws(BLEError) -> Int { Int(try await ask(0x09, UInt16.self)) }
+    public func chainWeightGrams() async throws(BLEError) -> Int { Int(try await ask(.chainWeight, UInt16.self)) }
 
     /// Sets the span length in millimetres, 0 to 65535.
     public func setSpanLength(millimeters: Int) async throws(BLEError) {
-        try await perform(0x0A, millimeters, .uint16)
+        try await perform(.setSpanLength(millimeters: millimeters))
     }
 
     /// The span length in millimetres.
-    public func spanLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(0x0B, UInt16.self)) }
+    public func spanLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(.spanLength, UInt16.self)) }
 
     /// Compensates the offset, and returns what was measured without a load. The crank stands still meanwhile.
     public func startOffsetCompensation() async throws(BLEError) -> CyclingPowerOffset {
-        CyclingPowerOffset(rawValue: try await ask(0x0C, Int16.self))
+        CyclingPowerOffset(rawValue: try await ask(.startOffsetCompensation, Int16.self))
     }
 
     /// Switches fields of the measurements off, and all others on again.
     public func maskMeasurementContent(_ mask: CyclingPowerContentMask) async throws(BLEError) {
-        try await perform(0x0D, Int(mask.rawValue), .uint16)
+        try await perform(.maskMeasurementContent(mask))
     }
 
     /// How often the sensor measures, in hertz.
-    public func samplingRateHertz() async throws(BLEError) -> Int { Int(try await ask(0x0E, UInt8.self)) }
+    public func samplingRateHertz() async throws(BLEError) -> Int { Int(try await ask(.samplingRate, UInt8.self)) }
 
     /// When the sensor was calibrated in its factory.
-    public func factoryCalibrationDate() async throws(BLEError) -> DateTime { try await ask(0x0F) }
+    public func factoryCalibrationDate() async throws(BLEError) -> DateTime { try await ask(.factoryCalibrationDate) }
 
     /// Compensates the offset, and returns what was measured without a load, and what the maker adds. The crank stands still
     /// meanwhile.
     ///
     /// When it fails, the error's ``BLE/BLEError/offsetCompensationFailure`` may tell why.
     public func startEnhancedOffsetCompensation() async throws(BLEError) -> EnhancedOffsetCompensation {
-        try await ask(0x10)
+        try await ask(.startEnhancedOffsetCompensation)
     }
 
-    private func perform(_ opcode: UInt8, _ number: Int, _ format: IntegerFormat) async throws(BLEError) {
-        guard format.range.contains(number) else {
-            throw BLEError(.invalidArgument, "\(number) is not in \(format.range)")
-        }
-        var writer = ValueWriter()
-        try writer.integer(number, format)
-        try await controlPoint.perform(opcode, writer.bytes)
+    @discardableResult
+    private func perform(_ request: CyclingPowerRequest) async throws(BLEError) -> [UInt8] {
+        try await controlPoint.send(request)
     }
 
-    private func ask<Value: ValueCodable>(_ opcode: UInt8, _: Value.Type = Value.self) async throws(BLEError) -> Value {
-        let answer = try await controlPoint.perform(opcode)
+    private func ask<Value: ValueCodable>(
+        _ request: CyclingPowerRequest, _: Value.Type = Value.self
+    ) async throws(BLEError) -> Value {
+        let answer = try await perform(request)
         do throws(BLEError) {
             return try Value(bytes: answer)
         } catch {
-            throw error.at(service.peripheral.id, service: service.uuid, characteristic: Self.uuid)
+            throw error.at(
+                service.peripheral.id, service: service.uuid,
+                characteristic: Characteristic.cyclingPowerControlPoint.uuid)
         }
     }
 }
@@ -140,4 +135,8 @@ public struct CyclingPowerControlPointResult: ControlPointResult {
         default: nil
         }
     }
+}
+
+extension CyclingPowerControlPointResult: NamedConstants {
+    static let names = consecutive(from: 1, "success", "opCodeNotSupported", "invalidParameter", "operationFailed")
 }

@@ -68,3 +68,12 @@ public struct CyclingPowerFeature: OptionSet, Hashable, ValueCodable {
         case oneOfSeveral
     }
 }
+
+extension CyclingPowerFeature: NamedConstants {
+    static let names = bits(
+        "pedalPowerBalance", "accumulatedTorque", "wheelRevolutions", "crankRevolutions", "extremeMagnitudes",
+        "extremeAngles", "deadSpotAngles", "accumulatedEnergy", "offsetCompensationIndicator", "offsetCompensation",
+        "contentMasking", "multipleSensorLocations", "crankLengthAdjustment", "chainLengthAdjustment",
+        "chainWeightAdjustment", "spanLengthAdjustment", "measuresTorque", "measurementDirection",
+        "factoryCalibrationDate", "enhancedOffsetCompensation")
+}

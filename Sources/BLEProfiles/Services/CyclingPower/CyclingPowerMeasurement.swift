@@ -100,8 +100,11 @@ extension CyclingPowerMeasurement: RevolutionMeasurement {
 
     /// The mean speed in metres per second since an earlier measurement, less than 32 s ago.
     ///
-    /// Nil when no revolution of the wheel was complete in between, when the count went back (it was set, or the wheel rolled
-    /// back), and when one of the two has no wheel. The number of revolutions may have begun again in between.
+    /// Nil when the time of the last revolution is the same in both, as while the wheel stands still or is slow, when the count went back
+    /// (it was set, or the wheel rolled back), and when one of the two has no wheel; 0 when that time has moved and the count has not. The
+    /// number of revolutions may have begun again in between.
+    ///
+    /// A sensor repeats itself until the next revolution is complete: keep what was shown, and go to 0 after about 3 s of nil.
     public func speedMetersPerSecond(
         since earlier: CyclingPowerMeasurement, wheelCircumferenceMeters: Double
     ) -> Double? {

@@ -117,3 +117,9 @@ public struct CyclingPowerContentMask: OptionSet, Hashable, Sendable {
     /// The energy summed up.
     public static let accumulatedEnergy = CyclingPowerContentMask(rawValue: 1 << 8)
 }
+
+extension CyclingPowerContentMask: NamedConstants {
+    static let names = bits(
+        "pedalPowerBalance", "accumulatedTorque", "wheelRevolutions", "crankRevolutions", "extremeMagnitudes",
+        "extremeAngles", "topDeadSpot", "bottomDeadSpot", "accumulatedEnergy")
+}

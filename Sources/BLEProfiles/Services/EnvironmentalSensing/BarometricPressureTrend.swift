@@ -28,3 +28,10 @@ public struct BarometricPressureTrend: RawRepresentable, Hashable, ValueCodable 
     /// It does not change.
     public static let steady = BarometricPressureTrend(rawValue: 9)
 }
+
+extension BarometricPressureTrend: NamedConstants {
+    static let names = consecutive(
+        "unknown", "continuouslyFalling", "continuouslyRising", "fallingThenSteady", "risingThenSteady",
+        "fallingBeforeLesserRise", "fallingBeforeGreaterRise", "risingBeforeGreaterFall", "risingBeforeLesserFall",
+        "steady")
+}

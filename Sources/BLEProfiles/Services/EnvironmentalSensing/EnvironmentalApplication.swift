@@ -76,16 +76,10 @@ public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
     public static let solar = EnvironmentalApplication(rawValue: 33)
 }
 
-extension EnvironmentalApplication: CustomStringConvertible {
-    /// Such as `outdoor`, or the number where it has no meaning.
-    public var description: String {
-        Self.names.indices.contains(Int(rawValue)) ? Self.names[Int(rawValue)] : "\(rawValue)"
-    }
-
-    private static let names = [
-        "unspecified", "air", "water", "barometric", "soil", "infrared", "map database", "elevation from air pressure",
-        "elevation from GPS", "elevation from GPS and map", "elevation from vertical datum", "onshore", "on board",
-        "front", "back", "upper", "lower", "primary", "secondary", "outdoor", "indoor", "top", "bottom", "main",
-        "backup", "auxiliary", "supplementary", "inside", "outside", "left", "right", "internal", "external", "solar",
-    ]
+extension EnvironmentalApplication: NamedConstants {
+    static let names = consecutive(
+        "unspecified", "air", "water", "barometric", "soil", "infrared", "mapDatabase", "barometricElevation",
+        "gpsElevation", "gpsAndMapElevation", "verticalDatumElevation", "onshore", "onboard", "front", "back", "upper",
+        "lower", "primary", "secondary", "outdoor", "indoor", "top", "bottom", "main", "backup", "auxiliary",
+        "supplementary", "inside", "outside", "left", "right", "internal", "external", "solar")
 }

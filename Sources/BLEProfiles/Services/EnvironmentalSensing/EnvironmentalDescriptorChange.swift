@@ -53,3 +53,7 @@ public struct EnvironmentalDescriptorChange: Hashable, ValueCodable {
         }
     }
 }
+
+extension EnvironmentalDescriptorChange.Changes: NamedConstants {
+    static let names = bits("byClient", "triggers", "configuration", "measurement", "userDescription")
+}

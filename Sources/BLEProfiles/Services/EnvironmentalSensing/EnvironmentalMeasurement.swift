@@ -79,3 +79,9 @@ public struct EnvironmentalMeasurement: Hashable, ValueCodable {
         try writer.rounded(uncertaintyPercent * 2, .uint8)
     }
 }
+
+extension EnvironmentalMeasurement.SamplingFunction: NamedConstants {
+    static let names = consecutive(
+        "unspecified", "instantaneous", "arithmeticMean", "rootMeanSquare", "maximum", "minimum", "accumulated", "count"
+    )
+}

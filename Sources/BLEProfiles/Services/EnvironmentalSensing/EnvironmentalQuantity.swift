@@ -12,6 +12,23 @@ public enum EnvironmentalValue: Hashable, Sendable {
     case magneticFluxDensity3D(MagneticFluxDensity3D)
 }
 
+extension EnvironmentalValue: CustomStringConvertible {
+    /// The value without a unit, such as `21.37`, `steady` or `x 1.5, y -20`; `unknown` for a number that is not known.
+    public var description: String {
+        switch self {
+        case .number(let number): number.map(Self.text) ?? "unknown"
+        case .pressureTrend(let trend): "\(trend)"
+        case .magneticFluxDensity2D(let density):
+            "x \(Self.text(density.xMicroteslas)), y \(Self.text(density.yMicroteslas))"
+        case .magneticFluxDensity3D(let density):
+            "x \(Self.text(density.xMicroteslas)), y \(Self.text(density.yMicroteslas)), "
+                + "z \(Self.text(density.zMicroteslas))"
+        }
+    }
+
+    private static func text(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
+}
+
 /// What a sensor of the Environmental Sensing service can measure.
 public struct EnvironmentalQuantity: Hashable, Sendable {
     /// The characteristic's type.
@@ -28,6 +45,12 @@ public struct EnvironmentalQuantity: Hashable, Sendable {
 
     /// What the SIG calls it, such as `Temperature`.
     public var name: String { uuid.name ?? uuid.description }
+
+    /// A value of it with its unit, such as `21.37 °C`; without one where there is none, or no number.
+    public func text(of value: EnvironmentalValue) -> String {
+        guard !unit.isEmpty, value != .number(nil) else { return "\(value)" }
+        return "\(value)" + (unit == "°" ? "" : " ") + unit
+    }
 
     /// By the type.
     public static func == (left: Self, right: Self) -> Bool { left.uuid == right.uuid }
@@ -81,7 +104,7 @@ public struct EnvironmentalQuantity: Hashable, Sendable {
         _ payload: @escaping @Sendable (EnvironmentalValue) -> Value?
     ) {
         let coding = characteristic.coding
-        uuid = characteristic.key.characteristic
+        uuid = characteristic.uuid
         self.unit = unit
         self.coding = ValueCoding(
             decode: { (bytes) throws(BLEError) in value(try coding.decode(bytes)) },

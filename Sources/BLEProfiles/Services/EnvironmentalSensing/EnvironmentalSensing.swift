@@ -36,7 +36,7 @@ public struct EnvironmentalSensing: Profile {
     public func sensors<Value>(
         of characteristic: Characteristic<Value>
     ) async throws(BLEError) -> [EnvironmentalSensor<Value>] {
-        try await service.discovered()[all: characteristic.key.characteristic].map { sensor(characteristic.coding, $0) }
+        try await service.discovered()[all: characteristic.uuid].map { sensor(characteristic.coding, $0) }
     }
 
     /// Changes to descriptors of the sensors, the central's own included.

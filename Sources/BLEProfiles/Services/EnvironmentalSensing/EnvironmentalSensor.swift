@@ -89,6 +89,6 @@ extension EnvironmentalSensor {
     private var triggerDescriptors: [GATTDescriptor] { discovered[all: BluetoothUUID(0x290D)] }
 
     private func place(_ error: BLEError) -> BLEError {
-        error.at(peripheral.id, service: characteristic.key.service, characteristic: characteristic.key.characteristic)
+        error.at(peripheral.id, service: characteristic.key.service, characteristic: characteristic.uuid)
     }
 }

@@ -97,6 +97,10 @@ public struct EnvironmentalTriggerLogic: RawRepresentable, Hashable, ValueCodabl
     public static let or = EnvironmentalTriggerLogic(rawValue: 1)
 }
 
+extension EnvironmentalTriggerLogic: NamedConstants {
+    static let names = consecutive("and", "or")
+}
+
 extension ATTError {
     /// What a sensor answers when it does not take a descriptor's value (Environmental Sensing Service 1.0).
     public static let environmentalWriteRequestRejected = ATTError(rawValue: 0x80)

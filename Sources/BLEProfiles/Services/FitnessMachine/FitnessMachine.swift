@@ -16,6 +16,9 @@ extension BluetoothUUID {
 /// try await control.setTargetPower(watts: 180)
 /// for try await record in try await machine.records(of: .indoorBikeData) { print(record.powerWatts ?? 0) }
 /// ```
+///
+/// ``FitnessMachineAdvertisement`` tells the kind of a machine before it is connected. A connected one has the record of its kind:
+/// `try await machine.service.characteristic(.rowerData) != nil` for a rowing machine.
 public struct FitnessMachine: Profile {
     /// 0x1826.
     public static let serviceUUID = BluetoothUUID.fitnessMachine

@@ -13,26 +13,24 @@ public struct FitnessMachineControl: Sendable {
 
     init(of service: PeripheralService) {
         self.service = service
-        controlPoint = ControlPoint(Self.uuid, of: service, responseOpcode: 0x80)
+        controlPoint = ControlPoint(
+            Characteristic.fitnessMachineControlPoint.uuid, of: service, responseOpcode: 0x80)
     }
 
-    /// 0x2AD9.
-    public static let uuid = BluetoothUUID(0x2AD9)
-
     /// Asks for the control again, once it was lost.
-    public func request() async throws(BLEError) { try await controlPoint.perform(0x00) }
+    public func request() async throws(BLEError) { try await perform(.requestControl) }
 
     /// Sets all settings back. Control is lost with it.
-    public func reset() async throws(BLEError) { try await controlPoint.perform(0x01) }
+    public func reset() async throws(BLEError) { try await perform(.reset) }
 
     /// Sets a speed in kilometres per hour, 0 to 655.35, to the nearest hundredth.
     public func setTargetSpeed(kilometersPerHour: Double) async throws(BLEError) {
-        try await perform(0x02, kilometersPerHour * 100, .uint16)
+        try await perform(.setTargetSpeed(kilometersPerHour: kilometersPerHour))
     }
 
     /// Sets an inclination in percent, -3276.8 to 3276.7, to the nearest tenth.
     public func setTargetInclination(percent: Double) async throws(BLEError) {
-        try await perform(0x03, percent * 10, .int16)
+        try await perform(.setTargetInclination(percent: percent))
     }
 
     /// Sets a resistance level, without a unit, to the nearest tenth.
@@ -40,109 +38,92 @@ public struct FitnessMachineControl: Sendable {
     /// - Parameter isWide: sends two bytes, for levels from -3276.8 to 3276.7, as some machines want against the specification; else
     ///   one, for levels from 0 to 25.5.
     public func setTargetResistanceLevel(_ level: Double, isWide: Bool = false) async throws(BLEError) {
-        try await perform(0x04, level * 10, isWide ? .int16 : .uint8)
+        try await perform(.setTargetResistanceLevel(level, isWide: isWide))
     }
 
     /// Sets a power in watts, -32768 to 32767.
-    public func setTargetPower(watts: Int) async throws(BLEError) { try await perform(0x05, Double(watts), .int16) }
+    public func setTargetPower(watts: Int) async throws(BLEError) {
+        try await perform(.setTargetPower(watts: watts))
+    }
 
     /// Sets a heart rate in beats per minute, 0 to 255.
     public func setTargetHeartRate(beatsPerMinute: Int) async throws(BLEError) {
-        try await perform(0x06, Double(beatsPerMinute), .uint8)
+        try await perform(.setTargetHeartRate(beatsPerMinute: beatsPerMinute))
     }
 
     /// Starts or resumes the training.
-    public func startOrResume() async throws(BLEError) { try await controlPoint.perform(0x07) }
+    public func startOrResume() async throws(BLEError) { try await perform(.startOrResume) }
 
     /// Stops the training.
-    public func stop() async throws(BLEError) { try await controlPoint.perform(0x08, [1]) }
+    public func stop() async throws(BLEError) { try await perform(.stop) }
 
     /// Pauses the training.
-    public func pause() async throws(BLEError) { try await controlPoint.perform(0x08, [2]) }
+    public func pause() async throws(BLEError) { try await perform(.pause) }
 
     /// Sets an energy to expend in kilocalories, 0 to 65535.
     public func setTargetedExpendedEnergy(kilocalories: Int) async throws(BLEError) {
-        try await perform(0x09, Double(kilocalories), .uint16)
+        try await perform(.setTargetedExpendedEnergy(kilocalories: kilocalories))
     }
 
     /// Sets a number of steps, 0 to 65535.
     public func setTargetedStepCount(_ count: Int) async throws(BLEError) {
-        try await perform(0x0A, Double(count), .uint16)
+        try await perform(.setTargetedStepCount(count))
     }
 
     /// Sets a number of strides, 0 to 65535.
     public func setTargetedStrideCount(_ count: Int) async throws(BLEError) {
-        try await perform(0x0B, Double(count), .uint16)
+        try await perform(.setTargetedStrideCount(count))
     }
 
     /// Sets a distance in metres, 0 to 16,777,215.
     public func setTargetedDistance(meters: Int) async throws(BLEError) {
-        try await perform(0x0C, Double(meters), .uint24)
+        try await perform(.setTargetedDistance(meters: meters))
     }
 
     /// Sets a time in seconds, 0 to 65535.
     public func setTargetedTrainingTime(seconds: Int) async throws(BLEError) {
-        try await perform(0x0D, Double(seconds), .uint16)
+        try await perform(.setTargetedTrainingTime(seconds: seconds))
     }
 
     /// Sets times in two, three or five zones of the heart rate.
     public func setTargetedTimes(_ times: HeartRateZoneTimes) async throws(BLEError) {
-        let opcode: UInt8 =
-            switch times {
-            case .two: 0x0E
-            case .three: 0x0F
-            case .five: 0x10
-            }
-        try await controlPoint.perform(
-            opcode, try parameter { (writer) throws(BLEError) in try times.encode(into: &writer) })
+        try await perform(.setTargetedTimes(times))
     }
 
     /// Sets the ride that an indoor bike simulates.
     public func setIndoorBikeSimulation(_ simulation: IndoorBikeSimulation) async throws(BLEError) {
-        try await controlPoint.perform(
-            0x11, try parameter { (writer) throws(BLEError) in try simulation.encode(into: &writer) })
+        try await perform(.setIndoorBikeSimulation(simulation))
     }
 
     /// Sets the circumference of the wheel in millimetres, 0 to 6553.5, to the nearest tenth.
     public func setWheelCircumference(millimeters: Double) async throws(BLEError) {
-        try await perform(0x12, millimeters * 10, .uint16)
+        try await perform(.setWheelCircumference(millimeters: millimeters))
     }
 
     /// Starts the spin down procedure, and returns between which speeds the user is to let the wheel spin down. How it ends is told by
     /// ``FitnessMachineStatus/spinDown(_:)``.
     public func startSpinDown() async throws(BLEError) -> SpinDownTarget {
-        let answer = try await controlPoint.perform(0x13, [1])
+        let answer = try await perform(.startSpinDown)
         do throws(BLEError) {
             return try SpinDownTarget(bytes: answer)
         } catch {
-            throw error.at(service.peripheral.id, service: service.uuid, characteristic: Self.uuid)
+            throw error.at(
+                service.peripheral.id, service: service.uuid,
+                characteristic: Characteristic.fitnessMachineControlPoint.uuid)
         }
     }
 
     /// Lets the machine's request for a spin down pass.
-    public func ignoreSpinDown() async throws(BLEError) { try await controlPoint.perform(0x13, [2]) }
+    public func ignoreSpinDown() async throws(BLEError) { try await perform(.ignoreSpinDown) }
 
     /// Sets a cadence in revolutions per minute, 0 to 32767.5, to the nearest half.
     public func setTargetedCadence(perMinute: Double) async throws(BLEError) {
-        try await perform(0x14, perMinute * 2, .uint16)
+        try await perform(.setTargetedCadence(perMinute: perMinute))
     }
 
-    private func perform(_ opcode: UInt8, _ number: Double, _ format: IntegerFormat) async throws(BLEError) {
-        try await controlPoint.perform(
-            opcode, try parameter { (writer) throws(BLEError) in try writer.rounded(number, format) })
-    }
-
-    /// What `write` writes; what it cannot is the caller's mistake.
-    private func parameter(
-        _ write: (inout ValueWriter) throws(BLEError) -> Void
-    ) throws(BLEError) -> [UInt8] {
-        var writer = ValueWriter()
-        do throws(BLEError) {
-            try write(&writer)
-        } catch {
-            throw BLEError(.invalidArgument, error.message)
-        }
-        return writer.bytes
+    @discardableResult
+    private func perform(_ request: FitnessMachineRequest) async throws(BLEError) -> [UInt8] {
+        try await controlPoint.send(request)
     }
 }
 
@@ -175,4 +156,9 @@ public struct FitnessMachineResult: ControlPointResult {
         default: nil
         }
     }
+}
+
+extension FitnessMachineResult: NamedConstants {
+    static let names = consecutive(
+        from: 1, "success", "opCodeNotSupported", "invalidParameter", "operationFailed", "controlNotPermitted")
 }

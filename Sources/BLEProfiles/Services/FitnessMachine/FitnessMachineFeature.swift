@@ -112,6 +112,20 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
     }
 }
 
+extension FitnessMachineFeature.Measurements: NamedConstants {
+    static let names = bits(
+        "averageSpeed", "cadence", "totalDistance", "inclination", "elevationGain", "pace", "stepCount",
+        "resistanceLevel", "strideCount", "expendedEnergy", "heartRate", "metabolicEquivalent", "elapsedTime",
+        "remainingTime", "power", "forceOnBeltAndPowerOutput", "userDataRetention")
+}
+
+extension FitnessMachineFeature.Targets: NamedConstants {
+    static let names = bits(
+        "speed", "inclination", "resistanceLevel", "power", "heartRate", "expendedEnergy", "stepCount", "strideCount",
+        "distance", "trainingTime", "timeInTwoHeartRateZones", "timeInThreeHeartRateZones", "timeInFiveHeartRateZones",
+        "indoorBikeSimulation", "wheelCircumference", "spinDown", "cadence")
+}
+
 extension Characteristic where Value == FitnessMachineFeature {
     /// What the machine can do (section 4.3).
     public static var fitnessMachineFeature: Self { Characteristic(BluetoothUUID(0x2ACC), service: .fitnessMachine) }

@@ -163,6 +163,10 @@ public enum FitnessMachineStatus: Hashable, ValueCodable {
     }
 }
 
+extension FitnessMachineStatus.SpinDown: NamedConstants {
+    static let names = consecutive(from: 1, "requested", "success", "error", "stopPedaling")
+}
+
 extension Characteristic where Value == FitnessMachineStatus {
     /// What has happened to the machine (section 4.17).
     public static var fitnessMachineStatus: Self { Characteristic(BluetoothUUID(0x2ADA), service: .fitnessMachine) }

@@ -77,6 +77,13 @@ public struct TrainingStatus: Hashable, ValueCodable {
     }
 }
 
+extension TrainingStatus.Activity: NamedConstants {
+    static let names = consecutive(
+        "other", "idle", "warmingUp", "lowIntensityInterval", "highIntensityInterval", "recoveryInterval", "isometric",
+        "heartRateControl", "fitnessTest", "speedBelowControlRegion", "speedAboveControlRegion", "coolingDown",
+        "wattControl", "manualMode", "preWorkout", "postWorkout")
+}
+
 extension Characteristic where Value == TrainingStatus {
     /// What the training is doing (section 4.10).
     public static var trainingStatus: Self { Characteristic(BluetoothUUID(0x2AD3), service: .fitnessMachine) }

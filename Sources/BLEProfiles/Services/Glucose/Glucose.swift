@@ -138,3 +138,10 @@ public struct GlucoseFeature: OptionSet, Hashable, ValueCodable {
     /// It has several bonds at a time.
     public static let multipleBonds = GlucoseFeature(rawValue: 0x0400)
 }
+
+extension GlucoseFeature: NamedConstants {
+    static let names = bits(
+        "lowBatteryDetection", "sensorMalfunctionDetection", "sampleSizeDetection", "stripInsertionErrorDetection",
+        "stripTypeErrorDetection", "resultHighLowDetection", "temperatureHighLowDetection", "readInterruptDetection",
+        "generalDeviceFault", "timeFault", "multipleBonds")
+}

@@ -105,3 +105,10 @@ public struct GlucoseStatus: OptionSet, Hashable, Sendable {
     /// The meter's clock is wrong.
     public static let timeFault = GlucoseStatus(rawValue: 0x0800)
 }
+
+extension GlucoseStatus: NamedConstants {
+    static let names = bits(
+        "batteryLow", "sensorMalfunction", "sampleSizeInsufficient", "stripInsertionError", "stripTypeIncorrect",
+        "resultTooHigh", "resultTooLow", "temperatureTooHigh", "temperatureTooLow", "readInterrupted",
+        "generalDeviceFault", "timeFault")
+}

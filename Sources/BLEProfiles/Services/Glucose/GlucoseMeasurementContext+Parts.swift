@@ -132,3 +132,21 @@ extension GlucoseMeasurementContext {
         public static let notAvailable = Health(rawValue: 15)
     }
 }
+
+extension GlucoseMeasurementContext.CarbohydrateSource: NamedConstants {
+    static let names = consecutive(from: 1, "breakfast", "lunch", "dinner", "snack", "drink", "supper", "brunch")
+}
+
+extension GlucoseMeasurementContext.Meal: NamedConstants {
+    static let names = consecutive(from: 1, "preprandial", "postprandial", "fasting", "casual", "bedtime")
+}
+
+extension GlucoseMeasurementContext.Tester: NamedConstants {
+    static let names = consecutive(
+        from: 1, "oneself", "healthCareProfessional", "laboratory", and: [15: "notAvailable"])
+}
+
+extension GlucoseMeasurementContext.Health: NamedConstants {
+    static let names = consecutive(
+        from: 1, "minorIssues", "majorIssues", "duringMenses", "underStress", "noIssues", and: [15: "notAvailable"])
+}

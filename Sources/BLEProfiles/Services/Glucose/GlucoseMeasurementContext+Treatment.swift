@@ -84,3 +84,9 @@ extension GlucoseMeasurementContext {
         public static let premixedInsulin = MedicationKind(rawValue: 5)
     }
 }
+
+extension GlucoseMeasurementContext.MedicationKind: NamedConstants {
+    static let names = consecutive(
+        from: 1, "rapidActingInsulin", "shortActingInsulin", "intermediateActingInsulin", "longActingInsulin",
+        "premixedInsulin")
+}

@@ -31,16 +31,18 @@ public struct GlucoseSample: Hashable, Sendable {
 
     /// The concentration in mg/dl; not a number, or infinite, for a special value.
     ///
-    /// Of a concentration in mol/l it is computed with glucose's molar mass of 180.156 g/mol.
+    /// Of a concentration in mol/l it is computed with glucose's molar mass of 180.156 g/mol, to one digit more than were sent: 99.1 for
+    /// 5.5 mmol/l.
     public var milligramsPerDeciliter: Double {
-        unit == .kilogramsPerLiter ? scaled(5) : scaled(3) * 18.0156
+        unit == .kilogramsPerLiter ? scaled(5) : concentration.converted(by: 18.0156, exponent: 3)
     }
 
     /// The concentration in mmol/l; not a number, or infinite, for a special value.
     ///
-    /// Of a concentration in kg/l it is computed with glucose's molar mass of 180.156 g/mol.
+    /// Of a concentration in kg/l it is computed with glucose's molar mass of 180.156 g/mol, to one digit more than were sent: 6.661 for
+    /// 120 mg/dl.
     public var millimolesPerLiter: Double {
-        unit == .molesPerLiter ? scaled(3) : scaled(5) / 18.0156
+        unit == .molesPerLiter ? scaled(3) : concentration.converted(by: 1 / 18.0156, exponent: 5)
     }
 
     /// The number times ten to the power of `exponent`, rounded once.
@@ -112,4 +114,15 @@ public struct GlucoseSample: Hashable, Sendable {
         writer.raw(concentration)
         writer.uint8(fluid.rawValue | location.rawValue << 4)
     }
+}
+
+extension GlucoseSample.Fluid: NamedConstants {
+    static let names = consecutive(
+        from: 1, "capillaryWholeBlood", "capillaryPlasma", "venousWholeBlood", "venousPlasma", "arterialWholeBlood",
+        "arterialPlasma", "undeterminedWholeBlood", "undeterminedPlasma", "interstitialFluid", "controlSolution")
+}
+
+extension GlucoseSample.Location: NamedConstants {
+    static let names = consecutive(
+        from: 1, "finger", "alternateSite", "earLobe", "controlSolution", and: [15: "notAvailable"])
 }

@@ -33,17 +33,17 @@ public struct HealthThermometer: Profile {
     }
 
     /// The seconds from one measurement to the next; 0 for one that does not measure by itself, nil when it does not say.
-    public func measurementIntervalSeconds() async throws(BLEError) -> Int? {
-        try await service.readIfPresent(.measurementInterval).map { Int($0) }
+    public func measurementIntervalSeconds() async throws(BLEError) -> UInt16? {
+        try await service.readIfPresent(.measurementInterval)
     }
 
     /// The seconds from one measurement to the next, from now on: whenever the thermometer changes them.
-    public func measurementIntervals() async throws(BLEError) -> NotificationStream<UInt16> {
+    public func measurementIntervalsSeconds() async throws(BLEError) -> NotificationStream<UInt16> {
         try await service.notifications(.measurementInterval)
     }
 
     /// Which intervals the thermometer takes, besides 0; nil when it does not say (Valid Range, section 3.4.2.1).
-    public func validMeasurementIntervalSeconds() async throws(BLEError) -> ClosedRange<Int>? {
+    public func validMeasurementIntervalSeconds() async throws(BLEError) -> ClosedRange<UInt16>? {
         let (descriptor, key) = (BluetoothUUID(0x2906), service.key(.measurementInterval).key)
         do throws(BLEError) {
             let bytes = try await peripheral.readDescriptor(descriptor, of: key)
@@ -59,10 +59,7 @@ public struct HealthThermometer: Profile {
     ///
     /// Throws `attributeError` for what is not in ``validMeasurementIntervalSeconds()``, with ``BLE/ATTError/outOfRange`` or
     /// ``BLE/ATTError/measurementIntervalOutOfRange``.
-    public func setMeasurementInterval(seconds: Int) async throws(BLEError) {
-        guard let seconds = UInt16(exactly: seconds) else {
-            throw BLEError(.invalidArgument, "\(seconds) s is no interval from 0 to 65535 s")
-        }
+    public func setMeasurementInterval(seconds: UInt16) async throws(BLEError) {
         try await service.write(seconds, to: .measurementInterval)
     }
 }
@@ -97,21 +94,21 @@ extension ATTError {
 /// The Valid Range descriptor (0x2906) of a measurement interval: the least and the greatest number of seconds.
 public struct MeasurementIntervalRange: Hashable, ValueCodable {
     /// The seconds, 0 to 65535.
-    public var seconds: ClosedRange<Int>
+    public var seconds: ClosedRange<UInt16>
 
     /// A range.
-    public init(seconds: ClosedRange<Int>) { self.seconds = seconds }
+    public init(seconds: ClosedRange<UInt16>) { self.seconds = seconds }
 
     /// The least, then the greatest; throws `invalidValue` for the reverse.
     public init(from reader: inout ValueReader) throws(BLEError) {
-        let (least, greatest) = (Int(try reader.uint16()), Int(try reader.uint16()))
+        let (least, greatest) = (try reader.uint16(), try reader.uint16())
         guard least <= greatest else { throw reader.invalid("nothing is from \(least) to \(greatest)") }
         seconds = least...greatest
     }
 
     /// The same.
-    public func encode(into writer: inout ValueWriter) throws(BLEError) {
-        try writer.integer(seconds.lowerBound, .uint16)
-        try writer.integer(seconds.upperBound, .uint16)
+    public func encode(into writer: inout ValueWriter) {
+        writer.uint16(seconds.lowerBound)
+        writer.uint16(seconds.upperBound)
     }
 }

@@ -30,9 +30,14 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
     }
 
     /// The temperature in °C, whatever it was sent in; not a number, or infinite, for a special value.
+    ///
+    /// Of a temperature in °F it is computed to one decimal place more than were sent: 36.78 for 98.2 °F.
     public var celsius: Double {
-        guard unit == .fahrenheit else { return temperature.doubleValue }
-        return (temperature.doubleValue - 32) * 5 / 9
+        guard unit == .fahrenheit, let (_, exponent) = temperature.decimal else { return temperature.doubleValue }
+        // (no more places than a Double has)
+        let place = max(exponent, -11) - 1
+        let celsius = (temperature.doubleValue - 32) * 5 / 9
+        return .decimal(Int((celsius / .decimal(1, place)).rounded()), place)
     }
 
     /// A flag byte, the number, then what the flags announce.
@@ -91,4 +96,9 @@ public struct TemperatureType: RawRepresentable, Hashable, ValueCodable {
     public static let toe = TemperatureType(rawValue: 8)
     /// At the ear drum.
     public static let tympanum = TemperatureType(rawValue: 9)
+}
+
+extension TemperatureType: NamedConstants {
+    static let names = consecutive(
+        from: 1, "armpit", "body", "ear", "finger", "gastrointestinalTract", "mouth", "rectum", "toe", "tympanum")
 }

@@ -56,7 +56,7 @@ public struct NordicUARTLines: AsyncSequence, Sendable {
                 throw BLEError(.invalidValue, "a line is too long", isRetryable: false, cause: cause)
                     .at(
                         service.peripheral.id, service: service.uuid,
-                        characteristic: Characteristic.nordicUARTTx.key.characteristic)
+                        characteristic: Characteristic.nordicUARTTx.uuid)
             }
         }
     }

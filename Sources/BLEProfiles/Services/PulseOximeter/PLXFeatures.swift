@@ -65,6 +65,12 @@ public struct PLXFeatures: Hashable, ValueCodable {
     public static var ignoresFurtherBytes: Bool { true }
 }
 
+extension PLXFeatures.Supported: NamedConstants {
+    static let names = bits(
+        "measurementStatus", "deviceStatus", "measurementStorage", "timeStamp", "fast", "slow", "pulseAmplitudeIndex",
+        "multipleBonds")
+}
+
 /// How good a measurement of a pulse oximeter is (section 3.1.1.5).
 public struct PLXMeasurementStatus: OptionSet, Hashable, Sendable {
     /// The bits, of which the lower five are reserved.
@@ -94,6 +100,12 @@ public struct PLXMeasurementStatus: OptionSet, Hashable, Sendable {
     public static let questionable = PLXMeasurementStatus(rawValue: 0x4000)
     /// It is not valid.
     public static let invalid = PLXMeasurementStatus(rawValue: 0x8000)
+}
+
+extension PLXMeasurementStatus: NamedConstants {
+    static let names = bits(
+        from: 5, "measurementOngoing", "earlyEstimate", "validated", "fullyQualified", "dataFromMeasurementStorage",
+        "demonstration", "testing", "calibrationOngoing", "measurementUnavailable", "questionable", "invalid")
 }
 
 /// How a pulse oximeter and its sensor are (section 3.1.1.6).
@@ -139,4 +151,12 @@ public struct PLXDeviceStatus: OptionSet, Hashable, Sendable {
     init(from reader: inout ValueReader) throws(BLEError) { rawValue = try reader.uint24() }
 
     func encode(into writer: inout ValueWriter) throws(BLEError) { try writer.integer(Int(rawValue), .uint24) }
+}
+
+extension PLXDeviceStatus: NamedConstants {
+    static let names = bits(
+        "extendedDisplayUpdateOngoing", "equipmentMalfunction", "signalProcessingIrregularity", "inadequateSignal",
+        "poorSignal", "lowPerfusion", "erraticSignal", "nonPulsatileSignal", "questionablePulse",
+        "signalAnalysisOngoing", "sensorInterference", "sensorUnconnectedToUser", "unknownSensor", "sensorDisplaced",
+        "sensorMalfunctioning", "sensorDisconnected")
 }

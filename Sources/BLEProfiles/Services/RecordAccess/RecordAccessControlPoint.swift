@@ -65,7 +65,7 @@ public struct RecordAccessControlPoint: Sendable {
         }
         guard let answer else {
             throw BLEError(.disconnected, "the indications ended before the answer came").at(
-                service.peripheral.id, service: service.uuid, characteristic: key.key.characteristic)
+                service.peripheral.id, service: service.uuid, characteristic: key.uuid)
         }
         try check(answer, of: .abort)
     }
@@ -98,16 +98,16 @@ public struct RecordAccessControlPoint: Sendable {
         guard answer.opcode == .response, answer.operand.count >= 2 else { throw invalid(answer, "has no result") }
         let isAborted = answer.isAbortion && opcode != .abort
         let result = isAborted ? .procedureNotCompleted : RecordAccessResult(rawValue: answer.operand[1])
-        let key = service.key(.recordAccessControlPoint).key
         try ControlPoint<RecordAccessResult>(
-            key.characteristic, of: service, responseOpcode: RecordAccessMessage.Opcode.response.rawValue
+            Characteristic.recordAccessControlPoint.uuid, of: service,
+            responseOpcode: RecordAccessMessage.Opcode.response.rawValue
         ).check(result, of: opcode.rawValue)
     }
 
     private func invalid(_ answer: RecordAccessMessage, _ what: String) -> BLEError {
         BLEError(.invalidValue, "the answer of the record access control point \(what): \(answer)").at(
             service.peripheral.id, service: service.uuid,
-            characteristic: service.key(.recordAccessControlPoint).key.characteristic)
+            characteristic: Characteristic.recordAccessControlPoint.uuid)
     }
 }
 

@@ -95,6 +95,16 @@ public struct RecordAccessMessage: Hashable, ValueCodable {
     }
 }
 
+extension RecordAccessMessage.Opcode: NamedConstants {
+    static let names = consecutive(
+        from: 1, "reportRecords", "deleteRecords", "abort", "reportRecordCount", "recordCountResponse", "response",
+        "combinedReport", "combinedReportResponse")
+}
+
+extension RecordAccessMessage.Operator: NamedConstants {
+    static let names = consecutive("none", "all", "lessThanOrEqual", "greaterThanOrEqual", "within", "first", "last")
+}
+
 extension Characteristic where Value == RecordAccessMessage {
     /// Takes requests about records and indicates how they went, in whichever service has it.
     public static var recordAccessControlPoint: Self { Characteristic(BluetoothUUID(0x2A52)) }
@@ -144,4 +154,10 @@ public struct RecordAccessResult: ControlPointResult {
         default: nil
         }
     }
+}
+
+extension RecordAccessResult: NamedConstants {
+    static let names = consecutive(
+        from: 1, "success", "opcodeNotSupported", "invalidOperator", "operatorNotSupported", "invalidOperand",
+        "noRecordsFound", "abortUnsuccessful", "procedureNotCompleted", "operandNotSupported", "serverBusy")
 }

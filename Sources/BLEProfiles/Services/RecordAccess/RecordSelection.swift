@@ -5,8 +5,12 @@ public import BLE
 /// Devices must know ``all``; which others one knows its service says, and the answer `operatorNotSupported`.
 ///
 /// ```swift
-/// let new = try await Glucose(meter).records(.sequenceNumbers((last + 1)...))
+/// let new = try await Glucose(meter).records(.sequenceNumbers(after: last))
 /// ```
+///
+/// A device that was reset, or has come to 65535, begins again at a low number, and then has nothing after the number that was seen
+/// last. So when nothing comes, look at the newest record (``last``): if its number is lower than the one that was seen last, fetch
+/// ``all``, or the ones since a time (``userFacingTimes(from:to:)``).
 public struct RecordSelection: Hashable, Sendable {
     /// How records are compared.
     public let `operator`: RecordAccessMessage.Operator
@@ -29,6 +33,11 @@ public struct RecordSelection: Hashable, Sendable {
     /// The records from that number on (Glucose Service 1.0.1, section 3.4.1.2: filter type 1).
     public static func sequenceNumbers(_ numbers: PartialRangeFrom<UInt16>) -> RecordSelection {
         RecordSelection(.greaterThanOrEqual, operand: [1] + bytes(numbers.lowerBound))
+    }
+
+    /// The records from the number after that one on. After 65535 numbers begin again at 0, so that all records are meant then.
+    public static func sequenceNumbers(after last: UInt16) -> RecordSelection {
+        sequenceNumbers((last &+ 1)...)
     }
 
     /// The records up to that number, itself included.

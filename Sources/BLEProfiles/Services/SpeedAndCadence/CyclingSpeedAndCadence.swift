@@ -109,8 +109,11 @@ extension CSCMeasurement: RevolutionMeasurement {
 
     /// The mean speed in metres per second since an earlier measurement, less than 64 s ago.
     ///
-    /// Nil when no revolution of the wheel was complete in between, when the count went back (it was set, or the wheel rolled
-    /// back), and when one of the two has no wheel. The number of revolutions may have begun again in between.
+    /// Nil when the time of the last revolution is the same in both, as while the wheel stands still or is slow, when the count went back
+    /// (it was set, or the wheel rolled back), and when one of the two has no wheel; 0 when that time has moved and the count has not. The
+    /// number of revolutions may have begun again in between.
+    ///
+    /// A sensor repeats itself until the next revolution is complete: keep what was shown, and go to 0 after about 3 s of nil.
     public func speedMetersPerSecond(since earlier: CSCMeasurement, wheelCircumferenceMeters: Double) -> Double? {
         speed(since: earlier, wheelCircumferenceMeters: wheelCircumferenceMeters)
     }
@@ -135,4 +138,8 @@ public struct CSCFeature: OptionSet, Hashable, ValueCodable {
     public static let crankRevolutions = CSCFeature(rawValue: 0x02)
     /// It may be put in several places, and is told which.
     public static let multipleSensorLocations = CSCFeature(rawValue: 0x04)
+}
+
+extension CSCFeature: NamedConstants {
+    static let names = bits("wheelRevolutions", "crankRevolutions", "multipleSensorLocations")
 }

@@ -36,8 +36,8 @@ public struct Revolutions: Hashable, Sendable {
         try writer.rounded(lastEventSeconds * format.ticksPerSecond, .uint16)
     }
 
-    /// Revolutions per second between an earlier count and this one, each number full at most once in between; nil when no
-    /// revolution was complete, time did not move, the count went back, or a number is none that its field can hold.
+    /// Revolutions per second between an earlier count and this one, each number full at most once in between; 0 when the sensor's clock
+    /// has moved and the count has not; nil when the clock has not moved, the count went back, or a number is none that its field can hold.
     func perSecond(since earlier: Revolutions, _ format: Format) -> Double? {
         guard format.count.range.contains(count), format.count.range.contains(earlier.count),
             let ticks = ticks(format), let earlierTicks = earlier.ticks(format)
@@ -46,7 +46,7 @@ public struct Revolutions: Hashable, Sendable {
         let countRange = format.count.range.upperBound + 1
         let turned = (count - earlier.count + countRange) % countRange
         // (more than half the range is a count that was set back, or a wheel that rolled back)
-        guard elapsed > 0, turned > 0, turned < countRange / 2 else { return nil }
+        guard elapsed > 0, turned < countRange / 2 else { return nil }
         return Double(turned) * format.ticksPerSecond / Double(elapsed)
     }
 

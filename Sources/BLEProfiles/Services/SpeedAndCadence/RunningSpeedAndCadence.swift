@@ -137,3 +137,7 @@ public struct RSCFeature: OptionSet, Hashable, ValueCodable {
     /// It may be put in several places, and is told which.
     public static let multipleSensorLocations = RSCFeature(rawValue: 0x10)
 }
+
+extension RSCFeature: NamedConstants {
+    static let names = bits("strideLength", "totalDistance", "runningStatus", "calibration", "multipleSensorLocations")
+}

@@ -11,32 +11,28 @@ public struct SCControlPoint: Sendable {
 
     /// The control point of a service. Nothing is sent yet.
     public init(of service: PeripheralService) {
-        controlPoint = ControlPoint(Self.uuid, of: service, responseOpcode: 0x10)
+        controlPoint = ControlPoint(Characteristic.scControlPoint.uuid, of: service, responseOpcode: 0x10)
     }
-
-    /// 0x2A55.
-    public static let uuid = BluetoothUUID(0x2A55)
 
     /// Sets the number that the sensor counts up: wheel revolutions when cycling, tenths of a metre when running.
     public func setCumulativeValue(_ value: UInt32) async throws(BLEError) {
-        var writer = ValueWriter()
-        writer.uint32(value)
-        try await controlPoint.perform(1, writer.bytes)
+        try await controlPoint.send(SCControlPointRequest.setCumulativeValue(value))
     }
 
     /// Starts the sensor's calibration, and returns when it is done. Only sensors for running have it.
     public func startSensorCalibration() async throws(BLEError) {
-        try await controlPoint.perform(2)
+        try await controlPoint.send(SCControlPointRequest.startSensorCalibration)
     }
 
     /// Tells the sensor where it sits.
     public func updateSensorLocation(_ location: SensorLocation) async throws(BLEError) {
-        try await controlPoint.perform(3, [location.rawValue])
+        try await controlPoint.send(SCControlPointRequest.updateSensorLocation(location))
     }
 
     /// Where the sensor may be put.
     public func supportedSensorLocations() async throws(BLEError) -> [SensorLocation] {
-        try await controlPoint.perform(4).map(SensorLocation.init(rawValue:))
+        try await controlPoint.send(SCControlPointRequest.supportedSensorLocations).map(
+            SensorLocation.init(rawValue:))
     }
 }
 
@@ -66,6 +62,10 @@ public struct SCControlPointResult: ControlPointResult {
         default: nil
         }
     }
+}
+
+extension SCControlPointResult: NamedConstants {
+    static let names = consecutive(from: 1, "success", "opCodeNotSupported", "invalidOperand", "operationFailed")
 }
 
 extension ATTError {

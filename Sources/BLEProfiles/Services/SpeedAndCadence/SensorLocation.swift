@@ -43,6 +43,12 @@ public struct SensorLocation: RawRepresentable, Hashable, ValueCodable {
     public static let chainRing = SensorLocation(rawValue: 16)
 }
 
+extension SensorLocation: NamedConstants {
+    static let names = consecutive(
+        "other", "topOfShoe", "inShoe", "hip", "frontWheel", "leftCrank", "rightCrank", "leftPedal", "rightPedal",
+        "frontHub", "rearDropout", "chainstay", "rearWheel", "rearHub", "chest", "spider", "chainRing")
+}
+
 extension Characteristic where Value == SensorLocation {
     /// Where the sensor sits, in whichever service has it: Cycling Speed and Cadence, Running Speed and Cadence, Cycling Power.
     public static var sensorLocation: Self { Characteristic(BluetoothUUID(0x2A5D)) }
