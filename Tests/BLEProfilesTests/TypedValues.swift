@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 
 /// A characteristic that has a typed value, and what its type makes of bytes: for tests that go through all of them, here and in
 /// Tests/Fuzz.
@@ -17,5 +18,16 @@ struct TypedValue: Sendable {
     }
 }
 
-/// All of them, by field: `TypedValues.health` in TypedValues+Health.swift.
-enum TypedValues {}
+/// Those of BLEProfiles, by field: `TypedValues.health` in TypedValues+Health.swift.
+enum TypedValues {
+    static let basics: [TypedValue] = [
+        TypedValue(.deviceName), TypedValue(.appearance),
+        TypedValue(.manufacturerName), TypedValue(.modelNumber), TypedValue(.serialNumber),
+        TypedValue(.hardwareRevision), TypedValue(.firmwareRevision), TypedValue(.softwareRevision),
+        TypedValue(.systemID), TypedValue(.regulatoryCertifications), TypedValue(.pnpID),
+        TypedValue(.heartRateMeasurement), TypedValue(.bodySensorLocation), TypedValue(.heartRateControlPoint),
+    ]
+
+    /// Those of all keys that BLEProfiles has.
+    static let all = basics + fitness + health + everyday
+}

@@ -34,7 +34,8 @@ struct ValueComparison {
 
     /// The kind of a value that only they read, by what the supplement says of it.
     private var refusal: String {
-        ["short": "shorter", "long": "longer", "text": "no text"][valueCase.verdict] ?? "prohibited"
+        ["short": "shorter", "long": "longer", "text": "no text", "prohibited": "prohibited"][valueCase.verdict]
+            ?? "no value"
     }
 
     private mutating func compare(_ fields: [ReadField]) {

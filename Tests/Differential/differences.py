@@ -13,6 +13,8 @@ import sys
 import supplement
 import value_fields
 
+# Where this package follows what the supplement says in words alone.
+IN_WORDS = {("2BF2", "Time Value", "×")}
 NO_VALUE = {"short": "shorter", "long": "longer", "prohibited": "prohibited", "text": "no text"}
 
 
@@ -111,7 +113,9 @@ def found_in(path):
 
 
 def main(cases, document):
-    entries, found, problems = listed(document), found_in(cases), []
+    formats = supplement.formats()
+    entries = {key: factors for key, factors in listed(document).items() if key[0] in formats and key not in IN_WORDS}
+    found, problems = found_in(cases), []
     for key, examples in found.items():
         factors = entries.get(key)
         if factors is None and entries.get((*key[:2], "other")) is None:

@@ -45,7 +45,7 @@ def covered(number, form):
 
 
 def named(number, form, pairs, fields):
-    """The pairs by the names of fields; `fields` are the names of those that are there."""
+    """The pairs by the names of fields; `fields` are the names of those that are there, none where the supplement has no format."""
     result = []
     for path, text in pairs:
         expression = expression_of(number, form, re.sub(r"\[\d+\]", "[]", path))
@@ -60,7 +60,7 @@ def named(number, form, pairs, fields):
 
 def base(found, fields):
     """Whether the field is among those that are there: `Units[0]` may be an element or a bit."""
-    return found["name"] in fields or spelled(found, fields) in fields
+    return fields is None or found["name"] in fields or spelled(found, fields) in fields
 
 
 def spelled(found, fields):

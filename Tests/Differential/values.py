@@ -206,14 +206,14 @@ def main():
             seen.add(data)
             what, pairs = outcome(made, data)
             named = []
-            if form:
+            if form or number in value_fields.TABLE:
                 try:
-                    fields = dict(form.read(data)[0])
+                    fields = dict(form.read(data)[0]) if form else None
                     named = value_fields.named(number, form, pairs if what == "value" else [], fields)
                 except supplement.Unreadable:
                     pass
                 except KeyError as error:
-                    problems.append(f"{number} {form.name}: nothing says which field {error} is")
+                    problems.append(f"{number} {made.name}: nothing says which field {error} is")
             columns = [f"{path}={value}" for path, value in pairs] + [f">{name}={value}" for name, value in named]
             print("\t".join([number, data.hex(), verdict(form, data), what, *columns]))
             counts[what] = counts.get(what, 0) + 1

@@ -1,7 +1,10 @@
-// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE and BLEProfiles.
+// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE and BLEProfiles and the tests' list of typed values.
 
 /// The first two bytes choose a characteristic whose format the SIG publishes, or a Characteristic Presentation Format; the others are
 /// the value. A trap is a finding; so is what decodes and cannot be shown, and a value that loses bytes and is another one.
+///
+/// Every typed value is read from each input's value, too, so that it gets as many inputs as there are: what it decodes it encodes, and
+/// what it has encoded it decodes and encodes as the same.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzValues(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: data, count: count)
@@ -12,7 +15,16 @@ public func fuzzValues(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     } else {
         fuzzPresentation(input[0], Int8(bitPattern: input[1]), bytes)
     }
+    for value in TypedValues.all { fuzz(value, bytes) }
     return 0
+}
+
+private func fuzz(_ value: TypedValue, _ bytes: [UInt8]) {
+    guard (try? value.decode(bytes)) != nil else { return }
+    guard let written = try? value.recode(bytes) else {
+        preconditionFailure("\(value.uuid) does not encode what it has decoded")
+    }
+    precondition((try? value.recode(written)) == written, "\(value.uuid) decodes its own bytes as something else")
 }
 
 private let formats = NumberTable.formats.entries { _ in true }.map { number, notation in
