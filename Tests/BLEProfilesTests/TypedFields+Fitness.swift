@@ -3,7 +3,7 @@ import BLEProfiles
 
 extension TypedFields {
     static let fitness: [TypedFields] =
-        sensors + ranges + states + [
+        sensors + ranges + states + controlPoints + [
             record(
                 .treadmillData,
                 [

@@ -78,7 +78,7 @@ extension TypedFields {
             ? ["other.opcode": .integer(Int128(code)), "other.parameter": .text(Hex.string(parameter))] : [:]
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>, isSigned: Bool) -> Double {
+    static func number(_ bytes: ArraySlice<UInt8>, isSigned: Bool) -> Double {
         let number = bytes.reversed().reduce(0) { $0 << 8 | Int($1) }
         let span = 1 << (8 * bytes.count)
         return Double(isSigned && number >= span / 2 ? number - span : number)
