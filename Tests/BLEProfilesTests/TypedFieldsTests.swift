@@ -16,7 +16,7 @@ import Testing
         var generator = SeededGenerator(seed: UInt64(index))
         var comparedCount = 0
         for count in 0...32 {
-            for round in 0..<30 {
+            for round in 0..<20 {
                 let limit: UInt8 = round % 3 == 0 ? 31 : 255
                 let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
                 let comparison = typed.compare(bytes, format)
