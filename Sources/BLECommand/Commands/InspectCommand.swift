@@ -47,13 +47,11 @@ struct InspectCommand: AsyncParsableCommand {
             try await requireLink(to: peripheral)
             let key = characteristic.key
             values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
-                try await Read(
-                    of: peripheral,
-                    { () throws(BLEError) in
-                        let bytes = try await peripheral.read(key)
-                        let format = await ShownValue.format(of: key, on: peripheral)
-                        return ShownValue(bytes, format, guessing: guessing)
-                    })
+                try await Read(of: peripheral) { () throws(BLEError) in
+                    let bytes = try await peripheral.read(key)
+                    let format = await ShownValue.format(of: key, on: peripheral)
+                    return ShownValue(bytes, format, guessing: guessing)
+                }
             }
             try Task.checkCancellation()
         }

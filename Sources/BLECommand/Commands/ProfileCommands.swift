@@ -99,7 +99,7 @@ struct BatteryCommand: AsyncParsableCommand {
 
     /// Which one it is; nil as well where what should say it is refused or makes no sense.
     private static func position(of battery: Battery) async throws(BLEError) -> PresentationFormat.Description? {
-        let position = try await Result(of: battery.peripheral, { () throws(BLEError) in try await battery.position() })
+        let position = try await Result(of: battery.peripheral) { () throws(BLEError) in try await battery.position() }
         guard case .success(let position?) = position, position != .unknown else { return nil }
         return position
     }

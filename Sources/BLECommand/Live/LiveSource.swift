@@ -33,23 +33,18 @@ struct LiveSource: Sendable {
     private static func place(
         of characteristic: GATTCharacteristic, on peripheral: Peripheral
     ) async throws(BLEError) -> String? {
-        if characteristic[BluetoothUUID(0x2901)] != nil,
-            case .success(let text?) = try await Result(
-                of: peripheral,
-                { () throws(BLEError) in
-                    try await peripheral.userDescription(of: characteristic.key)
-                }),
-            !text.isEmpty
-        {
-            return text
+        let key = characteristic.key
+        if characteristic[BluetoothUUID(0x2901)] != nil {
+            let text = try await Result(of: peripheral) { () throws(BLEError) in
+                try await peripheral.userDescription(of: key)
+            }
+            if case .success(let text?) = text, !text.isEmpty { return text }
         }
-        guard characteristic[BluetoothUUID(0x2904)] != nil,
-            case .success(let format?) = try await Result(
-                of: peripheral,
-                { () throws(BLEError) in
-                    try await peripheral.presentationFormat(of: characteristic.key)
-                }),
-            format.namespace == .bluetoothSIG, format.description != .unknown
+        guard characteristic[BluetoothUUID(0x2904)] != nil else { return nil }
+        let format = try await Result(of: peripheral) { () throws(BLEError) in
+            try await peripheral.presentationFormat(of: key)
+        }
+        guard case .success(let format?) = format, format.namespace == .bluetoothSIG, format.description != .unknown
         else { return nil }
         return "\(format.description)"
     }

@@ -64,11 +64,9 @@ actor LiveView {
         var streams: [(LiveSource, NotificationStream<[UInt8]>)] = []
         for source in sources where source.isNotified {
             let key = source.characteristic.key
-            let stream = try await Result(
-                of: peripheral,
-                { () throws(BLEError) in
-                    try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096))
-                })
+            let stream = try await Result(of: peripheral) { () throws(BLEError) in
+                try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096))
+            }
             switch stream {
             case .success(let stream): streams.append((source, stream))
             // (one that is refused does not keep the others from being shown)
