@@ -42,7 +42,8 @@ struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     let pattern: BytePattern
 
     init?(argument: String) {
-        guard let data = DataArgument(argument), let service = AssignedNumbers.service(String(data.owner)) else {
+        guard let data = DataArgument(argument), let service = ServiceArgument.catalogue.service(String(data.owner))
+        else {
             return nil
         }
         self.service = service

@@ -3,11 +3,11 @@ import BLE
 import BLEProfiles
 
 /// A characteristic as it is named on the command line.
-struct CharacteristicArgument: ExpressibleByArgument, Sendable {
+struct CharacteristicArgument: Sendable {
     let uuid: BluetoothUUID
 
-    init?(argument: String) {
-        guard let uuid = AssignedNumbers.characteristic(argument) else { return nil }
+    init(named text: String) throws {
+        guard let uuid = AssignedNumbers.characteristic(text) else { throw notNamed(text, "characteristic") }
         self.uuid = uuid
     }
 
@@ -15,17 +15,20 @@ struct CharacteristicArgument: ExpressibleByArgument, Sendable {
 }
 
 /// A service as it is named on the command line.
-struct ServiceArgument: ExpressibleByArgument, Sendable {
+struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
 
-    init?(argument: String) {
-        guard let uuid = AssignedNumbers.service(argument) else { return nil }
+    /// The SIG's services, and those of vendors that there are profiles for.
+    static let catalogue: Catalogue = [.service(.nordicUART, "Nordic UART")]
+
+    init(named text: String) throws {
+        guard let uuid = Self.catalogue.service(text) else { throw notNamed(text, "service") }
         self.uuid = uuid
     }
 
-    /// A service as it can be given: its name in one word, where the SIG has given it one, otherwise its UUID.
+    /// A service as it can be given: its name in one word, where it has one, otherwise its UUID.
     static func text(_ uuid: BluetoothUUID) -> String {
-        guard let assignment = AssignedNumbers.assignment(of: uuid), assignment.kind == .service else {
+        guard let assignment = catalogue.assignment(of: uuid), assignment.kind == .service else {
             return uuid.description
         }
         return assignment.name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
@@ -40,6 +43,13 @@ struct HexArgument: ExpressibleByArgument, Sendable {
         guard let bytes = Hex.bytes(argument) else { return nil }
         self.bytes = bytes
     }
+}
+
+/// What is wrong with a name, and where there are others.
+private func notNamed(_ text: String, _ kind: String) -> ValidationError {
+    ValidationError(
+        "No \(kind) is called so, and it is no UUID. Names are those of the SIG: "
+            + "ble numbers --kind \(kind) WORDS finds them by a word.")
 }
 
 /// The optional first argument of commands that can choose a peripheral by themselves.

@@ -11,7 +11,7 @@ enum BackendName: String, ExpressibleByArgument, CaseIterable {
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
-    @Option(help: "bluez, or simulated: a strap, a battery and a sensor in memory.")
+    @Option(help: "bluez, or simulated: a strap, a battery, a weather station and ear buds in memory.")
     var backend = BackendName.bluez
 
     @Option(help: ArgumentHelp("The adapter; by default the first that is switched on.", valueName: "hciN"))

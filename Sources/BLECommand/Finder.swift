@@ -40,28 +40,34 @@ struct Finder {
 
     /// The peripheral with that address or name prefix; without one, the first that offers `service`.
     ///
-    /// Services that are rarely advertised are asked for: of the peripherals in range, the strongest first.
+    /// Says whom it has chosen. Services that are rarely advertised are asked for: of the peripherals in range, the strongest first.
     func find(_ id: String?, offering service: BluetoothUUID) async throws -> Peripheral {
         if let id { return try await find(id) }
+        let (peripheral, name) = try await choose(offering: service)
+        if !output.json { output.note(name.map { "\($0) (\(peripheral))" } ?? "\(peripheral)") }
+        return peripheral
+    }
+
+    private func choose(offering service: BluetoothUUID) async throws -> (Peripheral, name: String?) {
         let known = await central.knownPeripherals()
         if let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) }) {
-            return central.peripheral(found.id)
+            return (central.peripheral(found.id), found.advertisement.localName)
         }
         let what = "a peripheral with service \(service.name ?? service.description)"
         let found = try await search(what) {
             $0.advertisement.serviceUUIDs.contains(service) ? .this : .candidate
         }
         if let advertised = found.first(where: { $0.advertisement.serviceUUIDs.contains(service) }) {
-            return advertised.peripheral
+            return (advertised.peripheral, advertised.advertisement.localName)
         }
         let strongest = found.sorted { $0.advertisement.rssi ?? -127 > $1.advertisement.rssi ?? -127 }
-        for candidate in strongest.prefix(Self.askedAtMost).map(\.peripheral) {
-            let has = try await output.progress.during("Asking \(candidate) for its services") {
-                try await offers(candidate, service)
+        for candidate in strongest.prefix(Self.askedAtMost) {
+            let has = try await output.progress.during("Asking \(candidate.peripheral) for its services") {
+                try await offers(candidate.peripheral, service)
             }
-            if has { return candidate }
+            if has { return (candidate.peripheral, candidate.advertisement.localName) }
         }
-        return try Discovery?.none.orNotFound(what, timeout).peripheral
+        return (try Discovery?.none.orNotFound(what, timeout).peripheral, nil)
     }
 
     /// Whether a peripheral has a service; one that cannot be connected to has not. A link to one that has stays.

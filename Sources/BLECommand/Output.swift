@@ -1,5 +1,6 @@
 import BLE
 import FoundationEssentials
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -15,6 +16,12 @@ struct Output: Sendable {
     let json: Bool
     let progress: Progress
     private let isTerminal = isatty(STDOUT_FILENO) != 0
+    private let screen = Screen()
+
+    /// What is written again and again at the end of the terminal.
+    private final class Screen: Sendable {
+        let area = Mutex(TerminalArea())
+    }
 
     init(json: Bool) {
         self.json = json
@@ -45,29 +52,32 @@ struct Output: Sendable {
         return (size.ws_col == 0 ? 80 : Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
     }
 
-    /// Writes lines in the place of the last `count` of a terminal.
-    func rewrite(_ lines: [String], over count: Int) throws {
-        let up = count > 0 ? "\u{1B}[\(count)A" : ""
-        try write(up + lines.map { "\r\u{1B}[K" + Self.harmless($0) }.joined(separator: "\n") + "\u{1B}[J")
-    }
-
-    /// Text without what could command a terminal, colours excepted: names come over the air from anybody.
-    private static func harmless(_ text: String) -> String {
-        let scalars = Array(text.unicodeScalars)
-        var harmless = String.UnicodeScalarView()
-        for (index, scalar) in scalars.enumerated() {
-            let isControl = scalar.value < 0x20 && scalar != "\n" && scalar != "\t" || 0x7F...0x9F ~= scalar.value
-            let isColour =
-                scalar == "\u{1B}"
-                && scalars[(index + 1)...].prefix(5).drop { "[0123456789".unicodeScalars.contains($0) }.first == "m"
-            harmless.append(isControl && !isColour ? "\u{FFFD}" : scalar)
+    /// Writes lines in the place of those that were written so the last time.
+    func rewrite(_ lines: [String]) throws {
+        guard let columns = terminalSize?.columns else { return }
+        try screen.area.withLock { area in
+            try write(area.replace(with: lines.map(Self.harmless), columns: columns), terminator: "")
         }
-        return String(harmless)
     }
 
-    private func write(_ line: String) throws {
+    /// Text in which only line breaks and this program's own colours command a terminal; what others wrote has been cleaned before.
+    private static func harmless(_ text: String) -> String {
+        var (harmless, rest) = ("", text.unicodeScalars[...])
+        while let scalar = rest.first {
+            if let own = Style.sequences.first(where: { rest.starts(with: $0.unicodeScalars) }) {
+                harmless += own
+                rest = rest.dropFirst(own.unicodeScalars.count)
+            } else {
+                harmless += scalar == "\n" ? "\n" : String(scalar).harmless
+                rest = rest.dropFirst()
+            }
+        }
+        return harmless
+    }
+
+    private func write(_ text: String, terminator: String = "\n") throws {
         progress.clear()
-        var bytes = Array((line + "\n").utf8)[...]
+        var bytes = Array((text + terminator).utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
@@ -78,20 +88,31 @@ struct Output: Sendable {
 
     /// Text in a colour, on a terminal only.
     func paint(_ text: String, _ style: Style) -> String {
-        isTerminal ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+        isTerminal ? style.sequence + text + Style.plain.sequence : text
     }
 
-    enum Style: Int {
+    enum Style: Int, CaseIterable {
+        case plain = 0
         case bold = 1
         case dim = 2
         case red = 31
         case green = 32
+
+        fileprivate var sequence: String { "\u{1B}[\(rawValue)m" }
+        fileprivate static let sequences = allCases.map(\.sequence)
     }
 
-    /// A line for people about what is going on, on standard error.
+    /// A line for people about what is going on, on standard error. What is written again and again goes on below it.
     func note(_ text: String) {
         progress.clear()
-        Progress.write("ble: \(text)\n")
+        let line = "ble: \(text.harmless)\n"
+        guard Progress.isTerminal, let columns = terminalSize?.columns else { return Progress.write(line) }
+        screen.area.withLock { area in
+            // (that nobody reads any more is found out with the next value)
+            try? write(area.erasure(columns: columns), terminator: "")
+            Progress.write(line)
+            try? write(area.drawing, terminator: "")
+        }
     }
 
     /// An error, on standard error: what, where, and what to do.
@@ -101,42 +122,8 @@ struct Output: Sendable {
         if let peripheral = error.peripheral {
             text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")"
         }
-        text += "\n"
-        if let remedy = error.remedy { text += "     \(remedy)\n" }
+        text = text.harmless + "\n"
+        if let remedy = error.remedy { text += "     \(remedy.harmless)\n" }
         Progress.write(text)
-    }
-}
-
-/// A JSON value.
-enum JSON: Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
-    case null
-    case bool(Bool)
-    case int(Int)
-    case double(Double)
-    case string(String)
-    case array([JSON])
-    case object([String: JSON])
-
-    init(stringLiteral value: String) { self = .string(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
-    init(integerLiteral value: Int) { self = .int(value) }
-
-    static func optional<Value>(_ value: Value?, _ make: (Value) -> JSON) -> JSON {
-        value.map(make) ?? .null
-    }
-
-    static func hex(_ bytes: [UInt8]) -> JSON { .string(Hex.string(bytes)) }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .int(let value): try container.encode(value)
-        case .double(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let value): try container.encode(value)
-        case .object(let value): try container.encode(value)
-        }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Says on standard error what takes longer than a second: on a terminal a line that is rewritten, elsewhere one line.
 final class Progress: Sendable {
-    private let isTerminal = isatty(STDERR_FILENO) != 0
+    static let isTerminal = isatty(STDERR_FILENO) != 0
     private let isShown = Mutex(false)
 
     static func write(_ text: String) {
@@ -20,6 +20,7 @@ final class Progress: Sendable {
     func during<Value: Sendable>(
         _ what: String, limit: Duration? = nil, _ work: () async throws -> Value
     ) async rethrows -> Value {
+        let what = what.harmless
         let ticker = Task {
             var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -35,7 +36,7 @@ final class Progress: Sendable {
     }
 
     private func show(_ what: String, _ seconds: Int, _ limit: Duration?) {
-        guard isTerminal else {
+        guard Self.isTerminal else {
             if seconds == 1 { Self.write("\(what)…\n") }
             return
         }

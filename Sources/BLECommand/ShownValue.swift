@@ -32,10 +32,14 @@ struct ShownValue {
         return (try? await peripheral.presentationFormat(of: key)).flatMap { $0 }.map(ValueFormat.init)
     }
 
-    /// The value in words; nil where nothing is known of it.
-    var decoded: String? {
-        if let fields { return FieldValue.text(fields) }
-        return switch guess {
+    /// The value in words, for programs; nil where nothing is known of it.
+    private var decoded: String? { fields.map(FieldValue.text) ?? guessed }
+
+    /// The same for people.
+    private var shown: String? { fields.map(FieldValue.shownText) ?? guessed?.harmless }
+
+    private var guessed: String? {
+        switch guess {
         case .int(let value): "\(value)"
         case .float(let value): "\(value)"
         case .string(let text): text
@@ -45,49 +49,74 @@ struct ShownValue {
 
     /// The value in words, or its bytes and what is wrong with them.
     var plainText: String {
-        decoded ?? "0x" + Hex.string(bytes) + (error.map { " (\($0.message))" } ?? "")
+        shown ?? "0x" + Hex.string(bytes) + (error.map { " (\($0.message.harmless))" } ?? "")
     }
 
     /// The bytes, and what is known of them.
     func text(_ output: Output) -> String {
         var text = Hex.string(bytes)
         if let error {
-            text += "  " + output.paint("(\(error.message))", .dim)
+            text += "  " + output.paint("(\(error.message.harmless))", .dim)
         } else if let guess {
-            text += "  " + output.paint("guess: \(guess.kind)" + (decoded.map { " \($0)" } ?? ""), .dim)
-        } else if let decoded, !decoded.isEmpty {
-            text += "  " + output.paint(decoded, .dim)
+            text += "  " + output.paint("guess: \(guess.kind)" + (shown.map { " \($0)" } ?? ""), .dim)
+        } else if let shown, !shown.isEmpty {
+            text += "  " + output.paint(shown, .dim)
         }
         return text
     }
 
-    /// The keys `value`, `decoded`, `fields` and `guess`.
+    /// The keys `value`, `decoded`, `fields`, `guess` and `error`, which says in what the value is not as described.
     var json: [String: JSON] {
+        Self.json(bytes, decoded, fields, guess, error)
+    }
+
+    /// The same keys for a value that could not be had.
+    static func json(_ error: BLEError) -> [String: JSON] {
+        json(nil, nil, nil, nil, error)
+    }
+
+    private static func json(
+        _ bytes: [UInt8]?, _ decoded: String?, _ fields: [FieldValue]?, _ guess: ValueGuess?, _ error: BLEError?
+    ) -> [String: JSON] {
         [
-            "value": .hex(bytes), "decoded": .optional(decoded) { .string($0) },
+            "value": .optional(bytes, JSON.hex), "decoded": .optional(decoded, JSON.string),
             "fields": .optional(fields) { .array($0.map(JSON.init)) },
-            "guess": .optional(guess) { .string($0.kind) },
+            "guess": .optional(guess) { .string($0.kind) }, "error": .optional(error) { .string($0.message) },
         ]
     }
 }
 
 extension JSON {
-    /// A field: its name, its value as far as JSON can have it, its unit and how people see it.
+    /// A field: its name, its value as far as JSON can have it, the number behind that, its unit and the whole in words.
     init(_ field: FieldValue) {
         self = .object([
-            "name": .string(field.name), "value": JSON(field.content),
+            "name": .string(field.name), "value": JSON(field.content), "raw": Self.raw(field.content),
             "unit": .optional(field.unitSymbol) { .string($0) }, "text": .string(field.description),
         ])
     }
 
+    /// The number that an integer, a choice or flags are; null for all else.
+    private static func raw(_ content: FieldValue.Content) -> JSON {
+        switch content {
+        case .integer(let value): exact(value)
+        case .flags(let bits, _): exact(Int128(bits))
+        case .choice(let number, _): exact(Int128(number))
+        default: .null
+        }
+    }
+
+    /// A number, or its digits where a `Double` need not have it exactly, as many readers of JSON take it for one.
+    private static func exact(_ value: Int128) -> JSON {
+        value.magnitude <= 1 << 53 ? .int(Int(value)) : .string("\(value)")
+    }
+
     private init(_ content: FieldValue.Content) {
         switch content {
-        case .integer(let value): self = Int(exactly: value).map(JSON.int) ?? .string("\(value)")
+        case .integer(let value): self = Int(exactly: value).map(JSON.int) ?? .double(Double(value))
         case .number(let value): self = value.isFinite ? .double(value) : .null
         case .text(let text): self = .string(text)
         case .flags(_, let names): self = .array(names.map { .string($0) })
-        case .choice(let number, let name):
-            self = name.map(JSON.string) ?? (Int(exactly: number).map(JSON.int) ?? .null)
+        case .choice(_, let name): self = .optional(name, JSON.string)
         case .uuid(let uuid): self = .string(uuid.description)
         case .special: self = .null
         case .bytes(let bytes): self = .hex(bytes)

@@ -1,4 +1,5 @@
 public import BLE
+internal import Synchronization
 
 extension PeripheralDefinition {
     /// A heart rate strap with a battery and device information. It notifies a measurement when it is subscribed to and every
@@ -32,6 +33,86 @@ extension PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: name, rssi: -60, serviceUUIDs: [BluetoothUUID(0x180F)]),
             services: [.battery(level: level)])
+    }
+}
+
+extension PeripheralDefinition {
+    /// A weather station: two thermometers that user descriptions tell apart, `inside` and `outside`, and a hygrometer. Their values
+    /// change while they are notified, the thermometers' every second, the hygrometer's every two.
+    public static func weatherStation(name: String = "Simulated Weather Station") -> PeripheralDefinition {
+        let service = BluetoothUUID(0x181A)
+        return PeripheralDefinition(
+            advertisement: Advertisement(localName: name, rssi: -65, serviceUUIDs: [service], appearance: 0x0540),
+            services: [
+                ServiceDefinition(
+                    service,
+                    characteristics: [
+                        .sensor(0x2A6E, "inside", every: .seconds(1)) { 2137 + wave($0, 24) },
+                        .sensor(0x2A6E, "outside", every: .seconds(1)) { -60 + 5 * wave($0, 40) },
+                        .sensor(0x2A6F, nil, every: .seconds(2)) { 4650 - 10 * wave($0, 24) },
+                    ]),
+                .deviceInformation(manufacturer: "Simulated", model: "Weather Station", serialNumber: "0002"),
+            ])
+    }
+
+    /// Ear buds with a battery each, which presentation formats tell apart.
+    ///
+    /// - Parameters:
+    ///   - left: the left one's charge in percent, 0 to 100.
+    ///   - right: the right one's.
+    public static func earBuds(
+        name: String = "Simulated Ear Buds", left: UInt8 = 80, right: UInt8 = 65
+    ) -> PeripheralDefinition {
+        func battery(_ level: UInt8, _ place: PresentationFormat.Description) -> ServiceDefinition {
+            let format = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: place)
+            var service = ServiceDefinition.battery(level: level)
+            service.characteristics[0].descriptors = [DescriptorDefinition(BluetoothUUID(0x2904), value: format.bytes)]
+            return service
+        }
+        return PeripheralDefinition(
+            advertisement: Advertisement(
+                localName: name, rssi: -70, serviceUUIDs: [BluetoothUUID(0x180F)], appearance: 0x0941),
+            services: [battery(left, .left), battery(right, .right)])
+    }
+
+    /// Up from 0 to half of `period` and down again.
+    private static func wave(_ step: Int, _ period: Int) -> Int {
+        min(step % period, period - step % period)
+    }
+}
+
+extension CharacteristicDefinition {
+    /// A number of 16 bits that is the `value` of how often it has been notified before.
+    fileprivate static func sensor(
+        _ uuid: UInt32, _ description: String?, every interval: Duration, value: @escaping @Sendable (Int) -> Int
+    ) -> CharacteristicDefinition {
+        let present = Present(bytes(value(0)))
+        return CharacteristicDefinition(
+            BluetoothUUID(uuid), [.read, .notify],
+            descriptors: description.map { [DescriptorDefinition(BluetoothUUID(0x2901), value: Array($0.utf8))] } ?? [],
+            onRead: { () throws(ATTError) in present.bytes.withLock { $0 } },
+            onSubscribe: { notifier in
+                var count = 0
+                while true {
+                    let bytes = bytes(value(count))
+                    present.bytes.withLock { $0 = bytes }
+                    await notifier.notify(bytes)
+                    count += 1
+                    try await notifier.clock.sleep(for: interval)
+                }
+            })
+    }
+
+    private static func bytes(_ value: Int) -> [UInt8] {
+        let bits = UInt16(truncatingIfNeeded: value)
+        return [UInt8(bits & 0xFF), UInt8(bits >> 8)]
+    }
+
+    /// What a sensor measures now.
+    private final class Present: Sendable {
+        let bytes: Mutex<[UInt8]>
+
+        init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
     }
 }
 
@@ -91,11 +172,14 @@ extension ServiceDefinition {
 }
 
 extension SimulatedRadio {
-    /// A radio with a strap whose rate changes, and a battery, in real time: something to try a program on.
+    /// A radio with a strap whose rate changes, a battery, a weather station and ear buds, in real time: something to try a program
+    /// on.
     public static func demonstration() async -> SimulatedRadio {
         let radio = SimulatedRadio()
         _ = await radio.add(.heartRateStrap { 72 + [0, 1, 3, 4, 2, 1][$0 % 6] })
         _ = await radio.add(.battery())
+        _ = await radio.add(.weatherStation())
+        _ = await radio.add(.earBuds())
         return radio
     }
 }

@@ -6,6 +6,8 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
+@testable import BLECommand
+
 @Suite(.timeLimit(minutes: 1))
 struct CommandLineTests {
     @Test func `adapters are listed with stable keys`() async throws {
@@ -156,9 +158,56 @@ struct CommandLineTests {
         #expect(lines == ["left        80 %", "right       20 %"])
     }
 
+    @Test func `whom a command has chosen by itself is said to people`() async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.heartRateStrap(name: "Strap\n\u{1B}[8m"))
+        for command in [["battery"], ["info"], ["heart-rate", "--count", "1"], ["profile", "180d", "--count", "1"]] {
+            let chosen = "ble: Strap\u{FFFD}\u{FFFD}[8m (\(strap.id))\n"
+            #expect(try await world.ble(command).run().errors.contains(chosen))
+            #expect(try await !world.ble(command + ["--json"]).run().errors.contains("\(strap.id)"))
+        }
+        #expect(try await !world.ble("battery", strap.id.rawValue).run().errors.contains("Strap"))
+    }
+
+    @Test func `a service or characteristic that nothing is called says where the names are`() async throws {
+        let service = try await Tool.run("profile", "nonsense")
+        #expect(service.status == 64)
+        #expect(service.errors.contains("ble numbers --kind service"))
+        let characteristic = try await Tool.run("read", "Thing", "nonsense")
+        #expect(characteristic.errors.contains("ble numbers --kind characteristic"))
+    }
+
+    @Test func `a vendor's service that there is a profile for has a name`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Board", rssi: -40, serviceUUIDs: [.nordicUART]),
+                services: [
+                    ServiceDefinition(
+                        .nordicUART,
+                        characteristics: [CharacteristicDefinition(BluetoothUUID(0xFF01), .read, value: [1])])
+                ]))
+        let board = try await world.ble("profile", "nordic-uart").run()
+        #expect(board.status == 0)
+        #expect(board.output == "ff01: 0x01\n")
+        #expect(ServiceArgument.text(.nordicUART) == "nordic-uart")
+    }
+
     @Test func `the simulated backend needs nothing`() async throws {
         let result = try await Tool.run("heart-rate", "--backend", "simulated", "--count", "2", "--json")
         #expect(result.status == 0)
         #expect(try result.objects.count == 2)
+    }
+
+    @Test func `the simulated backend has a weather station and ear buds`() async throws {
+        let weather = try await Tool.run("profile", "environmental-sensing", "--backend", "simulated", "--count", "5")
+        #expect(weather.status == 0)
+        let lines = weather.output.split(separator: "\n")
+        for name in ["Temperature (inside): ", "Temperature (outside): ", "Humidity: "] {
+            #expect(lines.contains { $0.hasPrefix(name) })
+        }
+        #expect(Set(lines).count > 3)
+        let buds = try await Tool.run("battery", "Simulated Ear", "--backend", "simulated")
+        #expect(buds.output == "left        80 %\nright       65 %\n")
     }
 }

@@ -76,7 +76,7 @@ struct ScanCommandTests {
         let name = "A\u{1B}]0;title\u{7}\u{1B}[2J\rB\u{9B}C"
         _ = await world.radio.add(
             PeripheralDefinition(advertisement: Advertisement(localName: name, rssi: -40), services: []))
-        let result = try await world.ble("scan", "--duration", "\(2 * Patience.factor)").run()
+        let result = try await world.ble("scan", "--duration", "\(4 * Patience.factor)").run()
         #expect(result.output.contains("A\u{FFFD}]0;title\u{FFFD}\u{FFFD}[2J\u{FFFD}B\u{FFFD}C"))
         #expect(!result.output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
     }

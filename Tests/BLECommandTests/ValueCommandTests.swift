@@ -72,6 +72,7 @@ struct ValueCommandTests {
         #expect(object["value"] as? String == "94")
         #expect(object["decoded"] is NSNull)
         #expect(object["fields"] is NSNull)
+        #expect((object["error"] as? String)?.hasPrefix("Humidity is cut off") == true)
     }
 
     @Test func `a guess is asked for, and marked`() async throws {
@@ -84,7 +85,7 @@ struct ValueCommandTests {
         #expect(guess["guess"] as? String == "float")
         #expect(guess["decoded"] as? String == "21.5")
         let plain = try #require(try await world.ble("read", "Sensor", "ff02", "--json").run().objects.first)
-        #expect(Set(plain.keys) == ["uuid", "value", "decoded", "fields", "guess"])
+        #expect(Set(plain.keys) == ["uuid", "value", "decoded", "fields", "guess", "error"])
         #expect(plain["decoded"] is NSNull)
         #expect(plain["guess"] is NSNull)
     }
@@ -94,12 +95,15 @@ struct ValueCommandTests {
         let object = try #require(
             try await world.ble("notify", "Sensor", "heart-rate-measurement", "--count", "1", "--json").run().objects
                 .first)
-        #expect(Set(object.keys) == ["uuid", "value", "dropped", "decoded", "fields", "guess"])
+        #expect(Set(object.keys) == ["uuid", "value", "dropped", "decoded", "fields", "guess", "error"])
         let fields = try #require(object["fields"] as? [[String: Any]])
         #expect(fields.count == 4)
-        for field in fields { #expect(Set(field.keys) == ["name", "value", "unit", "text"]) }
+        for field in fields { #expect(Set(field.keys) == ["name", "value", "raw", "unit", "text"]) }
         #expect(fields[0]["value"] as? [String] == [])
+        #expect(fields[0]["raw"] as? Int == 0x10)
         #expect(fields[1]["value"] as? Int == 72)
+        #expect(fields[1]["raw"] as? Int == 72)
+        #expect(fields[3]["raw"] is NSNull)
         #expect(fields[1]["unit"] as? String == "bpm")
         #expect(fields[3]["value"] as? Double == 0.875)
         #expect(fields[3]["text"] as? String == "0.875 s")
@@ -131,9 +135,12 @@ struct ValueCommandTests {
             try #require(characteristics.first { $0["uuid"] as? String == uuid })
         }
         let keys: Set = ["uuid", "handle", "properties", "descriptors"]
-        #expect(try Set(find("2a6e").keys) == keys.union(["value", "decoded", "fields", "guess"]))
+        #expect(try Set(find("2a6e").keys) == keys.union(["value", "decoded", "fields", "guess", "error"]))
         #expect(try find("2a6e")["decoded"] as? String == "21.37 °C")
-        #expect(try Set(find("2a6d").keys) == keys.union(["error"]))
+        #expect(try find("2a6e")["error"] is NSNull)
+        #expect(try Set(find("2a6d").keys) == Set(find("2a6e").keys))
+        #expect(try find("2a6d")["value"] is NSNull)
+        #expect(try find("2a6d")["error"] as? String != nil)
         #expect(try Set(find("2a37").keys) == keys)
     }
 }

@@ -47,19 +47,9 @@ struct AdaptersCommand: AsyncParsableCommand {
             ]),
             [
                 adapter.id.padded(to: 7), adapter.address.padded(to: 17), yes(adapter.isPowered).padded(to: 7),
-                yes(adapter.isDiscovering).padded(to: 8), yes(adapter.isInUse).padded(to: 7), adapter.name,
+                yes(adapter.isDiscovering).padded(to: 8), yes(adapter.isInUse).padded(to: 7), adapter.name.harmless,
             ].joined(separator: "  "))
     }
 
     private static func yes(_ value: Bool) -> String { value ? "yes" : "no" }
-}
-
-extension String {
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
-    }
-
-    func paddedLeft(to width: Int) -> String {
-        String(repeating: " ", count: max(0, width - count)) + self
-    }
 }

@@ -52,7 +52,7 @@ struct ConnectCommand: AsyncParsableCommand {
             ]),
             [
                 output.paint(event.padded(to: 15), event == "connected" ? .green : error == nil ? .dim : .red),
-                error?.message, seconds.map { "again in \($0) s" },
+                error?.message.harmless, seconds.map { "again in \($0) s" },
             ].compactMap { $0 }.joined(separator: "  "))
     }
 }

@@ -109,7 +109,7 @@ private struct Look {
             [
                 output.paint(event.padded(to: 5), event == "found" ? .green : .red), device.serial,
                 (rssi.map(String.init) ?? "").paddedLeft(to: 4), device.peripheral.id.rawValue.padded(to: 17),
-                device.name ?? "",
+                (device.name ?? "").harmless,
             ].joined(separator: "  "))
     }
 }
@@ -132,7 +132,7 @@ private struct Talk {
                 "id": .string(device.peripheral.id.rawValue), "name": .optional(device.name) { .string($0) },
                 "features": .array(features.map { .string($0) }),
             ]),
-            "connected  \(serial)  \(device.name ?? "")  (\(features.joined(separator: ", ")))")
+            "connected  \(serial)  \((device.name ?? "").harmless)  (\(features.joined(separator: ", ")))")
         if pairs {
             try await device.messages.pair()
             try output.line(.object(["event": .string("paired"), "serial": .string(serial)]), "paired")

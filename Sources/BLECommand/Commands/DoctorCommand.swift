@@ -41,8 +41,8 @@ struct DoctorCommand: AsyncParsableCommand {
             case .problem: ("WRONG", .red)
             }
         let place = finding.adapter.map { "\($0): " } ?? ""
-        var text = "\(output.paint(word.padded(to: 5), style))  \(place)\(finding.message)"
-        if let remedy = finding.remedy { text += "\n       → \(remedy)" }
+        var text = "\(output.paint(word.padded(to: 5), style))  \(place)\(finding.message.harmless)"
+        if let remedy = finding.remedy { text += "\n       → \(remedy.harmless)" }
         return text
     }
 }

@@ -43,19 +43,27 @@ struct InspectCommand: AsyncParsableCommand {
     ) async throws -> [UInt16: Read] {
         var values: [UInt16: Read] = [:]
         for characteristic in database.joined() where characteristic.properties.contains(.read) {
+            // (a read would connect anew, to what may have other handles)
+            try await requireLink(to: peripheral)
             let key = characteristic.key
-            values[characteristic.handle] = await output.progress.during("Reading \(characteristic.uuid)") {
-                do throws(BLEError) {
+            values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
+                try await Read(of: peripheral) { () throws(BLEError) in
                     let bytes = try await peripheral.read(key)
                     let format = await ShownValue.format(of: key, on: peripheral)
-                    return .success(ShownValue(bytes, format, guessing: guessing))
-                } catch {
-                    return .failure(error)
+                    return ShownValue(bytes, format, guessing: guessing)
                 }
             }
             try Task.checkCancellation()
         }
         return values
+    }
+
+    private static func requireLink(to peripheral: Peripheral) async throws(BLEError) {
+        guard await peripheral.connectionState == .connected else {
+            var error = BLEError(.disconnected, "the link ended before all values were read")
+            error.peripheral = peripheral.id
+            throw error
+        }
     }
 
     private static func json(_ service: GATTService, _ values: [UInt16: Read]) -> JSON {
@@ -78,7 +86,7 @@ struct InspectCommand: AsyncParsableCommand {
         ]
         return switch value {
         case .success(let value): keys.merging(value.json) { $1 }
-        case .failure(let error): keys.merging(["error": .string(error.message)]) { $1 }
+        case .failure(let error): keys.merging(ShownValue.json(error)) { $1 }
         case nil: keys
         }
     }
@@ -105,7 +113,7 @@ struct InspectCommand: AsyncParsableCommand {
     private static func text(_ value: Read, _ output: Output) -> String {
         switch value {
         case .success(let value): value.text(output)
-        case .failure(let error): output.paint("(\(error.message))", .red)
+        case .failure(let error): output.paint("(\(error.message.harmless))", .red)
         }
     }
 

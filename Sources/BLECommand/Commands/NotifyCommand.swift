@@ -12,7 +12,7 @@ struct NotifyCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help)
+    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     @Option(help: ArgumentHelp("End after so many values.", valueName: "n"))

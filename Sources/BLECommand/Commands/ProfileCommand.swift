@@ -14,13 +14,16 @@ struct ProfileCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption
 
-    @Argument(help: "The service: a name such as heart-rate, or a UUID.")
+    @Argument(help: "The service: a name such as heart-rate, or a UUID.", transform: ServiceArgument.init(named:))
     var service: ServiceArgument
 
     @Argument(help: idHelp)
     var id: String?
 
-    @Option(help: ArgumentHelp("End after so many notified values.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "End after so many notified values; with --every and while nothing is notified, after so many rounds.",
+            valueName: "n"))
     var count: Int?
 
     @Option(help: ArgumentHelp("Read everything again after so many seconds.", valueName: "seconds"))
@@ -41,7 +44,7 @@ struct ProfileCommand: AsyncParsableCommand {
             let view = try await output.progress.during("Connecting to \(peripheral)") {
                 try await LiveView(of: service, on: peripheral, output)
             }
-            try await view.run(count: count, every: every)
+            try await view.run(count: count, every: every, isMaintained: maintain.maintain)
         }
     }
 }

@@ -77,11 +77,11 @@ struct BatteryCommand: AsyncParsableCommand {
             let batteries = try await output.progress.during("Reading the battery of \(peripheral)") {
                 try await Self.read(peripheral)
             }
-            for (position, level) in batteries {
+            for (index, (position, level)) in batteries.enumerated() {
                 let name = position.map { "\($0)" }
                 try output.line(
                     .object(["level": .int(Int(level)), "position": .optional(name) { .string($0) }]),
-                    (batteries.count > 1 ? (name ?? "").padded(to: 12) : "") + "\(level) %")
+                    (batteries.count > 1 ? (name ?? "battery \(index + 1)").padded(to: 12) : "") + "\(level) %")
             }
         }
     }
@@ -92,9 +92,16 @@ struct BatteryCommand: AsyncParsableCommand {
     ) async throws(BLEError) -> [(PresentationFormat.Description?, UInt8)] {
         let batteries = try await Battery.all(on: peripheral)
         var levels: [(PresentationFormat.Description?, UInt8)] = []
-        for battery in batteries { levels.append((try await battery.position(), try await battery.level())) }
+        for battery in batteries { levels.append((try await position(of: battery), try await battery.level())) }
         guard !levels.isEmpty else { return [(nil, try await Battery(peripheral).level())] }
         return levels
+    }
+
+    /// Which one it is; nil as well where what should say it is refused or makes no sense.
+    private static func position(of battery: Battery) async throws(BLEError) -> PresentationFormat.Description? {
+        let position = try await Result(of: battery.peripheral) { () throws(BLEError) in try await battery.position() }
+        guard case .success(let position?) = position, position != .unknown else { return nil }
+        return position
     }
 }
 
@@ -118,7 +125,8 @@ struct InfoCommand: AsyncParsableCommand {
             let rows = Self.rows(information)
             try output.line(
                 .object(Dictionary(uniqueKeysWithValues: rows.map { ($0.key, .optional($0.value) { .string($0) }) })),
-                rows.compactMap { row in row.value.map { row.title.padded(to: 18) + $0 } }.joined(separator: "\n"))
+                rows.compactMap { row in row.value.map { row.title.padded(to: 18) + $0.harmless } }.joined(
+                    separator: "\n"))
         }
     }
 

@@ -11,7 +11,7 @@ struct ReadCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help)
+    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     func run() async throws {

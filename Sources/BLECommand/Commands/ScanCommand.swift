@@ -13,7 +13,8 @@ struct ScanCommand: AsyncParsableCommand {
     var duration = 10.0
 
     @Option(
-        help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"))
+        help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"),
+        transform: ServiceArgument.init(named:))
     var service: [ServiceArgument] = []
 
     // (a negative number looks like an option otherwise)
@@ -138,7 +139,7 @@ struct ScanCommand: AsyncParsableCommand {
         return [
             output.paint(event.padded(to: 7), style), peripheral.id.rawValue.padded(to: 17),
             (advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 5),
-            (advertisement.localName ?? "").padded(to: 20),
+            (advertisement.localName ?? "").harmless.padded(to: 20),
             (services + manufacturer + data + classes).joined(separator: " "),
         ].joined(separator: "  ")
     }

@@ -9,7 +9,7 @@ struct WriteCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help)
+    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     @Argument(help: ArgumentHelp("The value in hexadecimal.", valueName: "hex"))

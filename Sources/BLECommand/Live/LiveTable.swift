@@ -6,7 +6,8 @@ struct LiveTable {
     static let memory = 40
 
     private struct Row {
-        var field: String
+        /// Nil for words in place of a value.
+        var field: String?
         var text: String
         /// The latest numbers, the oldest first; empty for what is no number.
         var numbers: [Double] = []
@@ -27,6 +28,7 @@ struct LiveTable {
     /// What a characteristic's value is now.
     mutating func update(_ handle: UInt16, _ values: [FieldValue]) {
         guard var section = sections[handle] else { return }
+        section.rows.removeAll { $0.field == nil }
         for value in Self.flat(values) {
             let index = section.rows.firstIndex { $0.field == value.name }
             if index == nil { section.rows.append(Row(field: value.name, text: "")) }
@@ -41,7 +43,15 @@ struct LiveTable {
 
     /// What is shown in place of a value.
     mutating func update(_ handle: UInt16, _ text: String) {
-        sections[handle]?.rows = [Row(field: "", text: text)]
+        sections[handle]?.rows = [Row(field: nil, text: text)]
+    }
+
+    /// The table in so many columns and lines at most. Where that does not suffice, the last line says how many are missing.
+    func lines(width: Int, height: Int) -> [String] {
+        let lines = lines(width: width)
+        guard lines.count > height else { return lines }
+        let kept = lines.prefix(max(0, height - 1))
+        return kept + ["… \(lines.count - kept.count) more".prefix(columns: width)]
     }
 
     /// The table, with `width` columns at most.
@@ -49,23 +59,23 @@ struct LiveTable {
         let sections = sections.sorted { $0.key < $1.key }.map(\.value)
         let titles = sections.flatMap { section in
             section.rows.count > 1
-                ? section.rows.map { $0.field.count + 2 } + [section.title.count] : [section.title.count]
+                ? section.rows.map { ($0.field ?? "").columns + 2 } + [section.title.columns] : [section.title.columns]
         }
         let column = (titles.max() ?? 0) + 2
-        let valueColumn = (sections.flatMap(\.rows).filter { !$0.numbers.isEmpty }.map(\.text.count).max() ?? 0) + 2
+        let valueColumn = (sections.flatMap(\.rows).filter { !$0.numbers.isEmpty }.map(\.text.columns).max() ?? 0) + 2
         func line(_ title: String, _ row: Row?) -> String {
-            guard let row else { return String(title.prefix(width)) }
+            guard let row else { return title.prefix(columns: width) }
             var line = title.padded(to: column) + row.text
             if row.numbers.count > 1 {
                 line = line.padded(to: column + valueColumn)
-                line += Sparkline.text(row.numbers.suffix(max(0, width - line.count)))
+                line += Sparkline.text(row.numbers.suffix(max(0, width - line.columns)))
             }
-            return String(line.prefix(width))
+            return line.prefix(columns: width)
         }
         return sections.flatMap { section in
             section.rows.count > 1
-                ? [line(section.title, nil)] + section.rows.map { line("  " + $0.field, $0) }
-                : [line(section.title, section.rows.first ?? Row(field: "", text: "…"))]
+                ? [line(section.title, nil)] + section.rows.map { line("  " + ($0.field ?? ""), $0) }
+                : [line(section.title, section.rows.first ?? Row(field: nil, text: "…"))]
         }
     }
 
@@ -74,10 +84,10 @@ struct LiveTable {
         values.filter { !$0.isSilent }.flatMap { value -> [Cell] in
             switch value.content {
             case .fields(let fields) where !fields.isEmpty && value.description.first == "(":
-                flat(fields).map { Cell(name: "\(value.name), \($0.name)", text: $0.text, number: $0.number) }
-            case .integer(let number): [Cell(name: value.name, text: value.description, number: Double(number))]
-            case .number(let number): [Cell(name: value.name, text: value.description, number: number)]
-            default: [Cell(name: value.name, text: value.description, number: nil)]
+                flat(fields).map { Cell(name: "\(value.shownName), \($0.name)", text: $0.text, number: $0.number) }
+            case .integer(let number): [Cell(name: value.shownName, text: value.shownText, number: Double(number))]
+            case .number(let number): [Cell(name: value.shownName, text: value.shownText, number: number)]
+            default: [Cell(name: value.shownName, text: value.shownText, number: nil)]
             }
         }
     }

@@ -8,8 +8,6 @@ actor LiveView {
     private let output: Output
     private var table = LiveTable()
     private var received = 0
-    /// How many lines of the terminal the table has.
-    private var height = 0
 
     /// Discovers the service, every instance of it. Throws `serviceNotFound`.
     init(of service: BluetoothUUID, on peripheral: Peripheral, _ output: Output) async throws(BLEError) {
@@ -22,20 +20,21 @@ actor LiveView {
             }
         }
         self.sources = sources
-        for source in sources { table.add(source.characteristic.handle, source.title) }
+        for source in sources { table.add(source.characteristic.handle, source.shownTitle) }
     }
 
-    /// Reads what can be read, then shows what is notified until `count` values have come, or for ever; where nothing is notified,
-    /// it is all read once, or each time that `every` has passed.
-    func run(count: Int?, every: Duration?) async throws {
-        // (first listening, then reading: nothing is missed in between)
-        var streams: [(LiveSource, NotificationStream<[UInt8]>)] = []
-        for source in sources where source.isNotified {
-            let key = source.characteristic.key
-            streams.append((source, try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096))))
-        }
-        try await readAll()
-        guard !streams.isEmpty || every != nil else { return }
+    /// Reads what can be read, then shows what is notified, and with `every` reads again and again; where nothing is notified, it is
+    /// otherwise read once.
+    ///
+    /// - Parameters:
+    ///   - count: after how many notified values it ends, or where none has come, after how many rounds of reading; nil for never.
+    ///   - isMaintained: whether what cannot be read during an outage is a gap.
+    func run(count: Int?, every: Duration?, isMaintained: Bool) async throws {
+        let streams = try await subscribe()
+        let hasStreams = !streams.isEmpty
+        let goesOn = hasStreams || every != nil
+        try await readAll(outlasting: isMaintained && goesOn)
+        guard goesOn else { return }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (source, stream) in streams {
                 group.addTask {
@@ -44,9 +43,14 @@ actor LiveView {
             }
             if let every {
                 group.addTask {
+                    var rounds = 1
                     while true {
-                        try await Task.sleep(for: every)
-                        try await self.readAll()
+                        // (what notifies has an interval's time for the first value)
+                        if hasStreams { try await Task.sleep(for: every) }
+                        if await self.isDone(afterRounds: rounds, count) { return }
+                        if !hasStreams { try await Task.sleep(for: every) }
+                        try await self.readAll(outlasting: isMaintained)
+                        rounds += 1
                     }
                 }
             }
@@ -55,25 +59,46 @@ actor LiveView {
         }
     }
 
-    private func readAll() async throws {
-        for source in sources where source.isRead {
-            switch await read(source) {
-            case .success(let bytes): try show(bytes, source)
-            // (one that is refused does not keep the others from being shown)
-            case .failure(let error) where Self.refusals.contains(error.code): try show(error, source)
-            case .failure(let error): throw error
+    /// Listens to what is notified, before anything is read, so that nothing is missed in between.
+    private func subscribe() async throws -> [(LiveSource, NotificationStream<[UInt8]>)] {
+        var streams: [(LiveSource, NotificationStream<[UInt8]>)] = []
+        for source in sources where source.isNotified {
+            let key = source.characteristic.key
+            let stream = try await Result(of: peripheral) { () throws(BLEError) in
+                try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096))
             }
+            switch stream {
+            case .success(let stream): streams.append((source, stream))
+            // (one that is refused does not keep the others from being shown)
+            case .failure(let error):
+                try show(error, source)
+                // (what is read takes its place in a table)
+                if source.isRead, output.terminalSize != nil { output.note("\(source.title): \(error.message)") }
+            }
+        }
+        return streams
+    }
+
+    /// Reads everything once. What is refused is shown so.
+    ///
+    /// - Parameter outlasting: whether the end of the link is a gap, after which the rest is read the next time.
+    private func readAll(outlasting: Bool) async throws {
+        do {
+            for source in sources where source.isRead {
+                let key = source.characteristic.key
+                switch try await Result(of: peripheral, { () throws(BLEError) in try await peripheral.read(key) }) {
+                case .success(let bytes): try show(bytes, source)
+                case .failure(let error): try show(error, source)
+                }
+            }
+        } catch let error as BLEError where outlasting && error.isOutlasted {
+            try output.gap(error)
         }
     }
 
-    private static let refusals: Set<BLEError.Code> = [.attributeError, .notPermitted, .pairingRequired, .notSupported]
-
-    private func read(_ source: LiveSource) async -> Result<[UInt8], BLEError> {
-        do throws(BLEError) {
-            return .success(try await peripheral.read(source.characteristic.key))
-        } catch {
-            return .failure(error)
-        }
+    /// Whether reading has brought all that was asked for.
+    private func isDone(afterRounds rounds: Int, _ count: Int?) -> Bool {
+        received == 0 && count.map { rounds >= $0 } ?? false
     }
 
     /// Shows what was notified; true for the last.
@@ -101,20 +126,19 @@ actor LiveView {
     }
 
     private func show(_ error: BLEError, _ source: LiveSource) throws(any Error) {
-        table.update(source.characteristic.handle, error.message)
-        try show(["error": .string(error.message)], error.message, source)
+        let message = error.message.harmless
+        table.update(source.characteristic.handle, message)
+        try show(ShownValue.json(error), message, source)
     }
 
     private func show(_ json: [String: JSON], _ text: String, _ source: LiveSource) throws(any Error) {
         if let terminal = output.terminalSize {
-            let lines = table.lines(width: terminal.columns).prefix(terminal.rows - 1)
-            defer { height = lines.count }
-            return try output.rewrite(Array(lines), over: min(height, terminal.rows - 1))
+            return try output.rewrite(table.lines(width: terminal.columns, height: terminal.rows - 1))
         }
         let keys: [String: JSON] = [
             "uuid": .string(source.characteristic.uuid.description),
             "handle": .int(Int(source.characteristic.handle)), "name": .string(source.title),
         ]
-        try output.line(.object(keys.merging(json) { $1 }), "\(source.title): \(text)")
+        try output.line(.object(keys.merging(json) { $1 }), "\(source.shownTitle): \(text)")
     }
 }

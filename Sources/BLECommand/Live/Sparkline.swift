@@ -12,9 +12,10 @@ enum Sparkline {
         return String(
             values.map { value in
                 guard value.isFinite else { return " " }
-                guard greatest > least else { return blocks[3] }
-                // (halves, since the difference of two large numbers need not be finite)
-                let share = (value / 2 - least / 2) / (greatest / 2 - least / 2)
+                // (halves, since the difference of two large numbers need not be finite; those of tiny ones may be nothing)
+                let span = greatest / 2 - least / 2
+                guard span > 0 else { return blocks[3] }
+                let share = (value / 2 - least / 2) / span
                 return blocks[min(blocks.count - 1, Int(share * Double(blocks.count)))]
             })
     }

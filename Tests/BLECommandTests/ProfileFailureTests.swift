@@ -1,0 +1,168 @@
+import BLE
+import BLEProfiles
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Foundation
+import Testing
+
+/// What `profile`, `inspect --values` and `battery` show where a peripheral refuses, or goes away.
+@Suite(.timeLimit(minutes: 1))
+struct ProfileFailureTests {
+    private static func peripheral(_ name: String, _ services: ServiceDefinition...) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(localName: name, rssi: -50, serviceUUIDs: Set(services.map(\.uuid))),
+            services: services)
+    }
+
+    private static let sensing = BluetoothUUID(0x181A)
+    private static let temperature = BluetoothUUID(0x2A6E)
+
+    @Test func `a refused subscription is shown in its place, and the others go on`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(
+            Self.peripheral(
+                "Station",
+                ServiceDefinition(
+                    Self.sensing,
+                    characteristics: [
+                        CharacteristicDefinition(Self.temperature, .notify, security: .authenticated),
+                        CharacteristicDefinition(
+                            BluetoothUUID(0x2A6F), .notify, onSubscribe: { await $0.notify([0x94, 0x11]) }),
+                    ])))
+        let text = try await world.ble("profile", "environmental-sensing", "Station", "--count", "1").run()
+        #expect(text.status == 0)
+        let lines = text.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasPrefix("Temperature: ") == true)
+        #expect(lines.last == "Humidity: 45 %")
+        let objects = try await world.ble("profile", "181a", "Station", "--count", "1", "--json").run().objects
+        #expect(objects.count == 2)
+        #expect(Set(objects[0].keys) == Set(objects[1].keys))
+        #expect(objects[0]["error"] as? String != nil)
+        #expect(objects[1]["error"] is NSNull)
+    }
+
+    @Test func `descriptors that cannot be read or make no sense leave the plain name`() async throws {
+        let world = try await BlueZWorld()
+        func thermometer(_ hundredths: UInt8, _ descriptors: DescriptorDefinition...) -> CharacteristicDefinition {
+            CharacteristicDefinition(Self.temperature, .read, value: [hundredths, 0], descriptors: descriptors)
+        }
+        _ = await world.radio.add(
+            Self.peripheral(
+                "Station",
+                ServiceDefinition(
+                    Self.sensing,
+                    characteristics: [
+                        thermometer(1, DescriptorDefinition(BluetoothUUID(0x2904), value: [4, 0])),
+                        thermometer(2, DescriptorDefinition(BluetoothUUID(0x2901), value: Array("a\nb\u{1B}[8m".utf8))),
+                    ])))
+        let result = try await world.ble("profile", "environmental-sensing", "Station").run()
+        #expect(result.status == 0)
+        #expect(result.output == "Temperature: 0.01 °C\nTemperature (a\u{FFFD}b\u{FFFD}[8m): 0.02 °C\n")
+    }
+
+    @Test func `reading again outlasts the end of a maintained link`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(
+            Self.peripheral(
+                "Thing",
+                ServiceDefinition(
+                    Self.sensing,
+                    characteristics: [CharacteristicDefinition(Self.temperature, .read, value: [1, 0])])))
+        await world.daemon.hang("ReadValue")
+        let tool = world.ble("profile", "181a", "Thing", "--maintain", "--every", "0.2", "--count", "3", "--json")
+        let result = try await tool.run { _ in
+            await world.daemon.untilHung()
+            await thing.dropLink()
+            await world.daemon.release()
+        }
+        #expect(result.status == 0)
+        let objects = try result.objects
+        #expect(objects.contains { $0["event"] as? String == "gap" })
+        #expect(objects.contains { $0["decoded"] as? String == "0.01 °C" })
+    }
+
+    @Test func `the end of a link that is not maintained ends profile`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(.battery(name: "Thing"))
+        let result = try await world.ble("profile", "battery", "Thing", "--every", "0.2").run { _, _ in
+            await thing.remove()
+        }
+        #expect([14, 15].contains(result.status))
+    }
+
+    @Test func `where nothing is notified the rounds are counted`() async throws {
+        let world = try await BlueZWorld()
+        // (it can notify, but never does)
+        _ = await world.radio.add(.battery(name: "Thing"))
+        let silent = try await world.ble("profile", "battery", "Thing", "--every", "0.2", "--count", "2").run()
+        #expect(silent.status == 0)
+        #expect(silent.output == "Battery Level: 90 %\nBattery Level: 90 %\n")
+        _ = await world.radio.add(
+            Self.peripheral(
+                "Station",
+                ServiceDefinition(
+                    Self.sensing,
+                    characteristics: [CharacteristicDefinition(Self.temperature, .read, value: [1, 0])])))
+        let read = try await world.ble("profile", "181a", "Station", "--every", "0.2", "--count", "3").run()
+        #expect(read.status == 0)
+        #expect(read.output.split(separator: "\n").count == 3)
+    }
+
+    @Test func `inspect ends with the link, and shows no value of another`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(.battery(name: "Thing"))
+        await world.daemon.hang("ReadValue")
+        let result = try await world.ble("inspect", "Thing", "--values").run { _ in
+            await world.daemon.untilHung()
+            await thing.dropLink()
+            await world.daemon.release()
+        }
+        #expect(result.status == 15)
+        #expect(result.output == "")
+    }
+
+    @Test func `a slow value does not hide the others from inspect`() async throws {
+        let world = try await BlueZWorld()
+        let silence = AsyncStream<Void>.makeStream()
+        _ = await world.radio.add(
+            Self.peripheral(
+                "Thing",
+                ServiceDefinition(
+                    Self.sensing,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            BluetoothUUID(0x2A6F), .read,
+                            onRead: { () throws(ATTError) in
+                                for await _ in silence.stream {}
+                                return [0, 0]
+                            }),
+                        CharacteristicDefinition(Self.temperature, .read, value: [1, 0]),
+                    ])))
+        let result = try await world.ble("inspect", "Thing", "--values", timeout: 3 * Patience.factor).run()
+        #expect(result.status == 0)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.contains { $0.contains("2a6f") && $0.contains("read  (") })
+        #expect(lines.contains { $0.contains("2a6e") && $0.hasSuffix("0100  0.01 °C") })
+    }
+
+    @Test func `batteries that do not say where they are are numbered`() async throws {
+        let world = try await BlueZWorld()
+        func battery(_ level: UInt8, _ format: [UInt8]?) -> ServiceDefinition {
+            var service = ServiceDefinition.battery(level: level)
+            service.characteristics[0].descriptors =
+                format.map { [DescriptorDefinition(BluetoothUUID(0x2904), value: $0)] } ?? []
+            return service
+        }
+        let left = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: .left).bytes
+        let unknown = PresentationFormat(format: .uint8, unit: BluetoothUUID(0x27AD), description: .unknown).bytes
+        _ = await world.radio.add(
+            Self.peripheral(
+                "Thing", battery(10, left), battery(20, nil), battery(30, [4, 0]), battery(40, unknown)))
+        let result = try await world.ble("battery", "Thing").run()
+        #expect(result.status == 0)
+        #expect(result.output == "left        10 %\nbattery 2   20 %\nbattery 3   30 %\nbattery 4   40 %\n")
+        #expect(!result.errors.contains("ble: "))
+    }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import BLECommand
+
+@Suite struct TerminalAreaTests {
+    @Test func `lines take the place of those before`() {
+        var area = TerminalArea()
+        #expect(area.replace(with: ["one", "two"], columns: 80) == "one\ntwo\n")
+        #expect(area.replace(with: ["three"], columns: 80) == "\r\u{1B}[2A\u{1B}[Jthree\n")
+        #expect(area.replace(with: [], columns: 80) == "\r\u{1B}[1A\u{1B}[J")
+        #expect(area.replace(with: ["four"], columns: 80) == "four\n")
+    }
+
+    @Test(
+        arguments: [
+            (10, "\r\u{1B}[3A\u{1B}[J"), (9, "\r\u{1B}[4A\u{1B}[J"), (5, "\r\u{1B}[4A\u{1B}[J"),
+            (4, "\r\u{1B}[5A\u{1B}[J"),
+        ])
+    func `lines that a narrower terminal has broken are taken away whole`(_ columns: Int, _ sequence: String) {
+        var area = TerminalArea()
+        _ = area.replace(with: ["0123456789", "", "漢字"], columns: 10)
+        #expect(area.erasure(columns: columns) == sequence)
+    }
+
+    @Test func `words are written above the lines`() {
+        var area = TerminalArea()
+        #expect(area.erasure(columns: 80) == "")
+        #expect(area.drawing == "")
+        _ = area.replace(with: ["one", "two"], columns: 80)
+        #expect(area.erasure(columns: 80) + "words\n" + area.drawing == "\r\u{1B}[2A\u{1B}[Jwords\none\ntwo\n")
+    }
+}
