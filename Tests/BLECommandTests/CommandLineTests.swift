@@ -131,7 +131,7 @@ struct CommandLineTests {
         #expect(
             Set(information.keys) == [
                 "manufacturer", "model", "serialNumber", "hardwareRevision", "firmwareRevision", "softwareRevision",
-                "systemID", "pnpID", "regulatoryCertifications",
+                "systemID", "pnpID", "regulatoryCertifications", "udi",
             ])
         #expect(information["manufacturer"] as? String == "Simulated")
         #expect(information["pnpID"] is NSNull)

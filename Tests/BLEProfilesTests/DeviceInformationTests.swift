@@ -82,6 +82,18 @@ import Testing
         #expect(error?.characteristic == BluetoothUUID(0x2A50))
     }
 
+    @Test func `an item that is malformed can be told, and the others are read`() async throws {
+        let (device, _) = try await world.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [.deviceInformation(model: "M1", systemID: [1, 2, 3, 4, 5, 6], pnpID: [1, 2])]))
+        var unreadable: [BLEError] = []
+        let information = try await DeviceInformation(of: device) { unreadable.append($0) }
+        #expect(information.modelNumber == "M1")
+        #expect(information.systemID == nil && information.pnpID == nil)
+        #expect(unreadable.map(\.characteristic) == [BluetoothUUID(0x2A23), BluetoothUUID(0x2A50)])
+    }
+
     @Test func `an item that the device refuses is an error`() async throws {
         let service = ServiceDefinition(
             .deviceInformation,

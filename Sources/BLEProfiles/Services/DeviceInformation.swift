@@ -130,17 +130,33 @@ public struct DeviceInformation: Hashable, Sendable {
     /// Reads what `peripheral` has. Connects and discovers as needed. An item that it does not have stays nil.
     ///
     /// Throws `serviceNotFound` when it has no such service, and whatever reading an item it has throws.
-    public init(of peripheral: Peripheral) async throws(BLEError) {
+    ///
+    /// - Parameter unreadable: told of each item that is refused or malformed, which stays nil then, as some devices have one; without
+    ///   it, such an item throws.
+    public init(
+        of peripheral: Peripheral, unreadable: ((BLEError) -> Void)? = nil
+    ) async throws(BLEError) {
         let service = PeripheralService(.deviceInformation, on: peripheral)
-        manufacturerName = try await service.readIfPresent(.manufacturerName)
-        modelNumber = try await service.readIfPresent(.modelNumber)
-        serialNumber = try await service.readIfPresent(.serialNumber)
-        hardwareRevision = try await service.readIfPresent(.hardwareRevision)
-        firmwareRevision = try await service.readIfPresent(.firmwareRevision)
-        softwareRevision = try await service.readIfPresent(.softwareRevision)
-        systemID = try await service.readIfPresent(.systemID)
-        regulatoryCertifications = try await service.readIfPresent(.regulatoryCertifications)
-        pnpID = try await service.readIfPresent(.pnpID)
-        udi = try await service.readIfPresent(.udi)
+        func read<Value>(_ characteristic: Characteristic<Value>) async throws(BLEError) -> Value? {
+            do throws(BLEError) {
+                return try await service.readIfPresent(characteristic)
+            } catch {
+                let isOfItem = [.invalidValue, .attributeError, .notPermitted, .notSupported, .pairingRequired]
+                    .contains(error.code)
+                guard let unreadable, isOfItem else { throw error }
+                unreadable(error)
+                return nil
+            }
+        }
+        manufacturerName = try await read(.manufacturerName)
+        modelNumber = try await read(.modelNumber)
+        serialNumber = try await read(.serialNumber)
+        hardwareRevision = try await read(.hardwareRevision)
+        firmwareRevision = try await read(.firmwareRevision)
+        softwareRevision = try await read(.softwareRevision)
+        systemID = try await read(.systemID)
+        regulatoryCertifications = try await read(.regulatoryCertifications)
+        pnpID = try await read(.pnpID)
+        udi = try await read(.udi)
     }
 }

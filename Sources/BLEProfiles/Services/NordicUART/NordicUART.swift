@@ -48,7 +48,7 @@ public struct NordicUART: Profile {
     }
 
     /// Sends bytes, in as many packets as they need, and returns once the system has them all: see ``writer()``, which is quicker for
-    /// many small parts.
+    /// many small parts. Throws `busy` while another is sending; who sends from several tasks shares a writer.
     public func send(_ bytes: [UInt8]) async throws(BLEError) {
         let writer = try await writer()
         defer { writer.close() }

@@ -1,0 +1,61 @@
+import ArgumentParser
+import BLE
+import BLEProfiles
+
+struct HeartRateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "heart-rate", abstract: "Show the measurements of a heart rate sensor as they arrive.")
+
+    @OptionGroup var options: CommonOptions
+    @OptionGroup var maintain: MaintainOption
+
+    @Argument(help: idHelp)
+    var id: String?
+
+    @Option(help: ArgumentHelp("End after so many measurements.", valueName: "n"))
+    var count: Int?
+
+    func validate() throws { try checkCount(count) }
+
+    func run() async throws {
+        let (id, count, timeout, maintain) = (id, count, options.timeoutDuration, maintain)
+        try await Session.run(options, outage: maintain.outage) { central, output in
+            let finder = Finder(central: central, output: output, timeout: timeout)
+            let sensor = try await finder.find(id, offering: .heartRate)
+            try await maintain.apply(to: sensor)
+            let measurements = try await output.progress.during("Connecting to \(sensor)") {
+                try await HeartRate(sensor).measurements()
+            }
+            var received = 0
+            for try await event in measurements.events {
+                guard case .value(let measurement) = event else {
+                    if case .gap(let error) = event { try output.gap(error) }
+                    continue
+                }
+                received += 1
+                try output.line(Self.json(measurement), Self.text(measurement, output))
+                if received == count { break }
+            }
+        }
+    }
+
+    private static func json(_ measurement: HeartRateMeasurement) -> JSON {
+        .object([
+            "beatsPerMinute": .int(measurement.beatsPerMinute),
+            "rrIntervals": .array(measurement.rrIntervals.map { .double($0) }),
+            "contact": .optional(measurement.contact) { .bool($0) },
+            "energyExpended": .optional(measurement.energyExpendedKilojoules) { .int($0) },
+        ])
+    }
+
+    private static func text(_ measurement: HeartRateMeasurement, _ output: Output) -> String {
+        var parts = [output.paint("\(measurement.beatsPerMinute)".paddedLeft(to: 3), .bold) + " bpm"]
+        if !measurement.rrIntervals.isEmpty {
+            let intervals = measurement.rrIntervals.map { String(Int(($0 * 1000).rounded())) }
+            parts.append("RR \(intervals.joined(separator: " ")) ms")
+        }
+        if let energy = measurement.energyExpendedKilojoules { parts.append("\(energy) kJ") }
+        if measurement.contact == false { parts.append(output.paint("no contact", .red)) }
+        return parts.joined(separator: "  ")
+    }
+}
