@@ -19,6 +19,7 @@ let settings: [SwiftSetting] = [
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -95,7 +96,9 @@ if withBlueZ {
         .executable(name: "ble", targets: ["BLECommand"]),
     ]
     package.dependencies += [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // For the tests alone.
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ]
     package.targets += [
         .systemLibrary(
@@ -115,7 +118,10 @@ if withBlueZ {
             swiftSettings: settings),
         .target(
             name: "BlueZTestSupport",
-            dependencies: ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", log],
+            dependencies: [
+                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", log,
+                subprocess, .product(name: "SystemPackage", package: "swift-system"),
+            ],
             path: "Tests/BlueZTestSupport", swiftSettings: settings),
         .testTarget(
             name: "DBusTests", dependencies: ["DBus", "CDBus", "BLETestSupport", "BlueZTestSupport"],
@@ -127,7 +133,7 @@ if withBlueZ {
             name: "BLEBlueZTests",
             dependencies: [
                 "ReadmeExample", "SmartLock", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation",
-                "BackendContract", "BLETestSupport", "BlueZTestSupport",
+                "BackendContract", "BLETestSupport", "BlueZTestSupport", subprocess,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -136,7 +142,9 @@ if withBlueZ {
             swiftSettings: settings),
         .testTarget(
             name: "BLECommandTests",
-            dependencies: ["BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock"],
+            dependencies: [
+                "BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", subprocess,
+            ],
             swiftSettings: settings),
     ]
 }

@@ -49,8 +49,8 @@ struct CommonOptions: ParsableArguments {
     /// A central as the options say.
     func makeCentral(pairing: PairingBehaviour = .justWorks) async throws -> Central {
         let configuration = Central.Configuration(
-            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, logger: Self.logger(verbose: verbose),
-            pairing: pairing)
+            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
+            logger: Self.logger(verbose: verbose), pairing: pairing)
         switch backend {
         case .bluez:
             return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)

@@ -1,5 +1,6 @@
 import BLE
 import BLEProfiles
+import Logging
 
 /// Finds the peripheral that a command line means.
 struct Finder {
@@ -102,18 +103,22 @@ struct Finder {
                         switch match(discovery) {
                         case .no: continue
                         case .this: return [discovery]
-                        case .candidate: candidates.add(discovery)
+                        case .candidate:
+                            let name = (discovery.advertisement.localName ?? "").harmless
+                            central.configuration.logger.debug(
+                                "may be meant", metadata: ["peripheral": "\(discovery.peripheral)", "name": "\(name)"])
+                            candidates.add(discovery)
                         }
                     }
                     return []
                 }
                 group.addTask {
-                    try await Task.sleep(for: timeout)
+                    try await CommandClock.sleep(for: timeout)
                     return candidates.all
                 }
                 group.addTask {
                     try await candidates.first()
-                    try await Task.sleep(for: Self.window)
+                    try await CommandClock.sleep(for: Self.window)
                     return candidates.all
                 }
                 defer { group.cancelAll() }

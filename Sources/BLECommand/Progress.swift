@@ -7,6 +7,8 @@ import Synchronization
 #endif
 
 /// Says on standard error what takes longer than a second: on a terminal a line that is rewritten, elsewhere one line.
+///
+/// A person waits in real time, whatever ``CommandClock`` says.
 final class Progress: Sendable {
     static let isTerminal = isatty(STDERR_FILENO) != 0
     private let isShown = Mutex(false)

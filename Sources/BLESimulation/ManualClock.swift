@@ -28,6 +28,13 @@ public final class ManualClock: Clock {
         let continuation: CheckedContinuation<Void, any Error>
     }
 
+    private struct Observer {
+        let count: Int
+        /// Counts those alone that sleep no longer; nil counts all.
+        let duration: Duration?
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var now = Instant(offset: .zero)
         var lastToken = 0
@@ -35,13 +42,18 @@ public final class ManualClock: Clock {
         /// Sleeps that were cancelled before they began to wait.
         var cancelled: Set<Int> = []
         /// Who waits for so many sleepers.
-        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var observers: [Observer] = []
 
         mutating func satisfiedObservers() -> [CheckedContinuation<Void, Never>] {
-            let count = sleepers.count
-            let satisfied = observers.filter { $0.count <= count }
-            observers.removeAll { $0.count <= count }
+            let satisfied = observers.filter(isSatisfied)
+            observers.removeAll(where: isSatisfied)
             return satisfied.map(\.continuation)
+        }
+
+        private func isSatisfied(_ observer: Observer) -> Bool {
+            guard let duration = observer.duration else { return sleepers.count >= observer.count }
+            let limit = now.advanced(by: duration)
+            return sleepers.values.count { $0.deadline <= limit } >= observer.count
         }
     }
 
@@ -88,20 +100,29 @@ public final class ManualClock: Clock {
 
     /// Moves the clock, and wakes whoever has slept until then, in the order of their deadlines.
     public func advance(by duration: Duration) {
-        let due = state.withLock { state in
+        let (due, observers) = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for token in due.keys { state.sleepers[token] = nil }
-            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+            let sleepers = due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+            return (sleepers.map(\.value.continuation), state.satisfiedObservers())
         }
-        for (_, sleeper) in due { sleeper.continuation.resume() }
+        for sleeper in due { sleeper.resume() }
+        for observer in observers { observer.resume() }
     }
 
     /// Returns once at least `count` tasks sleep on this clock: then what led to their sleep has happened.
-    public func sleepers(_ count: Int = 1) async {
+    public func sleepers(_ count: Int = 1) async { await sleepers(count, within: nil) }
+
+    /// Returns once at least `count` tasks sleep on this clock that ``advance(by:)`` would wake with this duration.
+    public func sleepers(_ count: Int = 1, dueWithin duration: Duration) async {
+        await sleepers(count, within: duration)
+    }
+
+    private func sleepers(_ count: Int, within duration: Duration?) async {
         await withCheckedContinuation { continuation in
             let satisfied = state.withLock { state in
-                state.observers.append((count, continuation))
+                state.observers.append(Observer(count: count, duration: duration, continuation: continuation))
                 return state.satisfiedObservers()
             }
             for observer in satisfied { observer.resume() }

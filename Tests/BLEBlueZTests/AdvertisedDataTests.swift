@@ -5,7 +5,7 @@ import BlueZTestSupport
 import Testing
 
 /// What is advertised, over the bus.
-@Suite(.timeLimit(minutes: 1)) struct AdvertisedDataTests {
+@Suite(.startsProcesses, .hangLimit) struct AdvertisedDataTests {
     @Test func `flags and structures arrive that only an experimental bluetoothd shows`() async throws {
         let world = try await BlueZWorld()
         let structures = [

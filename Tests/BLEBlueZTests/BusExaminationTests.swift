@@ -8,7 +8,7 @@ import Testing
 @testable import BLEBlueZ
 
 /// What the doctor learns from a bus.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct BusExaminationTests {
     private let world: BlueZWorld
     private var daemon: FakeBlueZ { world.daemon }

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct FailureTests {
     enum Operation: String, CaseIterable, Sendable {
         case scan, connect, discover, read, write, readDescriptor, writeDescriptor, subscribe
@@ -69,7 +69,7 @@ struct FailureTests {
         // (for a deadline time is moved; otherwise it passes, for what the backend tries again after a while)
         let clock = ManualClock()
         let central = try await peer.makeCentral(
-            end == .deadline ? Central.Configuration(clock: clock) : Central.Configuration())
+            end == .deadline ? .quiet(clock: clock) : .quiet())
         let strap = try await central.find()
         if operation.isOnLink { try await strap.connect() }
         switch operation {
@@ -124,7 +124,7 @@ struct FailureTests {
         }
         if end == .cancellation || end == .deadline {
             if end == .deadline { await central.shutDown() }
-            let other = end == .deadline ? try await peer.makeCentral(Central.Configuration()) : central
+            let other = end == .deadline ? try await peer.makeCentral(.quiet()) : central
             // (a peripheral with a link does not advertise)
             let again = end == .deadline ? try await other.find() : strap
             #expect(try await again.read(.batteryLevel) == 87)
@@ -167,7 +167,7 @@ struct FailureTests {
         _ answer: DBusError, _ code: BLEError.Code, _ attError: ATTError?
     ) async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         try await strap.connect()
         await peer.daemon.fail("ReadValue", answer)
@@ -189,7 +189,7 @@ struct FailureTests {
     ])
     func `a refused connect says why`(_ answer: DBusError, _ code: BLEError.Code) async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         await peer.daemon.fail("Connect", answer)
         #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
@@ -204,7 +204,7 @@ struct FailureTests {
     ])
     func `a connect that was cut short is tried again`(_ answer: DBusError) async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         await peer.daemon.fail("Connect", answer)
         try await strap.connect()
@@ -214,7 +214,7 @@ struct FailureTests {
 
     @Test func `a scan that a dead bluetoothd's scan stands in the way of is tried again`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         await peer.daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
         #expect(try await central.find().id == EchoStrap.id)
         #expect(await peer.daemon.calls["StartDiscovery"] == 2)
@@ -223,7 +223,7 @@ struct FailureTests {
 
     @Test func `an operation that another client holds up is tried again`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         try await strap.connect()
         await peer.daemon.fail("WriteValue", .bluez("InProgress", "In Progress"))
@@ -235,7 +235,7 @@ struct FailureTests {
     @Test func `a connection that bluetoothd does not signal is noticed`() async throws {
         let peer = try await FakePeer()
         await peer.daemon.omitConnectedSignal()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         #expect(try await strap.read(.batteryLevel) == 87)
         await central.shutDown()

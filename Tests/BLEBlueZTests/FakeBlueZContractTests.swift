@@ -7,7 +7,7 @@ import BlueZTestSupport
 import Testing
 
 /// The contract over a private bus, with a fake bluetoothd at its other end.
-@Suite(.timeLimit(minutes: 2))
+@Suite(.startsProcesses, .hangLimit)
 struct FakeBlueZContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {

@@ -8,7 +8,7 @@ import Logging
 import Testing
 
 /// Pairing through a fake bluetoothd: what goes over the bus, and what goes wrong there.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct PairingTests {
     private struct Yes: PairingDelegate {
         func authorizePairing(with peripheral: Peripheral) async -> Bool { true }
@@ -93,10 +93,10 @@ struct PairingTests {
         let owner = try #require(await world.daemon.agentOwners.first)
         let stranger = BusSession(
             loop: EventLoop(name: "stranger"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
-        try await stranger.open(.address(world.bluetooth.bus.address), timeout: Patience.step)
+        try await stranger.open(.address(world.bluetooth.bus.address), timeout: HangLimit.step)
         await #expect {
             _ = try await stranger.call(
-                MethodCall(owner, "/org/swift_ble/agent", BlueZ.agent, "Cancel"), timeout: Patience.step)
+                MethodCall(owner, "/org/swift_ble/agent", BlueZ.agent, "Cancel"), timeout: HangLimit.step)
         } throws: {
             ($0 as? DBusError)?.name == "org.freedesktop.DBus.Error.AccessDenied"
         }

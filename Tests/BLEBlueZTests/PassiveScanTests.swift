@@ -7,7 +7,7 @@ import Testing
 @testable import BLEBlueZ
 
 /// Passive scans, with a daemon that offers them and with one that does not.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct PassiveScanTests {
     private let world: BlueZWorld
     private var daemon: FakeBlueZ { world.daemon }

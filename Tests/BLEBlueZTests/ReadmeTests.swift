@@ -2,10 +2,11 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// The README's example: it is the program in `Tests/ReadmeExample`, word for word, and that program works.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ReadmeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
@@ -19,34 +20,16 @@ struct ReadmeTests {
     @Test func `the example prints heart rates`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap(beatsPerMinute: 64))
-        let process = Process()
         // (line by line, though it writes to a pipe)
-        process.executableURL = URL(filePath: "/usr/bin/stdbuf")
         let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        process.arguments = ["-oL", bundle.appending(path: "ReadmeExample").path]
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": world.bus.address]
-        ) {
-            $1
+        let program = TestProgram(
+            "stdbuf", ["-oL", bundle.appending(path: "ReadmeExample").path],
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": world.bus.address])
+        let result = try await program.run { running in
+            try await running.output.until(lineCount: 2)
+            running.send(.terminate)
         }
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let lines = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        var text = ""
-                        while text.count(where: { $0 == "\n" }) < 2 {
-                            let data = output.fileHandleForReading.availableData
-                            guard !data.isEmpty else { break }
-                            text += String(decoding: data, as: UTF8.self)
-                        }
-                        return text.split(separator: "\n").prefix(2).map(String.init)
-                    })
-            }
-        }
-        process.terminate()
-        #expect(lines == ["64 [0.9375]", "64 [0.9375]"])
+        #expect(result.output.split(separator: "\n").prefix(2) == ["64 [0.9375]", "64 [0.9375]"])
         await world.daemon.kill()
     }
 }

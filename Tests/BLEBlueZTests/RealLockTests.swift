@@ -7,7 +7,7 @@ import Testing
 
 /// The worked example (Docs/SmartLock) on the real bluetoothd, with a lock that was written from the protocol alone. Runs inside
 /// `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(.minutes(5)))
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
 struct RealLockTests {
     private static let serial = "010203040506"
     private let peer = RealPeer()

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// Passive scans on the real bluetoothd, which has them when it is experimental. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(minutes: 3))
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
 struct RealPassiveScanTests {
     private let peer = RealPeer()
     private let strap = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")

@@ -6,7 +6,7 @@ import Testing
 
 /// The profiles on the real bluetoothd, with services of another make: bumble's own where it has them, otherwise written from their
 /// specifications (Scripts/guest/peer/gauges.py). Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .timeLimit(.minutes(5)))
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
 struct RealProfileTests {
     private let peer = RealPeer()
 

@@ -10,7 +10,7 @@ private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].
 
 /// Rounds of faults on the real bluetoothd under a maintained link with two subscribers and a scan; `Scripts/soak` runs it
 /// inside `Scripts/with-bluez` and writes down what it prints.
-@Suite(.enabled(if: RealPeer.isThere && soakRounds != nil), .serialized, .timeLimit(minutes: 60))
+@Suite(.enabled(if: RealPeer.isThere && soakRounds != nil), .serialized, .timeLimit(.minutes(60)))
 struct RealSoakTests {
     private enum Fault: String, CaseIterable {
         case disconnect, linkLoss, powerCycle, unplugging, terminate, kill

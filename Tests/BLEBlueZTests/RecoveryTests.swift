@@ -7,13 +7,13 @@ import BlueZTestSupport
 import Testing
 
 /// What only a bus of one's own can show: its loss and its return.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct RecoveryTests {
     private static let backoff = Backoff(initial: .milliseconds(20), factor: 2, maximum: .milliseconds(200))
 
     @Test func `scans, links and streams outlast the loss of the bus`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         try await strap.setConnectionPolicy(.maintained(backoff: Self.backoff))
         var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
@@ -27,7 +27,7 @@ struct RecoveryTests {
         let scan = Task { try await central.find() }
         let reading = Task { try await strap.read(.batteryLevel) }
         await peer.daemon.kill()
-        try peer.bus.restart()
+        try await peer.bus.restart()
         try await peer.daemon.start()
         #expect(try await reading.value == 87)
         await peer.until(subscribers: 1)
@@ -45,13 +45,13 @@ struct RecoveryTests {
 
     @Test func `a bus that comes back before bluetoothd is waited on`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         var states = await central.adapterStates().makeAsyncIterator()
         peer.bus.stop()
         await peer.daemon.kill()
         #expect(try await states.next() == .poweredOn)
         #expect(try await states.next() == .resetting)
-        try peer.bus.restart()
+        try await peer.bus.restart()
         for _ in 0..<1000 { await Task.yield() }
         #expect(await central.adapterState == .resetting)
         try await peer.daemon.start()
@@ -62,7 +62,7 @@ struct RecoveryTests {
 
     @Test func `an adapter that is plugged in elsewhere takes the place of one that is gone`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         var states = await central.adapterStates().makeAsyncIterator()
         await peer.daemon.setPresent(false)
         #expect(try await states.next() == .poweredOn)
@@ -78,7 +78,7 @@ struct RecoveryTests {
     @Test(arguments: [("Timeout", DisconnectReason.timeout), ("Remote", .remote), ("Unheard", .unknown)])
     func `the daemon's reason is the link's`(_ name: String, _ reason: DisconnectReason) async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
         try await strap.connect()
         var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()

@@ -1,3 +1,4 @@
+import BLETestSupport
 import BlueZTestSupport
 
 extension BlueZWorld {
@@ -5,12 +6,17 @@ extension BlueZWorld {
     ///
     /// - Parameters:
     ///   - timeout: of everything that it waits for, in seconds.
-    ///   - input: what is on its standard input; nil for nothing.
-    func ble(_ arguments: String..., timeout: Int = Tool.timeout, input: String? = nil) -> Tool {
-        ble(arguments, timeout: timeout, input: input)
+    ///   - input: what is on its standard input.
+    ///   - time: what it goes by.
+    func ble(
+        _ arguments: String..., timeout: Int = HangLimit.stepSeconds, input: String = "", time: Tool.Time = .real
+    ) -> Tool {
+        ble(arguments, timeout: timeout, input: input, time: time)
     }
 
-    func ble(_ arguments: [String], timeout: Int = Tool.timeout, input: String? = nil) -> Tool {
-        Tool(arguments + ["--bus", bus.address, "--timeout", "\(timeout)"], input: input)
+    func ble(
+        _ arguments: [String], timeout: Int = HangLimit.stepSeconds, input: String = "", time: Tool.Time = .real
+    ) -> Tool {
+        Tool(arguments + ["--bus", bus.address, "--timeout", "\(timeout)"], input: input, time: time)
     }
 }

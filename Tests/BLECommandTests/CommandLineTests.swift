@@ -8,7 +8,7 @@ import Testing
 
 @testable import BLECommand
 
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct CommandLineTests {
     @Test func `adapters are listed with stable keys`() async throws {
         let world = try await BlueZWorld()

@@ -1,8 +1,9 @@
+import BLETestSupport
 import Foundation
 import Testing
 
 /// What the demonstrations print.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.startsProcesses, .hangLimit)
 struct DemoCommandTests {
     @Test func `the lock is found, set up, opened, lost and locked`() async throws {
         let result = try await Tool.run("demo", "lock", "--json")

@@ -3,11 +3,12 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import SmartLock
 import Testing
 
 /// `ble devices` on a fake bluetoothd with a smart lock in range.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct DevicesCommandTests {
     private let world: BlueZWorld
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -37,7 +38,7 @@ struct DevicesCommandTests {
         defer { try? FileManager.default.removeItem(at: directory) }
         _ = await world.radio.add(.heartRateStrap())
         let look = world.ble("devices", "--config", try file(Self.lock), "--duration", "0", "--json")
-        let result = try await look.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let result = try await look.afterFirstLine { program in program.send(.interrupt) }
         #expect(result.status == 130)
         let found = try #require(try result.objects.first)
         #expect(Set(found.keys) == ["event", "serial", "id", "name", "rssi"])
@@ -72,7 +73,9 @@ struct DevicesCommandTests {
         #expect(try await status("--connect", "0102") == 64)
         #expect(try await status("--connect", "010203040506", "--send", "02") == 64)
         #expect(try await status("--connect", "010203040506", "--encrypted", "--send", "0204:01") == 23)
-        #expect(try await status("--connect", "010203040506", "--send", "0999") == 124)
+        let unanswered = world.ble(
+            ["devices", "--config", config, "--connect", "010203040506", "--send", "0999", "--json"], time: .virtual)
+        #expect(try await unanswered.afterFirstLine { try await $0.pass(.seconds(2)) }.status == 124)
         #expect(try await world.ble("devices", "--config", "/nowhere").run().status == 64)
         let unknown = try file(#"{"features": ["teleport"]}"#)
         let result = try await world.ble("devices", "--config", unknown).run()

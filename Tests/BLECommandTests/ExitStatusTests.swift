@@ -2,11 +2,11 @@ import BLE
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
-import Foundation
+import Subprocess
 import Testing
 
 /// What a script learns when something goes wrong.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ExitStatusTests {
     // MARK: Bad input
 
@@ -40,11 +40,14 @@ struct ExitStatusTests {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.battery(name: "Thing 1"))
         _ = await world.radio.add(.battery(name: "Thing 2"))
-        let unknown = world.ble("read", "Nobody", "2a19", timeout: 1)
-        #expect(try await unknown.run().status == 12)
-        let address = world.ble("read", "00:11:22:33:44:55", "2a19", timeout: 1)
-        #expect(try await address.run().status == 12)
-        let ambiguous = try await world.ble("read", "Thing", "2a19").run()
+        for name in ["Nobody", "00:11:22:33:44:55"] {
+            let unknown = world.ble("read", name, "2a19", timeout: 20, time: .virtual)
+            #expect(try await unknown.run { try await $0.pass(.seconds(20)) }.status == 12)
+        }
+        let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
+            for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
+            try await program.pass(.seconds(1))
+        }
         #expect(ambiguous.status == 13)
         #expect(ambiguous.errors.contains("Thing 1") && ambiguous.errors.contains("Thing 2"))
         #expect(try await world.ble("read", "Thing 1", "2a37").run().status == 16)
@@ -56,7 +59,7 @@ struct ExitStatusTests {
     @Test func `no bus and no bluetoothd end with 69 and a remedy`() async throws {
         let noBus = try await Tool.run("adapters", "--bus", "unix:path=/nonexistent/socket")
         #expect(noBus.status == 69)
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address)
         #expect(noDaemon.status == 69)
         #expect(noDaemon.errors.contains("systemctl start bluetooth"))
@@ -85,35 +88,35 @@ struct ExitStatusTests {
         let thing = await world.radio.add(.battery(name: "Thing"))
         #expect(try await world.ble("battery", "Thing").run().status == 0)
         await thing.setAdvertising(false)
-        let tool = world.ble("battery", thing.id.rawValue, timeout: 1)
-        #expect(try await tool.run().status == 124)
+        let tool = world.ble("battery", thing.id.rawValue, timeout: 20, time: .virtual)
+        #expect(try await tool.run { try await $0.pass(.seconds(20)) }.status == 124)
     }
 
     @Test func `a link that drops ends with 15`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { _, _ in await strap.dropLink() }
+        let result = try await world.ble("heart-rate", "--json").afterFirstLine { _ in await strap.dropLink() }
         #expect(result.status == 15)
     }
 
     @Test func `the death of bluetoothd ends with 20`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { _, _ in await world.daemon.kill() }
+        let result = try await world.ble("heart-rate", "--json").afterFirstLine { _ in await world.daemon.kill() }
         #expect(result.status == 20)
         let bus = try await BlueZWorld()
         _ = await bus.radio.add(.heartRateStrap())
-        let lost = try await bus.ble("heart-rate", "--json").run { _, _ in bus.bus.stop() }
+        let lost = try await bus.ble("heart-rate", "--json").afterFirstLine { _ in bus.bus.stop() }
         #expect(lost.status == 20)
     }
 
-    @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
-    func `an interrupt ends the link and says so`(_ signal: Int32, _ status: Int32) async throws {
+    @Test(arguments: [(Signal.interrupt, Int32(130)), (.terminate, 143)])
+    func `an interrupt ends the link and says so`(_ signal: Signal, _ status: Int32) async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--json").run { process, _ in
+        let result = try await world.ble("heart-rate", "--json").afterFirstLine { program in
             #expect(await strap.isConnected)
-            kill(process.processIdentifier, signal)
+            program.send(signal)
         }
         #expect(result.status == status)
         #expect(await strap.isConnected == false)
@@ -124,9 +127,8 @@ struct ExitStatusTests {
     @Test func `a reader that goes away ends the link and the command`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(Self.strap(flooding))
-        let result = try await world.ble("heart-rate", "--json").run { _, output in
-            try output.fileHandleForReading.close()
-        }
+        let pipeline = "\"$0\" heart-rate --json --bus \"$1\" --timeout 600 | head -n 1; exit ${PIPESTATUS[0]}"
+        let result = try await TestProgram("bash", ["-c", pipeline, Tool.path, world.bus.address]).run()
         #expect(result.status == 141)
         #expect(await strap.isConnected == false)
     }

@@ -3,10 +3,11 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// What `--maintain` is for.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct MaintainCommandTests {
     private let world: BlueZWorld
 
@@ -14,7 +15,7 @@ struct MaintainCommandTests {
 
     @Test func `heart-rate goes on after the link is lost, and says that there is a gap`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("heart-rate", "--maintain", "--json", "--count", "4").run { _, _ in
+        let result = try await world.ble("heart-rate", "--maintain", "--json", "--count", "4").afterFirstLine { _ in
             await strap.dropLink()
         }
         #expect(result.status == 0)
@@ -26,8 +27,7 @@ struct MaintainCommandTests {
     @Test func `notify goes on after the death of bluetoothd`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("notify", "Simulated", "heart-rate-measurement", "--maintain", "--count", "3")
-            .run {
-                _, _ in
+            .afterFirstLine { _ in
                 await world.daemon.kill()
                 try await world.daemon.start()
             }
@@ -41,11 +41,11 @@ struct MaintainCommandTests {
     @Test func `connect shows what happens to a link that it keeps up, until it is interrupted`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
         let tool = world.ble("connect", "Simulated", "--maintain", "--json")
-        let result = try await tool.run { process, _ in
+        let result = try await tool.afterFirstLine { program in
             while await !strap.isConnected { await Task.yield() }
             await strap.dropLink()
             while await !strap.isConnected { await Task.yield() }
-            kill(process.processIdentifier, SIGINT)
+            program.send(.interrupt)
         }
         #expect(result.status == 130)
         let objects = try result.objects
@@ -61,7 +61,7 @@ struct MaintainCommandTests {
 
     @Test func `connect without --maintain ends with the link`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("connect", "Simulated").run { _, _ in
+        let result = try await world.ble("connect", "Simulated").afterFirstLine { _ in
             while await !strap.isConnected { await Task.yield() }
             // (its link may still be on its way)
             await strap.dropLink()

@@ -1,8 +1,9 @@
+import BLETestSupport
 import Foundation
 import Testing
 
 /// What is looked up in the catalogue; no bus is there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.startsProcesses, .hangLimit)
 struct NumbersCommandTests {
     @Test(
         arguments: [

@@ -3,10 +3,11 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// `ble pair` and `ble unpair`, with a fake bluetoothd and answers on standard input.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct PairCommandTests {
     /// A bus, and a lock behind its daemon.
     private func makeWorld(_ method: PairingMethod) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {
@@ -78,17 +79,22 @@ struct PairCommandTests {
         let (refusing, _) = try await makeWorld(.rejected)
         #expect(try await refusing.ble("pair", "Lock").run().status == 21)
         let (silent, lock) = try await makeWorld(.unanswered)
-        #expect(try await silent.ble("pair", "Lock", "--pairing-timeout", "1").run().status == 124)
+        let tool = silent.ble("pair", "Lock", "--pairing-timeout", "1", time: .virtual)
+        let result = try await tool.run { program in
+            await until { await lock.isPairing }
+            try await program.pass(.seconds(1))
+        }
+        #expect(result.status == 124)
         #expect(await lock.isConnected == false)
     }
 
     @Test func `an interrupt ends the pairing and leaves no link`() async throws {
         let (world, lock) = try await makeWorld(.unanswered)
         let tool = world.ble("pair", "Lock")
-        let result = try await tool.run(meanwhile: { process in
-            while await !lock.isPairing { await Task.yield() }
-            kill(process.processIdentifier, SIGINT)
-        })
+        let result = try await tool.run { program in
+            await until { await lock.isPairing }
+            program.send(.interrupt)
+        }
         #expect(result.status == 130)
         #expect(await lock.isConnected == false)
         #expect(await lock.isPaired == false)

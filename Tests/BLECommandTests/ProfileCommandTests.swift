@@ -6,7 +6,7 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct ProfileCommandTests {
+@Suite(.startsProcesses, .hangLimit) struct ProfileCommandTests {
     /// Two thermometers, a hygrometer that refuses, and something that only takes commands.
     private static func station() throws -> PeripheralDefinition {
         func thermometer(_ place: String, _ hundredths: Int16) throws -> CharacteristicDefinition {

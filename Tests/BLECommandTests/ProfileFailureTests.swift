@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What `profile`, `inspect --values` and `battery` show where a peripheral refuses, or goes away.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ProfileFailureTests {
     private static func peripheral(_ name: String, _ services: ServiceDefinition...) -> PeripheralDefinition {
         PeripheralDefinition(
@@ -86,7 +86,7 @@ struct ProfileFailureTests {
     @Test func `the end of a link that is not maintained ends profile`() async throws {
         let world = try await BlueZWorld()
         let thing = await world.radio.add(.battery(name: "Thing"))
-        let result = try await world.ble("profile", "battery", "Thing", "--every", "0.2").run { _, _ in
+        let result = try await world.ble("profile", "battery", "Thing", "--every", "0.2").afterFirstLine { _ in
             await thing.remove()
         }
         #expect([14, 15].contains(result.status))
@@ -125,7 +125,7 @@ struct ProfileFailureTests {
 
     @Test func `a slow value does not hide the others from inspect`() async throws {
         let world = try await BlueZWorld()
-        let silence = AsyncStream<Void>.makeStream()
+        let (silence, asked) = (AsyncStream<Void>.makeStream(), SharedValue(false))
         _ = await world.radio.add(
             Self.peripheral(
                 "Thing",
@@ -135,12 +135,17 @@ struct ProfileFailureTests {
                         CharacteristicDefinition(
                             BluetoothUUID(0x2A6F), .read,
                             onRead: { () throws(ATTError) in
+                                asked.change { $0 = true }
                                 for await _ in silence.stream {}
                                 return [0, 0]
                             }),
                         CharacteristicDefinition(Self.temperature, .read, value: [1, 0]),
                     ])))
-        let result = try await world.ble("inspect", "Thing", "--values", timeout: 3 * Patience.factor).run()
+        let tool = world.ble("inspect", "Thing", "--values", timeout: 20, time: .virtual)
+        let result = try await tool.run { program in
+            try await asked.until { $0 }
+            try await program.pass(.seconds(20))
+        }
         #expect(result.status == 0)
         let lines = result.output.split(separator: "\n")
         #expect(lines.contains { $0.contains("2a6f") && $0.contains("read  (") })

@@ -1,10 +1,13 @@
 import BLETestSupport
+import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// The command line tool on the real bluetoothd; inside `Scripts/with-bluez` only.
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .timeLimit(minutes: 3))
+    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .startsProcesses,
+    .hangLimit)
 struct RealCommandLineTests {
     @Test func `heart-rate prints the measurements that the strap sent`() async throws {
         let result = try await Tool.run("heart-rate", "--json", "--count", "5")
@@ -16,7 +19,7 @@ struct RealCommandLineTests {
     }
 
     @Test func `the death of bluetoothd ends heart-rate with 20`() async throws {
-        let result = try await Tool(["heart-rate", "--json"]).run { _, _ in
+        let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { _ in
             #expect(system("/run/bluez/kill") == 0)
         }
         #expect(result.status == 20)
@@ -38,12 +41,12 @@ struct RealCommandLineTests {
         #expect(try levels("scan", alone) == ["ok"])
         #expect(try levels("links", alone) == ["ok"])
         #expect(alone.output.contains("bluetoothd 5."))
-        let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
+        let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { program in
             let doctor = try await Tool.run("doctor", "--json")
             #expect(doctor.status == 0)
             #expect(try levels("links", doctor) == ["note"])
             #expect(doctor.output.contains("Bumble HR (F0:F1:F2:F3:F4:F5)"))
-            kill(process.processIdentifier, SIGINT)
+            program.send(.interrupt)
         }
         #expect(result.status == 130)
     }
@@ -83,8 +86,8 @@ struct RealCommandLineTests {
     }
 
     @Test func `an interrupt leaves no link`() async throws {
-        let result = try await Tool(["heart-rate", "--json"]).run { process, _ in
-            kill(process.processIdentifier, SIGINT)
+        let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { program in
+            program.send(.interrupt)
         }
         #expect(result.status == 130)
         #expect(system("[ $(/run/bluez/peerctl connections) = 0 ]") == 0)

@@ -3,16 +3,17 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// What `ble scan` reports, on a fake bluetoothd.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ScanCommandTests {
     @Test func `scans report found and lost peripherals with stable keys`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let scan = world.ble("scan", "--duration", "0", "--json", "--service", "heart-rate")
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
         #expect(result.status == 130)
         let found = try #require(try result.objects.first)
         #expect(
@@ -42,7 +43,7 @@ struct ScanCommandTests {
             _ = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
         }
         let scan = world.ble(["scan", "--duration", "0", "--json"] + options)
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
     }
 
@@ -55,7 +56,7 @@ struct ScanCommandTests {
                     localName: "Speaker", rssi: -40, serviceUUIDs: [BluetoothUUID(0x110B)], deviceClass: 0x240404),
                 services: []))
         let scan = world.ble("scan", "--duration", "0", "--json", "--transport", "classic")
-        let result = try await scan.run { process, _ in kill(process.processIdentifier, SIGINT) }
+        let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
         let found = try #require(try result.objects.first)
         #expect(try result.objects.count == 1)
         #expect(found["name"] as? String == "Speaker")
@@ -66,9 +67,12 @@ struct ScanCommandTests {
 
     @Test func `a scan ends by itself, and what takes a second says so once`() async throws {
         let world = try await BlueZWorld()
-        let result = try await world.ble("scan", "--duration", "1.5").run()
+        let result = try await world.ble("scan", "--duration", "1.5", time: .virtual).run { program in
+            try await program.errors.until("Scanning…\n")
+            try await program.pass(.seconds(1.5))
+        }
         #expect(result.status == 0)
-        #expect(result.errors.contains("Scanning…\n"))
+        #expect(result.errors == "Scanning…\n")
     }
 
     @Test func `a name cannot command the terminal`() async throws {
@@ -76,7 +80,11 @@ struct ScanCommandTests {
         let name = "A\u{1B}]0;title\u{7}\u{1B}[2J\rB\u{9B}C"
         _ = await world.radio.add(
             PeripheralDefinition(advertisement: Advertisement(localName: name, rssi: -40), services: []))
-        let result = try await world.ble("scan", "--duration", "\(4 * Patience.factor)").run()
+        let result = try await world.ble("scan", "--duration", "0").run { program in
+            // (the table has a head)
+            try await program.output.until(lineCount: 2)
+            program.send(.interrupt)
+        }
         #expect(result.output.contains("A\u{FFFD}]0;title\u{FFFD}\u{FFFD}[2J\u{FFFD}B\u{FFFD}C"))
         #expect(!result.output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
     }

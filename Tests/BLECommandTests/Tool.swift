@@ -1,9 +1,9 @@
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
-import Synchronization
+import Subprocess
 
-/// Runs the `ble` that was built with the tests, as a shell would.
+/// The `ble` that was built with the tests, run as a shell would run it.
 struct Tool {
     struct Result {
         let status: Int32
@@ -20,33 +20,25 @@ struct Tool {
         }
     }
 
-    /// What is given the tool for everything that it waits for, in seconds, where it is not meant to wait in vain.
-    static let timeout = 5 * Patience.factor
-
-    /// The directory of the test bundle, where SwiftPM puts the products.
-    private static var executable: URL {
-        let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return bundle.appending(path: "ble")
+    /// The time that the tool goes by.
+    enum Time {
+        case real
+        /// Time stands still until the test lets it pass, see ``RunningProgram/pass(_:)``. The tool has no other input then.
+        case virtual
     }
 
-    private let process = Process()
-    private let output = Pipe()
-    private let errors = Pipe()
+    /// The tool's path: in the directory of the test bundle, where SwiftPM puts the products.
+    static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "ble").path
 
-    /// - Parameter input: what is on standard input; nil for nothing.
-    init(_ arguments: [String], input: String? = nil) {
-        process.executableURL = Self.executable
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = errors
-        process.standardInput = FileHandle.nullDevice
-        if let input {
-            // (what fits a pipe can be written before anybody reads)
-            let pipe = Pipe()
-            pipe.fileHandleForWriting.write(Data(input.utf8))
-            try? pipe.fileHandleForWriting.close()
-            process.standardInput = pipe
-        }
+    private let program: TestProgram
+
+    /// - Parameter input: what is on standard input.
+    init(_ arguments: [String], input: String = "", time: Time = .real) {
+        program =
+            switch time {
+            case .real: TestProgram(Self.path, arguments, input: .text(input))
+            case .virtual: TestProgram(Self.path, arguments, environment: ["BLE_CLOCK": "stdin"], input: .writer)
+            }
     }
 
     /// Runs to the end.
@@ -54,55 +46,24 @@ struct Tool {
         try await Tool(arguments).run()
     }
 
-    func run() async throws -> Result {
-        try process.runAlone()
-        return try await finish()
+    /// Runs to the end, and `body` meanwhile.
+    func run(_ body: (RunningProgram) async throws -> Void = { _ in }) async throws -> Result {
+        let result = try await program.run(body)
+        return Result(status: result.status, output: result.output, errors: result.errors)
     }
 
-    /// Runs, and after the first line of output does something; then waits for the end.
-    func run(afterFirstLine: (Process, Pipe) async throws -> Void) async throws -> Result {
-        try process.runAlone()
-        let first = try await Self.onThread { [output] in
-            var bytes: [UInt8] = []
-            while bytes.last != UInt8(ascii: "\n") {
-                guard let more = try output.fileHandleForReading.read(upToCount: 1)?.first else { break }
-                bytes.append(more)
-            }
-            return String(decoding: bytes, as: UTF8.self)
+    /// Runs to the end, and `body` once there is a line of output.
+    func afterFirstLine(_ body: (RunningProgram) async throws -> Void) async throws -> Result {
+        try await run { program in
+            try await program.output.until(lineCount: 1)
+            try await body(program)
         }
-        try await afterFirstLine(process, output)
-        let rest = try await finish()
-        return Result(status: rest.status, output: first + rest.output, errors: rest.errors)
     }
+}
 
-    /// Runs, does something meanwhile, and waits for the end.
-    func run(meanwhile: (Process) async throws -> Void) async throws -> Result {
-        try process.runAlone()
-        try await meanwhile(process)
-        return try await finish()
-    }
-
-    private func finish() async throws -> Result {
-        async let output = Self.onThread { [output] in
-            // (a test may have closed it)
-            String(decoding: (try? output.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
-        }
-        async let errors = Self.onThread { [errors] in
-            String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        }
-        let texts = try await (output, errors)
-        let process = process
-        let status = try await Self.onThread {
-            process.waitUntilExit()
-            return process.terminationStatus
-        }
-        return Result(status: status, output: texts.0, errors: texts.1)
-    }
-
-    private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value
-    {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Swift.Result { try work() }) }
-        }
+extension RunningProgram {
+    /// Lets the time of a tool in virtual time pass, as soon as something in it waits for no more than that.
+    func pass(_ duration: Duration) async throws {
+        try await write("\(duration / .milliseconds(1))\n")
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// How `read`, `notify` and `inspect` show values.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ValueCommandTests {
     private static let celsius = PresentationFormat(format: .sint16, exponent: -1, unit: BluetoothUUID(0x272F))
 

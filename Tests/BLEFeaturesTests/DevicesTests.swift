@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 /// Devices found, connected to and remembered; features as they see it.
-@Suite(.timeLimit(minutes: 1)) struct DevicesTests {
+@Suite(.hangLimit) struct DevicesTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

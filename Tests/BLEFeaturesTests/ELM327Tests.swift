@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 /// Line transactions with a car's adapter, and vendors.
-@Suite(.timeLimit(minutes: 1)) struct ELM327Tests {
+@Suite(.hangLimit) struct ELM327Tests {
     private let world: SimulatedWorld
     private static let service = BluetoothUUID(0xFFF0)
     private static let notifying = BluetoothUUID(0xFFF1)

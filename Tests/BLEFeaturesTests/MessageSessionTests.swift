@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 /// Encryption in a session: agreed on by itself, kept for the next link, and not to be fooled.
-@Suite(.timeLimit(minutes: 1)) struct MessageSessionTests {
+@Suite(.hangLimit) struct MessageSessionTests {
     private let world: SimulatedWorld
     static let modes: [MessageCipher.Mode] = [.bound, .firmware]
     private static let secret = Message(MessageCommand(rawValue: 0x0204), isEncrypted: true, payload: [1, 2, 3])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLEFeatures
 
-@Suite(.timeLimit(minutes: 1)) struct SharedWorkTests {
+@Suite(.hangLimit) struct SharedWorkTests {
     private let gate = Outcome<Int>()
 
     private func waiters(_ work: SharedWork<Int>, _ count: Int) async -> [Task<Int, any Error>] {

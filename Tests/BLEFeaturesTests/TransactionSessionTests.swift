@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 /// Requests and replies, on messages: who waits gets the reply that is meant, or the reason why there is none.
-@Suite(.timeLimit(minutes: 1)) struct TransactionSessionTests {
+@Suite(.hangLimit) struct TransactionSessionTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

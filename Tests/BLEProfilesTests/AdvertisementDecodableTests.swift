@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct AdvertisementDecodableTests {
+@Suite(.hangLimit) struct AdvertisementDecodableTests {
     @Test(
         arguments: [
             ("", nil), ("64", nil), ("6401", RobotStatus(battery: 100, isCharging: true)),

@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 /// Immediate Alert, Link Loss and Tx Power: the services of the Proximity and Find Me profiles.
-@Suite(.timeLimit(minutes: 1)) struct AlertTests {
+@Suite(.hangLimit) struct AlertTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct AutomationIOTests {
+@Suite(.hangLimit) struct AutomationIOTests {
     private static let digital = BluetoothUUID(0x2A56)
     private static let analog = BluetoothUUID(0x2A58)
     private static let aggregate = BluetoothUUID(0x2A5A)

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BatteryDetailsTests {
+@Suite(.hangLimit) struct BatteryDetailsTests {
     @Test(
         arguments: [
             ([0x00], BatteryEnergyStatus()),

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BatteryLevelStatusTests {
+@Suite(.hangLimit) struct BatteryLevelStatusTests {
     @Test(
         arguments: [
             ([0x00, 0x15, 0x00], BatteryLevelStatus(isPresent: true, hasWiredPower: nil, hasWirelessPower: nil)),

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BatteryTests {
+@Suite(.hangLimit) struct BatteryTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

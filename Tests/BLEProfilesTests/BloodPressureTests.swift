@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BloodPressureTests {
+@Suite(.hangLimit) struct BloodPressureTests {
     private static let time = DateTime(year: 2026, month: 11, day: 21, hour: 15, minute: 18, second: 54)
     private static let timeBytes: [UInt8] = [0xEA, 0x07, 11, 21, 15, 18, 54]
     private static let normal = BloodPressures(systolic: 120, diastolic: 80, meanArterial: 93)

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct CurrentTimeTests {
+@Suite(.hangLimit) struct CurrentTimeTests {
     private static let noon = DateTime(year: 2026, month: 11, day: 21, hour: 12, minute: 34, second: 56)
 
     @Test(

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct FitnessMachineTests {
+@Suite(.hangLimit) struct FitnessMachineTests {
     private let world: SimulatedWorld
     private let requests = SharedValue<[[UInt8]]>([])
 

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct FitnessRecordStreamTests {
+@Suite(.hangLimit) struct FitnessRecordStreamTests {
     /// The first part of a record, with its power, and the last, with its speed.
     private func parts(_ number: Int) throws -> [[UInt8]] {
         var first = IndoorBikeData()

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 2)) struct GlucoseTests {
+@Suite(.hangLimit) struct GlucoseTests {
     private let world: SimulatedWorld
     private static let characteristics = [BluetoothUUID(0x2A18), BluetoothUUID(0x2A34)]
 

@@ -5,7 +5,7 @@ import BLETestSupport
 import Logging
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct HeartRateTests {
+@Suite(.hangLimit) struct HeartRateTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

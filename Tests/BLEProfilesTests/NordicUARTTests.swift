@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct NordicUARTTests {
+@Suite(.hangLimit) struct NordicUARTTests {
     private let world: SimulatedWorld
     private static let tx = Characteristic.nordicUARTTx.key.characteristic
 

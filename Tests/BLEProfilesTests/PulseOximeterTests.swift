@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct PulseOximeterTests {
+@Suite(.hangLimit) struct PulseOximeterTests {
     private static let time = DateTime(year: 2026, month: 11, day: 21, hour: 15, minute: 18, second: 54)
     private static let timeBytes: [UInt8] = [0xEA, 0x07, 11, 21, 15, 18, 54]
     private static let value = OxygenSaturation(percent: 98, pulseRate: 72)

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct UniqueDeviceIdentifierTests {
+@Suite(.hangLimit) struct UniqueDeviceIdentifierTests {
     @Test(
         arguments: [
             ([0], UniqueDeviceIdentifier()), ([1, 0x41, 0], UniqueDeviceIdentifier(label: "A")),

@@ -2,7 +2,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct ManualClockTests {
+@Suite(.hangLimit) struct ManualClockTests {
     private let clock = ManualClock()
     private let executor = StepwiseExecutor()
 
@@ -115,6 +115,26 @@ import Testing
         executor.run()
         try await first.value
         try await second.value
+    }
+
+    @Test func `a test can wait for sleepers that a step of the clock wakes`() async throws {
+        let long = sleeping(.seconds(20))
+        let observer = Task(executorPreference: executor) { [clock] in
+            await clock.sleepers(2, dueWithin: .seconds(2))
+            return clock.sleeperCount
+        }
+        executor.run()
+        let short = sleeping(.seconds(2))
+        #expect(clock.sleeperCount == 2)
+        clock.advance(by: .seconds(18))
+        executor.run()
+        _ = sleeping(.seconds(1))
+        executor.run()
+        #expect(await observer.value == 2)
+        try await short.value
+        clock.advance(by: .seconds(2))
+        executor.run()
+        try await long.value
     }
 
     @Test func `a sleep that is not needed wakes nobody who waits for sleepers`() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLESimulation
 
-@Suite(.timeLimit(minutes: 1)) struct SimulatedAttributesTests {
+@Suite(.hangLimit) struct SimulatedAttributesTests {
     private static let status = BluetoothUUID(0xFF10)
     private static let first = BluetoothUUID(0xFF01)
     private static let second = BluetoothUUID(0xFF02)

@@ -4,7 +4,7 @@ import BLETestSupport
 import Logging
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct SimulatedDiscoveryTests {
+@Suite(.hangLimit) struct SimulatedDiscoveryTests {
     private static let battery = BluetoothUUID(0x180F)
 
     private let world: SimulatedWorld

@@ -4,7 +4,7 @@ import BLETestSupport
 import Logging
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct SimulatedHandlerTests {
+@Suite(.hangLimit) struct SimulatedHandlerTests {
     private static let uuid = BluetoothUUID(0xFF01)
     private static let characteristic = Characteristic<[UInt8]>(uuid)
 

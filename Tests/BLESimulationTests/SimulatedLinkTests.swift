@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct SimulatedLinkTests {
+@Suite(.hangLimit) struct SimulatedLinkTests {
     private static let level = BluetoothUUID(0x2A19)
 
     private let world: SimulatedWorld

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// Ways to pair that the contract leaves out, as a user's own tests play them.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.hangLimit)
 struct SimulatedPairingTests {
     private struct User: PairingDelegate {
         var passkey: Passkey?

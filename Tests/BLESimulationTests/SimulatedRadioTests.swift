@@ -5,7 +5,7 @@ import BLETestSupport
 import Logging
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct SimulatedRadioTests {
+@Suite(.hangLimit) struct SimulatedRadioTests {
     private let world: SimulatedWorld
 
     init() async throws { world = try await SimulatedWorld() }

@@ -5,7 +5,7 @@ import BackendContract
 import Testing
 
 /// The contract on the simulated radio, in real time: what takes a second there takes one here.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.hangLimit)
 struct SimulationContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {

@@ -7,7 +7,7 @@ import Testing
 /// Virtual hours of faults under a maintained link with two subscribers.
 ///
 /// A minute each time; `Scripts/soak` has an hour (`BLE_SOAK_MINUTES`), and prints what it has seen.
-@Suite(.timeLimit(minutes: 10)) struct SimulationSoakTests {
+@Suite(.hangLimit) struct SimulationSoakTests {
     private enum Fault: String, CaseIterable {
         case disconnect, linkLoss, powerCycle, unplugging, restart
     }

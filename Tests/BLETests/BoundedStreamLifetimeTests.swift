@@ -3,7 +3,7 @@ import BLETestSupport
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BoundedStreamLifetimeTests {
+@Suite(.hangLimit) struct BoundedStreamLifetimeTests {
     private let executor = StepwiseExecutor()
     private let terminations = Counter()
 

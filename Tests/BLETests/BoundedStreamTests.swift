@@ -3,7 +3,7 @@ import BLETestSupport
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct BoundedStreamTests {
+@Suite(.hangLimit) struct BoundedStreamTests {
     /// Everything up to the end.
     private func all<Element>(_ stream: BoundedStream<Element>) async throws -> [Element] {
         try await stream.reduce(into: []) { $0.append($1) }

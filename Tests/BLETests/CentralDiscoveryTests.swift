@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct CentralDiscoveryTests {
+@Suite(.hangLimit) struct CentralDiscoveryTests {
     private typealias Events = DiscoveryEvents.Iterator
 
     private let bench: Bench

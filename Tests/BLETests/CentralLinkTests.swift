@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct CentralLinkTests {
+@Suite(.hangLimit) struct CentralLinkTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
     private let long = [UInt8](repeating: 1, count: 245)

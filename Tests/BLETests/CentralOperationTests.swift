@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct CentralOperationTests {
+@Suite(.hangLimit) struct CentralOperationTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// A central's policy about pairing, on a scripted backend and a clock that the test moves.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.hangLimit)
 struct CentralPairingTests {
     /// Answers when it is told to, and remembers what it was asked and shown.
     private actor User: PairingDelegate {

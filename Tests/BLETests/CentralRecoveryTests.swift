@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// What comes back by itself: maintained links, the streams on them, and services that change.
-@Suite(.timeLimit(minutes: 1)) struct CentralRecoveryTests {
+@Suite(.hangLimit) struct CentralRecoveryTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct CentralSocketTests {
+@Suite(.hangLimit) struct CentralSocketTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// What is told of a link: handlers that run on it, and its events.
-@Suite(.timeLimit(minutes: 1)) struct ConnectionEventTests {
+@Suite(.hangLimit) struct ConnectionEventTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 

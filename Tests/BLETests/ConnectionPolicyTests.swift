@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// How long a link stays: as long as it is used, for a scope, or as the configuration says.
-@Suite(.timeLimit(minutes: 1)) struct ConnectionPolicyTests {
+@Suite(.hangLimit) struct ConnectionPolicyTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
 

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct DeadlineTests {
+@Suite(.hangLimit) struct DeadlineTests {
     private let bench: Bench
 
     init() async throws { bench = try await Bench() }

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-@Suite(.timeLimit(minutes: 1)) struct NearbyTests {
+@Suite(.hangLimit) struct NearbyTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
     private var lamp: Peripheral { bench.lamp }

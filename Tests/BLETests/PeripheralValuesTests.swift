@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// Declared values: read and listened to on each link, known as long as it lasts.
-@Suite(.timeLimit(minutes: 1)) struct PeripheralValuesTests {
+@Suite(.hangLimit) struct PeripheralValuesTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
     private static let missing = Characteristic<UInt8>(BluetoothUUID(0x2A6E))

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 /// Every await in the public API ends with its task, and leaves nothing behind.
-@Suite(.timeLimit(minutes: 1)) struct PublicAwaitTests {
+@Suite(.hangLimit) struct PublicAwaitTests {
     /// A call that waits for the backend, and what it waits for there.
     struct Call: Sendable, CustomTestStringConvertible {
         let name: String

@@ -126,7 +126,8 @@ extension Contract {
     }
 
     func shutDown() async throws {
-        let central = try await peer.makeCentral(Central.Configuration())
+        let central = try await peer.makeCentral(
+            Central.Configuration(connectTimeout: peer.timeout, operationTimeout: peer.timeout))
         let strap = try await find(central).peripheral
         let values = try await strap.notifications(EchoStrap.output)
         let stream = failing { for try await _ in values {} }

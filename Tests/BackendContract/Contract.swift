@@ -10,15 +10,15 @@ struct Contract {
 
     /// Runs a check with a central of its own, which is shut down afterwards.
     func withCentral(
-        connectTimeout: Duration = .seconds(30), pairing: PairingBehaviour = .justWorks,
-        _ check: (Central) async throws -> Void
+        pairing: PairingBehaviour = .justWorks, _ check: (Central) async throws -> Void
     ) async throws {
         var logger = Logger(label: "contract")
         if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {
             logger.logLevel = .init(rawValue: level) ?? .info
         }
         let central = try await peer.makeCentral(
-            Central.Configuration(connectTimeout: connectTimeout, logger: logger, pairing: pairing))
+            Central.Configuration(
+                connectTimeout: peer.timeout, operationTimeout: peer.timeout, logger: logger, pairing: pairing))
         do {
             try await check(central)
             await central.shutDown()

@@ -5,6 +5,11 @@ public import BLE
 /// The peripheral is called `Bumble HR`, at F0:F1:F2:F3:F4:F5, with the services of ``EchoStrap``. Between checks it is
 /// brought back to its beginning with ``reset()``.
 public protocol ContractPeer: Sendable {
+    /// How long an operation may take that nothing stands in the way of.
+    ///
+    /// On a stack that may lose what it was asked for, as radios do: after how long asking again helps.
+    var timeout: Duration { get }
+
     /// A new central on the stack.
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central
 

@@ -13,6 +13,9 @@ extension SimulatedStrapPeer {
         get async { await peripheral.isConnected }
     }
 
+    /// So long that only a hang takes longer, however busy the machine is.
+    public var timeout: Duration { .seconds(600) }
+
     public func disconnect() async { await peripheral.disconnect() }
     public func loseLink() async { await peripheral.dropLink() }
     public func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }

@@ -13,7 +13,7 @@ public struct BlueZWorld: Sendable {
     ///   - policy: the bus's, in its configuration's XML.
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
     public init(policy: String = PrivateBus.policy(), hasAgentManager: Bool = true) async throws {
-        bus = try PrivateBus(policy: policy)
+        bus = try await PrivateBus(policy: policy)
         daemon = FakeBlueZ(address: bus.address, radio: radio)
         if !hasAgentManager { await daemon.omitAgentManager() }
         try await daemon.start()

@@ -75,6 +75,6 @@ extension FakeBlueZ {
 
     /// Calls a client's object, as the daemon does with agents, monitors and the like.
     func callClient(_ call: MethodCall) async -> MethodReply? {
-        try? await session?.call(call, timeout: Patience.step)
+        try? await session?.call(call, timeout: HangLimit.step)
     }
 }

@@ -43,7 +43,7 @@ extension FakeBlueZ {
     private func removeDeadAgents() async {
         for agent in agents {
             let reply = try? await session?.call(
-                .bus("NameHasOwner", [.string(agent.owner)]), timeout: Patience.step)
+                .bus("NameHasOwner", [.string(agent.owner)]), timeout: HangLimit.step)
             if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
         }
     }
@@ -91,7 +91,7 @@ extension FakeBlueZ {
         } catch {
             if error.kind == .cancelled || error.kind == .timedOut {
                 let cancel = call("Cancel")
-                Task { try? await session.call(cancel, timeout: Patience.step) }
+                Task { try? await session.call(cancel, timeout: HangLimit.step) }
             }
             return .refuse
         }

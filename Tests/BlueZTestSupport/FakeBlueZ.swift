@@ -92,7 +92,7 @@ public actor FakeBlueZ {
         }
         let session = BusSession(
             loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
-        try await session.open(.address(address), timeout: Patience.step)
+        try await session.open(.address(address), timeout: HangLimit.step)
         self.session = session
         isPowered = true
         await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
@@ -107,7 +107,7 @@ public actor FakeBlueZ {
             }
         }
         _ = try await session.call(
-            .bus("RequestName", [.string(BlueZ.service), .uint32(4)]), timeout: Patience.step)
+            .bus("RequestName", [.string(BlueZ.service), .uint32(4)]), timeout: HangLimit.step)
     }
 
     /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.

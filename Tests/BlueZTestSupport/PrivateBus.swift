@@ -1,20 +1,32 @@
-public import Foundation
+import Subprocess
 import Synchronization
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// A message bus for one test: a `dbus-daemon` that ends with this object, or with the test process.
+///
+/// It leaves nothing behind: neither its configuration nor its socket has a name in the file system.
 public final class PrivateBus: Sendable {
     /// The bus's address, in D-Bus's notation.
     public let address: String
-    private let process: Mutex<Process>
-    private let directory: URL
+    /// The bus's configuration, a file without a name, which the daemon reads through this process's descriptor.
+    private let configuration: FileDescriptor
+    private let daemon: Mutex<Daemon>
 
-    public enum Failure: Error {
-        case noAddress
+    /// A `dbus-daemon` that listens, and its end.
+    private struct Daemon {
+        let program: RunningProgram
+        let end: Task<Void, Never>
     }
 
     /// The policy that lets everybody do everything.
     ///
-    /// - Parameter denied: but for these, as attributes of the configuration's `<deny>`.
+    /// - Parameter denied: exceptions, as attributes of the configuration's `<deny>`.
     public static func policy(denying denied: String...) -> String {
         #"""
         <policy context="default">
@@ -25,69 +37,57 @@ public final class PrivateBus: Sendable {
     }
 
     /// Starts a bus with a policy in the bus configuration's XML.
-    public init(policy: String = policy()) throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let configuration = directory.appending(path: "bus.conf")
-        try """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
-        <busconfig>
-          <listen>unix:path=\(directory.path)/socket</listen>
-          <auth>EXTERNAL</auth>
-          \(policy)
-        </busconfig>
-        """.write(to: configuration, atomically: true, encoding: .utf8)
-        let (process, address) = try Self.start(configuration)
-        self.process = Mutex(process)
-        self.address = address
-    }
-
-    private static func start(_ configuration: URL) throws -> (Process, String) {
-        let process = Process()
-        // (setpriv lets the bus end with this process, however that ends)
-        process.executableURL = URL(filePath: "/usr/bin/setpriv")
-        process.arguments = [
-            "--pdeathsig", "TERM", "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
-            "--config-file=\(configuration.path)",
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.runAlone()
-        var text = Data()
-        while !text.contains(UInt8(ascii: "\n")) {
-            guard let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty else {
-                throw Failure.noAddress
-            }
-            text += more
-        }
-        return (process, String(decoding: text.dropLast(), as: UTF8.self))
+    public init(policy: String = policy()) async throws {
+        let name = String(UInt64.random(in: .min ... .max), radix: 16)
+        address = "unix:abstract=ble-test-\(name)"
+        configuration = try .unnamedFile(
+            holding: """
+                <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
+                <busconfig>
+                  <listen>\(address)</listen>
+                  <auth>EXTERNAL</auth>
+                  \(policy)
+                </busconfig>
+                """)
+        daemon = Mutex(try await Self.start(configuration))
     }
 
     deinit {
         stop()
-        try? FileManager.default.removeItem(at: directory)
+        try? configuration.close()
     }
 
     /// Ends the bus at once, as a crash does.
-    public func stop() {
-        // (not waited for: Foundation's way of doing so blocks the thread, of which the tests share two)
-        process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } }
-    }
+    public func stop() { daemon.withLock { $0.program.send(.kill) } }
 
     /// Starts a new bus in the place of one that was stopped.
-    public func restart() throws {
-        try? FileManager.default.removeItem(at: directory.appending(path: "socket"))
-        let process = try Self.start(directory.appending(path: "bus.conf")).0
-        self.process.withLock { $0 = process }
+    public func restart() async throws {
+        await daemon.withLock { $0.end }.value
+        let new = try await Self.start(configuration)
+        daemon.withLock { $0 = new }
     }
-}
 
-extension Process {
-    private static let running = Mutex(())
-
-    /// `run()`, one at a time: Foundation's crashed once while several threads were in it.
-    public func runAlone() throws {
-        try Self.running.withLock { _ in try run() }
+    /// Returns once the daemon listens.
+    private static func start(_ configuration: FileDescriptor) async throws -> Daemon {
+        let program = TestProgram(
+            "dbus-daemon",
+            [
+                "--nofork", "--nopidfile", "--print-address",
+                "--config-file=/proc/\(getpid())/fd/\(configuration.rawValue)",
+            ])
+        let (starts, start) = AsyncThrowingStream.makeStream(of: RunningProgram.self, throwing: (any Error).self)
+        let end = Task {
+            do {
+                let result = try await program.run { running in
+                    try? await running.output.until(lineCount: 1)
+                    if !running.output.text.isEmpty { start.yield(running) }
+                }
+                start.finish(throwing: ProgramOutput.Ended(text: result.errors))
+            } catch {
+                start.finish(throwing: error)
+            }
+        }
+        for try await program in starts { return Daemon(program: program, end: end) }
+        throw CancellationError()
     }
 }

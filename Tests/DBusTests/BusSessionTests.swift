@@ -12,7 +12,7 @@ private struct Recorder {
     let session: BusSession
 
     /// A session on `bus` whose signals are recorded as `member(text)`.
-    init(_ bus: PrivateBus, _ timeout: Duration = Patience.step) async throws {
+    init(_ bus: PrivateBus, _ timeout: Duration = HangLimit.step) async throws {
         let (signals, signal) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(10_000))
         let (losses, loss) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(10))
         session = BusSession(
@@ -38,7 +38,7 @@ private struct Recorder {
     }
 }
 
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct BusSessionTests {
     private func call(_ method: String, _ arguments: DBusValue..., descriptors: [FileDescriptor] = []) -> MethodCall {
         MethodCall(LibdbusService.name, "/", "org.example.Service", method, arguments, descriptors: descriptors)
@@ -46,7 +46,7 @@ struct BusSessionTests {
 
     /// Runs a test with a bus, a libdbus service on it, and a session.
     private func withService(_ test: (PrivateBus, Recorder) async throws -> Void) async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)
         let recorder: Recorder
         do {
@@ -65,7 +65,7 @@ struct BusSessionTests {
     @Test(arguments: [0, 1, 512, 100_000]) func `bytes come back as they were sent`(_ count: Int) async throws {
         try await withService { _, recorder in
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
-            let reply = try await recorder.session.call(call("Echo", .bytes(bytes)), timeout: Patience.step)
+            let reply = try await recorder.session.call(call("Echo", .bytes(bytes)), timeout: HangLimit.step)
             #expect(try reply.value().bytes == bytes)
         }
     }
@@ -73,7 +73,7 @@ struct BusSessionTests {
     @Test func `a remote error keeps its name and text`() async throws {
         try await withService { _, recorder in
             await #expect(throws: DBusError.remote("org.example.Error.Broken", "it broke")) {
-                try await recorder.session.call(call("Fail"), timeout: Patience.step)
+                try await recorder.session.call(call("Fail"), timeout: HangLimit.step)
             }
         }
     }
@@ -100,11 +100,11 @@ struct BusSessionTests {
         try await withService { _, recorder in
             let missing = MethodCall("org.example.Nobody", "/", "org.example.Service", "Echo")
             let error = await #expect(throws: DBusError.self) {
-                try await recorder.session.call(missing, timeout: Patience.step)
+                try await recorder.session.call(missing, timeout: HangLimit.step)
             }
             #expect(error?.isServiceGone == true)
             let leaving = await #expect(throws: DBusError.self) {
-                try await recorder.session.call(call("Leave"), timeout: Patience.step)
+                try await recorder.session.call(call("Leave"), timeout: HangLimit.step)
             }
             #expect(leaving?.isServiceGone == true)
         }
@@ -112,7 +112,7 @@ struct BusSessionTests {
 
     @Test func `descriptors pass both ways`() async throws {
         try await withService { _, recorder in
-            let reply = try await recorder.session.call(call("Pipe"), timeout: Patience.step)
+            let reply = try await recorder.session.call(call("Pipe"), timeout: HangLimit.step)
             let received = try #require(reply.descriptors.first)
             #expect(try reply.value().integer == 0)
             let file = FileHandle(fileDescriptor: received.rawValue, closeOnDealloc: false)
@@ -122,7 +122,7 @@ struct BusSessionTests {
             try pipe.fileHandleForWriting.write(contentsOf: Data("12345".utf8))
             let sent = FileDescriptor(owning: dup(pipe.fileHandleForReading.fileDescriptor))
             let count = try await recorder.session.call(
-                call("Count", .unixFD(0), descriptors: [sent]), timeout: Patience.step)
+                call("Count", .unixFD(0), descriptors: [sent]), timeout: HangLimit.step)
             #expect(try count.value().integer == 5)
         }
     }
@@ -131,20 +131,20 @@ struct BusSessionTests {
 
     @Test func `signals arrive typed and before the answer that was asked for after them`() async throws {
         try await withService { _, recorder in
-            try await recorder.session.listen("type='signal',interface='org.example.Events'", timeout: Patience.step)
-            for _ in 0..<3 { _ = try await recorder.session.call(call("Emit"), timeout: Patience.step) }
+            try await recorder.session.listen("type='signal',interface='org.example.Events'", timeout: HangLimit.step)
+            for _ in 0..<3 { _ = try await recorder.session.call(call("Emit"), timeout: HangLimit.step) }
             // The question goes to the same service, on the listening connection.
-            try await recorder.session.ask(call("Emit"), timeout: Patience.step) { _ in }
+            try await recorder.session.ask(call("Emit"), timeout: HangLimit.step) { _ in }
             var signals = recorder.signals.makeAsyncIterator()
             for _ in 0..<4 { #expect(await signals.next() == "Happened(now 7)") }
         }
     }
 
     @Test func `names that come and go are heard of`() async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let recorder = try await Recorder(bus)
         try await recorder.session.listen(
-            "type='signal',member='NameOwnerChanged',arg0='\(LibdbusService.name)'", timeout: Patience.step)
+            "type='signal',member='NameOwnerChanged',arg0='\(LibdbusService.name)'", timeout: HangLimit.step)
         let service = try LibdbusService(address: bus.address)
         var signals = recorder.signals.makeAsyncIterator()
         #expect(await signals.next() == "there \(LibdbusService.name)")
@@ -165,14 +165,14 @@ struct BusSessionTests {
             let cancelled = await #expect(throws: DBusError.self) { try await task.value }
             #expect(cancelled?.kind == .cancelled)
             // The session is as good as before.
-            try await recorder.session.ask(call("Emit"), timeout: Patience.step) { _ in }
+            try await recorder.session.ask(call("Emit"), timeout: HangLimit.step) { _ in }
         }
     }
 
     @Test func `an answer of another type is an error, not a crash`() async throws {
         try await withService { _, recorder in
             let error = await #expect(throws: DBusError.self) {
-                try await recorder.session.ask(.bus("GetId"), timeout: Patience.step) { (reader) throws(DBusError) in
+                try await recorder.session.ask(.bus("GetId"), timeout: HangLimit.step) { (reader) throws(DBusError) in
                     try reader.uint32()
                 }
             }
@@ -186,21 +186,21 @@ struct BusSessionTests {
         let session = BusSession(
             loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
         let error = await #expect(throws: DBusError.self) {
-            try await session.open(.address("unix:path=/nonexistent/socket"), timeout: Patience.step)
+            try await session.open(.address("unix:path=/nonexistent/socket"), timeout: HangLimit.step)
         }
         #expect(error?.kind == .unreachable)
         #expect(await session.isOpen == false)
     }
 
     @Test func `the loss of the bus fails what waits and is reported once`() async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)
         let recorder = try await Recorder(bus)
         let session = recorder.session
         let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
         let asking = Task { try await session.ask(call("Hang"), timeout: .seconds(3600)) { _ in } }
         // Both are on their way when this call has come back.
-        _ = try await session.call(call("Echo", .bytes([])), timeout: Patience.step)
+        _ = try await session.call(call("Echo", .bytes([])), timeout: HangLimit.step)
         bus.stop()
         let called = await #expect(throws: DBusError.self) { try await calling.value }
         #expect(called?.isLoss == true)
@@ -210,7 +210,7 @@ struct BusSessionTests {
         await losses.next()
         #expect(await session.isOpen == false)
         let after = await #expect(throws: DBusError.self) {
-            try await session.call(call("Echo", .bytes([])), timeout: Patience.step)
+            try await session.call(call("Echo", .bytes([])), timeout: HangLimit.step)
         }
         #expect(after?.kind == .disconnected)
         service.stop()
@@ -220,9 +220,9 @@ struct BusSessionTests {
         try await withService { bus, _ in
             let session = BusSession(
                 loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
-            try await session.open(.address(bus.address), timeout: Patience.step)
+            try await session.open(.address(bus.address), timeout: HangLimit.step)
             let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
-            _ = try await session.call(call("Echo", .bytes([])), timeout: Patience.step)
+            _ = try await session.call(call("Echo", .bytes([])), timeout: HangLimit.step)
             await session.close()
             let called = await #expect(throws: DBusError.self) { try await calling.value }
             #expect(called?.isLoss == true)
@@ -234,13 +234,13 @@ struct BusSessionTests {
         try await withService { bus, recorder in
             let names = MethodCall.bus("ListNames")
             func count() async throws -> Int {
-                try await recorder.session.call(names, timeout: Patience.step).value().elements?.count ?? 0
+                try await recorder.session.call(names, timeout: HangLimit.step).value().elements?.count ?? 0
             }
             let before = try await count()
             for _ in 0..<10 {
                 let session = BusSession(
                     loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
-                try await session.open(.address(bus.address), timeout: Patience.step)
+                try await session.open(.address(bus.address), timeout: HangLimit.step)
             }
             while try await count() > before { await Task.yield() }
         }

@@ -18,7 +18,7 @@ private actor Counter {
     }
 }
 
-@Suite(.timeLimit(minutes: 1))
+@Suite(.hangLimit)
 struct EventLoopTests {
     @Test func `an actor on the loop runs on its thread, one call at a time`() async {
         let counter = Counter(loop: EventLoop())

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Objects served through GDBus, called through libdbus and heard through another session.
-@Suite(.timeLimit(minutes: 1))
+@Suite(.startsProcesses, .hangLimit)
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
     private static let interface = "org.example.Thing"
@@ -25,7 +25,7 @@ struct ExportedObjectTests {
     ) async throws -> BusSession {
         let session = BusSession(
             loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: onSignal, onLoss: {})
-        try await session.open(.address(bus.address), timeout: Patience.step)
+        try await session.open(.address(bus.address), timeout: HangLimit.step)
         return session
     }
 
@@ -43,12 +43,12 @@ struct ExportedObjectTests {
         }
         let id = try await session.export(object)
         _ = try await session.call(
-            .bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: Patience.step)
+            .bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: HangLimit.step)
         return (session, id)
     }
 
     @Test func `libdbus can call what is served`() async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let (session, id) = try await serve(bus)
         func call(_ interface: String, _ method: String, _ arguments: String...) async -> String {
             await LibdbusClient.call(bus.address, Self.name, "/thing", interface, method, arguments)
@@ -74,17 +74,17 @@ struct ExportedObjectTests {
         .structure([.string("s"), .variant(.variant(.byte(1)))]),
     ])
     func `every type survives the way there and back`(_ value: DBusValue) async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let (server, _) = try await serve(bus)
         let client = try await session(bus)
         let call = MethodCall(Self.name, "/thing", Self.interface, "Give", [.variant(value)])
-        #expect(try await client.call(call, timeout: Patience.step).value() == .variant(value))
+        #expect(try await client.call(call, timeout: HangLimit.step).value() == .variant(value))
         await client.close()
         await server.close()
     }
 
     @Test func `signals of GDBus arrive whole and in order`() async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let (server, _) = try await serve(bus)
         let (values, sink) = AsyncStream.makeStream(of: DBusValue.self, bufferingPolicy: .bufferingOldest(2000))
         let client = try await session(bus) { message in
@@ -92,7 +92,7 @@ struct ExportedObjectTests {
             var body = message.body
             if let value = try? body.value() { sink.yield(value) }
         }
-        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: Patience.step)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: HangLimit.step)
         for number in 0..<1000 {
             try await server.emit(
                 path: "/thing", interface: Self.interface, signal: "Tick",
@@ -110,7 +110,7 @@ struct ExportedObjectTests {
     }
 
     @Test func `malformed bodies throw where they are read`() async throws {
-        let bus = try PrivateBus()
+        let bus = try await PrivateBus()
         let (server, _) = try await serve(bus)
         let (results, sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(10))
         let client = try await session(bus) { message in
@@ -125,7 +125,7 @@ struct ExportedObjectTests {
             ]
             sink.yield(errors.map { $0.map { "\($0)" } ?? "none" }.joined(separator: " "))
         }
-        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: Patience.step)
+        try await client.listen("type='signal',interface='\(Self.interface)'", timeout: HangLimit.step)
         let bodies: [[DBusValue]] = [[], [.uint32(1)], [.strings(["a"])], [.bytes([1])]]
         for body in bodies {
             try await server.emit(path: "/thing", interface: Self.interface, signal: "Odd", body)

@@ -2,11 +2,20 @@ public import BLE
 import Logging
 
 extension Central.Configuration {
-    /// A configuration that logs nothing.
+    /// A configuration that logs nothing, for a central in virtual time.
     public static func quiet(
-        clock: any Clock<Duration> = ContinuousClock(), pairing: PairingBehaviour = .justWorks
+        clock: any Clock<Duration>, pairing: PairingBehaviour = .justWorks
     ) -> Central.Configuration {
-        Central.Configuration(
-            clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pairing: pairing)
+        Central.Configuration(clock: clock, logger: .quiet, pairing: pairing)
     }
+
+    /// A configuration that logs nothing, for a central in real time, whose timeouts only a hang reaches.
+    public static func quiet(pairing: PairingBehaviour = .justWorks) -> Central.Configuration {
+        Central.Configuration(
+            connectTimeout: HangLimit.step, operationTimeout: HangLimit.step, logger: .quiet, pairing: pairing)
+    }
+}
+
+extension Logger {
+    fileprivate static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -1,16 +1,45 @@
+import BLE
 import Synchronization
 
 /// A value that a test shares with what it has called: handlers, tasks, other threads.
 public final class SharedValue<Value: Sendable>: Sendable {
-    private let storage: Mutex<Value>
+    private struct Waiter {
+        let holds: @Sendable (Value) -> Bool
+        let outcome = Outcome<Void>()
+    }
 
-    public init(_ value: Value) { storage = Mutex(value) }
+    private struct State {
+        var value: Value
+        var waiters: [Waiter] = []
+    }
 
-    public var value: Value { storage.withLock { $0 } }
+    private let state: Mutex<State>
+
+    public init(_ value: Value) { state = Mutex(State(value: value)) }
+
+    public var value: Value { state.withLock { $0.value } }
 
     /// Changes the value in place, undivided.
     @discardableResult
     public func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
-        storage.withLock { body(&$0) }
+        let (result, ready) = state.withLock { state in
+            let result = body(&state.value)
+            let ready = state.waiters.filter { $0.holds(state.value) }
+            if !ready.isEmpty { state.waiters.removeAll { $0.holds(state.value) } }
+            return (result, ready)
+        }
+        for waiter in ready { waiter.outcome.deliver(.success(())) }
+        return result
+    }
+
+    /// Returns once `holds` is true of the value. Throws when the task is cancelled.
+    public func until(_ holds: @escaping @Sendable (Value) -> Bool) async throws {
+        let waiter = Waiter(holds: holds)
+        let holdsAlready = state.withLock { state in
+            if holds(state.value) { return true }
+            state.waiters.append(waiter)
+            return false
+        }
+        if !holdsAlready { try await waiter.outcome.wait() }
     }
 }

@@ -5,7 +5,7 @@ import SmartLock
 import Testing
 
 /// Every command of the lock, over the simulated air.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct LockCommandTests {
     @Test(arguments: LockExchange.plain)
     func `a plain command and its reply are these bytes`(_ exchange: LockExchange) async throws {

@@ -6,7 +6,7 @@ import SmartLock
 import Testing
 
 /// What becomes of exchanges when the link goes in the middle of them, or when replies come late.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct LockLinkTests {
     /// Drops the link while `call` stands still at `point`, and looks at what is left.
     private func check(

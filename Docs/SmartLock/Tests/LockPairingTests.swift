@@ -7,7 +7,7 @@ import SmartLock
 import Testing
 
 /// The keys of a lock: made once, kept, resumed, lost.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct LockPairingTests {
     static let modes = [MessageCipher.Mode.bound, .firmware]
 

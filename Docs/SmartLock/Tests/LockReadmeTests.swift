@@ -1,12 +1,13 @@
 import BLE
 import BLEFeatures
 import BLESimulation
+import BLETestSupport
 import FoundationEssentials
 import SmartLock
 import Testing
 
 /// The page beside the example.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct LockReadmeTests {
     @Test func `a door is opened`() async throws {
         let radio = SimulatedRadio()

@@ -81,7 +81,7 @@ private struct Look {
         try await output.progress.during("Looking for devices", limit: limit) {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await show(devices, output) }
-                group.addTask { try await Task.sleep(for: limit) }
+                group.addTask { try await CommandClock.sleep(for: limit) }
                 try await group.next()
                 group.cancelAll()
             }

@@ -77,7 +77,7 @@ struct ScanCommand: AsyncParsableCommand {
             try await output.progress.during("Scanning", limit: limit) {
                 try await withThrowingTaskGroup { group in
                     group.addTask { try await Self.show(events, output) }
-                    group.addTask { try await Task.sleep(for: limit) }
+                    group.addTask { try await CommandClock.sleep(for: limit) }
                     try await group.next()
                     group.cancelAll()
                 }

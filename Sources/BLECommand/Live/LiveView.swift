@@ -46,9 +46,9 @@ actor LiveView {
                     var rounds = 1
                     while true {
                         // (what notifies has an interval's time for the first value)
-                        if hasStreams { try await Task.sleep(for: every) }
+                        if hasStreams { try await CommandClock.sleep(for: every) }
                         if await self.isDone(afterRounds: rounds, count) { return }
-                        if !hasStreams { try await Task.sleep(for: every) }
+                        if !hasStreams { try await CommandClock.sleep(for: every) }
                         try await self.readAll(outlasting: isMaintained)
                         rounds += 1
                     }

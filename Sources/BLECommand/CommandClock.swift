@@ -1,0 +1,36 @@
+import BLESimulation
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The time that commands and their centrals go by.
+///
+/// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still, and each line on standard input, a number of
+/// milliseconds, lets that much of it pass, once something sleeps that it wakes.
+enum CommandClock {
+    static let current: any Clock<Duration> = {
+        guard let choice = getenv("BLE_CLOCK"), String(cString: choice) == "stdin" else { return ContinuousClock() }
+        let clock = ManualClock()
+        let (lines, line) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1000))
+        DispatchQueue.global().async {
+            while let text = readLine() { line.yield(text) }
+            line.finish()
+        }
+        Task {
+            for await text in lines {
+                guard let milliseconds = Double(text) else { continue }
+                let duration = Duration.milliseconds(milliseconds)
+                await clock.sleepers(dueWithin: duration)
+                clock.advance(by: duration)
+            }
+        }
+        return clock
+    }()
+
+    /// Waits for so long. Throws `CancellationError` when the task is cancelled.
+    static func sleep(for duration: Duration) async throws { try await current.sleep(for: duration) }
+}

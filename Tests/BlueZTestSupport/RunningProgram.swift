@@ -1,0 +1,71 @@
+import BLETestSupport
+public import Subprocess
+import Synchronization
+
+/// A program while it runs.
+public final class RunningProgram: Sendable {
+    /// What it has written to its standard output.
+    public let output = ProgramOutput()
+    /// What it has written to its standard error.
+    public let errors = ProgramOutput()
+    private let input: StandardInputWriter?
+    /// Sends a signal; nil once the program has ended.
+    private let sender: Mutex<(@Sendable (Signal) -> Void)?>
+
+    init(input: StandardInputWriter?, sender: @escaping @Sendable (Signal) -> Void) {
+        self.input = input
+        self.sender = Mutex(sender)
+    }
+
+    func didEnd() { sender.withLock { $0 = nil } }
+
+    /// Sends a signal to the program. Does nothing if it has ended.
+    public func send(_ signal: Signal) { sender.withLock { $0?(signal) } }
+
+    /// Writes to the program's standard input, which must be ``TestProgram/Input/writer``.
+    public func write(_ text: String) async throws { _ = try await input!.write(text) }
+
+    /// Ends the program's standard input.
+    public func closeInput() async { try? await input?.finish() }
+}
+
+/// What a program writes to one of its streams, as it comes.
+public final class ProgramOutput: Sendable {
+    /// Thrown when the output has ended without what was waited for.
+    public struct Ended: Error, CustomStringConvertible {
+        public let text: String
+        public var description: String { "the program's output ended too early: \(text)" }
+    }
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var isComplete = false
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
+    private let state = SharedValue(State())
+
+    /// What has been written so far.
+    public var text: String { state.value.text }
+
+    func record(_ buffers: SubprocessOutputSequence) async throws {
+        defer { state.change { $0.isComplete = true } }
+        for try await buffer in buffers {
+            let bytes = buffer.withUnsafeBytes { Array($0) }
+            state.change { $0.bytes += bytes }
+        }
+    }
+
+    /// Returns once `text` has been written. Throws ``Ended`` if the stream ends without it.
+    public func until(_ text: String) async throws { try await until { $0.contains(text) } }
+
+    /// Returns once so many lines have been written. Throws ``Ended`` if the stream ends before.
+    public func until(lineCount: Int) async throws {
+        try await until { text in text.utf8.count { $0 == UInt8(ascii: "\n") } >= lineCount }
+    }
+
+    private func until(_ isEnough: @escaping @Sendable (String) -> Bool) async throws {
+        try await state.until { $0.isComplete || isEnough($0.text) }
+        guard isEnough(text) else { throw Ended(text: text) }
+    }
+}

@@ -1,0 +1,107 @@
+import BLETestSupport
+public import Subprocess
+import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A program that a test runs. It dies with the test process, however that ends.
+///
+/// Only for suites with the trait `.startsProcesses`.
+public struct TestProgram: Sendable {
+    /// What a program left behind.
+    public struct Result: Sendable {
+        /// As a shell reports it: 128 and the signal's number if a signal ended the program.
+        public let status: Int32
+        public let output: String
+        public let errors: String
+    }
+
+    /// What a program reads from its standard input.
+    public enum Input: Sendable {
+        /// This text, all of which is there when the program starts.
+        case text(String)
+        /// What the test writes meanwhile.
+        case writer
+    }
+
+    private let arguments: [String]
+    private let environment: [Environment.Key: String?]
+    private let input: Input
+
+    /// - Parameters:
+    ///   - path: the program's path, or its name.
+    ///   - environment: variables that differ from this process's; nil removes one.
+    public init(
+        _ path: String, _ arguments: [String] = [], environment: [Environment.Key: String?] = [:],
+        input: Input = .text("")
+    ) {
+        // The kernel sends the signal when the *thread* ends that started the program. Subprocess starts them all on one
+        // thread, which ends with the process.
+        self.arguments = ["--pdeathsig", "KILL", "--", path] + arguments
+        self.environment = environment
+        self.input = input
+    }
+
+    /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed.
+    @discardableResult
+    public func run(_ body: (RunningProgram) async throws -> Void = { _ in }) async throws -> Result {
+        try StartsProcesses.requireLane()
+        switch input {
+        case .text(let text):
+            let file = try FileDescriptor.unnamedFile(holding: text)
+            return try await run(input: .fileDescriptor(file, closeAfterSpawningProcess: true), { _ in nil }, body)
+        case .writer:
+            return try await run(input: .inputWriter, { $0.standardInputWriter }, body)
+        }
+    }
+
+    private func run<Input: InputProtocol>(
+        input: Input, _ writer: (Execution<Input, SequenceOutput, SequenceOutput>) -> StandardInputWriter?,
+        _ body: (RunningProgram) async throws -> Void
+    ) async throws -> Result {
+        // A program that ends before it has read everything is no reason for this process to end.
+        _ = signal(SIGPIPE, SIG_IGN)
+        let outcome = try await Subprocess.run(
+            .name("setpriv"), arguments: Arguments(arguments), environment: .inherit.updating(environment),
+            input: input, output: .sequence, error: .sequence
+        ) { execution in
+            let running = RunningProgram(input: writer(execution)) { try? execution.send(signal: $0) }
+            defer { running.didEnd() }
+            async let output: Void = running.output.record(execution.standardOutput)
+            async let errors: Void = running.errors.record(execution.standardError)
+            do {
+                try await body(running)
+            } catch {
+                running.send(.kill)
+                throw error
+            }
+            await running.closeInput()
+            _ = try await (output, errors)
+            return (running.output.text, running.errors.text)
+        }
+        let status: Int32 =
+            switch outcome.terminationStatus {
+            case .exited(let code): code
+            case .signaled(let signal): 128 + signal
+            }
+        return Result(status: status, output: outcome.closureResult.0, errors: outcome.closureResult.1)
+    }
+}
+
+extension FileDescriptor {
+    /// A file without a name that holds `text`, at its beginning.
+    static func unnamedFile(holding text: String) throws -> FileDescriptor {
+        var path = Array("/tmp/ble-test-XXXXXX".utf8CString)
+        let file = FileDescriptor(rawValue: mkstemp(&path))
+        guard file.rawValue >= 0 else { throw Errno(rawValue: errno) }
+        unlink(path)
+        try file.writeAll(text.utf8)
+        try file.seek(offset: 0, from: .start)
+        return file
+    }
+}

@@ -1,0 +1,81 @@
+import Synchronization
+public import Testing
+
+/// A suite whose tests start processes: only a few of them run at the same time, in lanes.
+///
+/// A process that is started beside a thousand tests waits for all of them. `PrivateBus` and `TestProgram` refuse to start one
+/// in a test without a lane.
+public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
+    private static let lanes = Lanes(count: 4)
+    @TaskLocal private static var hasLane = false
+
+    /// Thrown by what starts a process in a test without a lane.
+    public struct NoLane: Error, CustomStringConvertible {
+        public let description = "the suite starts a process and lacks the trait .startsProcesses"
+    }
+
+    public var isRecursive: Bool { true }
+
+    @concurrent public func provideScope(
+        for test: Test, testCase: Test.Case?, performing body: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await Self.lanes.withLane {
+            try await Self.$hasLane.withValue(true) { try await body() }
+        }
+    }
+
+    /// Throws unless the current test has a lane.
+    public static func requireLane() throws {
+        guard hasLane else { throw NoLane() }
+    }
+}
+
+extension Trait where Self == StartsProcesses {
+    /// Lets only a few of the suite's tests run at the same time.
+    public static var startsProcesses: Self { StartsProcesses() }
+}
+
+/// A fixed number of lanes, given to those who wait in the order in which they came.
+private final class Lanes: Sendable {
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(count: Int) { state = Mutex(State(free: count)) }
+
+    func withLane(_ body: () async throws -> Void) async throws {
+        await enter()
+        defer { leave() }
+        try await body()
+    }
+
+    /// Ends with a lane even when the task is cancelled: whoever has one gives it back soon.
+    private func enter() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state in
+            guard let next = state.waiting.first else {
+                state.free += 1
+                return CheckedContinuation<Void, Never>?.none
+            }
+            state.waiting.removeFirst()
+            return next
+        }
+        next?.resume()
+    }
+}
