@@ -26,16 +26,18 @@ struct ProfileFailureTests {
                 ServiceDefinition(
                     Self.sensing,
                     characteristics: [
-                        CharacteristicDefinition(Self.temperature, .notify, security: .authenticated),
+                        CharacteristicDefinition(Self.temperature, .notify),
                         CharacteristicDefinition(
                             BluetoothUUID(0x2A6F), .notify, onSubscribe: { await $0.notify([0x94, 0x11]) }),
                     ])))
+        await world.daemon.fail("StartNotify", .bluez("NotPermitted", "Notify not permitted"))
         let text = try await world.ble("profile", "environmental-sensing", "Station", "--count", "1").run()
         #expect(text.status == 0)
         let lines = text.output.split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines.first?.hasPrefix("Temperature: ") == true)
         #expect(lines.last == "Humidity: 45 %")
+        await world.daemon.fail("StartNotify", .bluez("NotPermitted", "Notify not permitted"))
         let objects = try await world.ble("profile", "181a", "Station", "--count", "1", "--json").run().objects
         #expect(objects.count == 2)
         #expect(Set(objects[0].keys) == Set(objects[1].keys))

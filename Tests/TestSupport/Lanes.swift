@@ -6,7 +6,7 @@ public import Testing
 /// A process that is started beside a thousand tests waits for all of them. `PrivateBus` and `TestProgram` refuse to start one
 /// in a test without a lane.
 public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
-    private static let lanes = Lanes(count: 4)
+    private static let lanes = Lanes(count: 6)
     @TaskLocal private static var hasLane = false
 
     /// Thrown by what starts a process in a test without a lane.
