@@ -3,11 +3,11 @@ internal import Logging
 
 /// Gathers what the bus and bluetoothd have to say to ``Doctor``.
 struct BusExamination {
-    /// The longest that anybody may take to answer.
-    private static let promptly = Duration.seconds(5)
     /// How long a scan may be refused as busy: the kernel's own takes 10.24 s.
     private static let patience = Duration.seconds(12)
 
+    /// How long the bus and bluetoothd may take for each answer.
+    let timeout: Duration
     let clock: any Clock<Duration>
 
     func run(_ address: BusAddress, scans: Bool, _ facts: inout DoctorFacts) async {
@@ -15,7 +15,7 @@ struct BusExamination {
             loop: EventLoop(name: "doctor"), logger: Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() },
             onSignal: { _ in }, onLoss: {})
         do throws(DBusError) {
-            try await session.open(address, timeout: Self.promptly)
+            try await session.open(address, timeout: timeout)
         } catch {
             facts.bus = .unreachable(error.message)
             return
@@ -44,7 +44,7 @@ struct BusExamination {
 
     private func adapters(_ session: BusSession) async throws(DBusError) -> [AdapterFacts] {
         let reply = try await session.call(
-            MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects"), timeout: Self.promptly)
+            MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects"), timeout: timeout)
         guard case .dictionary(_, _, let objects) = try reply.value() else {
             throw DBusError(.malformed, message: "GetManagedObjects answered something else")
         }
@@ -94,7 +94,7 @@ struct BusExamination {
         // What only an experimental bluetoothd has, since 5.49 and up to now.
         let introspection = try? await session.call(
             MethodCall(BlueZ.service, path, "org.freedesktop.DBus.Introspectable", "Introspect"),
-            timeout: Self.promptly)
+            timeout: timeout)
         adapter.isExperimental = introspection?.values.first?.string?.contains("\"ConnectDevice\"")
         if scans, adapter.isPowered { adapter.scan = await scan(session, path) }
     }
@@ -102,7 +102,7 @@ struct BusExamination {
     private func scan(_ session: BusSession, _ path: String) async -> AdapterFacts.Scan {
         func ask(_ method: String, _ arguments: DBusValue...) async throws(DBusError) {
             _ = try await session.call(
-                MethodCall(BlueZ.service, path, BlueZ.adapter, method, arguments), timeout: Self.promptly)
+                MethodCall(BlueZ.service, path, BlueZ.adapter, method, arguments), timeout: timeout)
         }
         let pause = Duration.seconds(1)
         var waited = Duration.zero

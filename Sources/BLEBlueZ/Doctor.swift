@@ -11,20 +11,25 @@ internal import DBus
 /// First facts are gathered, from the bus and from what the kernel shows of itself; what they mean is decided without
 /// touching the machine again. Nothing is changed, except that a scan is started and stopped to see whether that works.
 public enum Doctor {
-    /// Looks at everything, in the order in which things depend on each other. Takes some 15 s when nobody answers.
+    /// Looks at everything, in the order in which things depend on each other. With the default timeout it takes some 15 s
+    /// when bluetoothd does not answer.
     ///
     /// - Parameters:
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     ///   - scans: whether to try a scan on each adapter that is on.
-    public static func examine(bus: String? = nil, scans: Bool = true) async -> [Finding] {
-        findings(await facts(bus.map { .address($0) } ?? .system, scans: scans, SystemFiles(), ContinuousClock()))
+    ///   - timeout: how long the bus and bluetoothd may take for each answer.
+    public static func examine(
+        bus: String? = nil, scans: Bool = true, timeout: Duration = .seconds(5)
+    ) async -> [Finding] {
+        let examination = BusExamination(timeout: timeout, clock: ContinuousClock())
+        return findings(await facts(bus.map { .address($0) } ?? .system, scans: scans, SystemFiles(), examination))
     }
 
     static func facts(
-        _ address: BusAddress, scans: Bool, _ files: SystemFiles, _ clock: any Clock<Duration>
+        _ address: BusAddress, scans: Bool, _ files: SystemFiles, _ examination: BusExamination
     ) async -> DoctorFacts {
         var facts = DoctorFacts(system: SystemFacts(files))
-        await BusExamination(clock: clock).run(address, scans: scans, &facts)
+        await examination.run(address, scans: scans, &facts)
         return facts
     }
 

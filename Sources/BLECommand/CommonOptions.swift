@@ -31,13 +31,17 @@ struct CommonOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for more.")
     var verbose: Int
 
-    func validate() throws {
+    func validate() throws { _ = try Self.duration(timeout) }
+
+    var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
+
+    /// What `--timeout` says. Throws for a number that is no use.
+    static func duration(_ timeout: Double) throws -> Duration {
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout takes a number of seconds above 0, at most 86400.")
         }
+        return .milliseconds(Int64(timeout * 1000))
     }
-
-    var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
     /// What logs on standard error; the more often --verbose is given, the more.
     static func logger(verbose: Int) -> Logger {

@@ -104,10 +104,10 @@ struct Finder {
                         case .no: continue
                         case .this: return [discovery]
                         case .candidate:
+                            candidates.add(discovery)
                             let name = (discovery.advertisement.localName ?? "").harmless
                             central.configuration.logger.debug(
                                 "may be meant", metadata: ["peripheral": "\(discovery.peripheral)", "name": "\(name)"])
-                            candidates.add(discovery)
                         }
                     }
                     return []

@@ -16,7 +16,9 @@ struct BusExaminationTests {
     init() async throws { world = try await BlueZWorld() }
 
     private func facts(scans: Bool = true, clock: any Clock<Duration> = ContinuousClock()) async -> DoctorFacts {
-        await Doctor.facts(.address(world.bus.address), scans: scans, SystemFiles(root: "/nonexistent"), clock)
+        await Doctor.facts(
+            .address(world.bus.address), scans: scans, SystemFiles(root: "/nonexistent"),
+            BusExamination(timeout: HangLimit.step, clock: clock))
     }
 
     @Test func `a healthy daemon is seen as it is`() async throws {

@@ -44,7 +44,7 @@ struct CommandLineTests {
 
     @Test func `the doctor finds nothing wrong where nothing is`() async throws {
         let world = try await BlueZWorld()
-        let result = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        let result = try await world.ble("doctor", "--json").run()
         #expect(result.status == 0)
         let findings = try result.objects
         #expect(findings.count > 10)
@@ -57,11 +57,11 @@ struct CommandLineTests {
     @Test func `the doctor ends with 1 and remedies where something is wrong`() async throws {
         let world = try await BlueZWorld()
         await world.daemon.setPowered(false)
-        let off = try await Tool.run("doctor", "--bus", world.bus.address)
+        let off = try await world.ble("doctor").run()
         #expect(off.status == 1)
         #expect(off.output.contains("WRONG  hci0: the adapter is off\n       → Switch it on: ble adapters --power on"))
         await world.daemon.kill()
-        let gone = try await Tool.run("doctor", "--json", "--bus", world.bus.address)
+        let gone = try await world.ble("doctor", "--json").run()
         #expect(gone.status == 1)
         let daemon = try #require(try gone.objects.first { $0["check"] as? String == "bluetoothd" })
         #expect(daemon["level"] as? String == "problem")

@@ -6,7 +6,7 @@ import Testing
 @Suite(.startsProcesses, .hangLimit)
 struct DemoCommandTests {
     @Test func `the lock is found, set up, opened, lost and locked`() async throws {
-        let result = try await Tool.run("demo", "lock", "--json")
+        let result = try await Tool(["demo", "lock", "--json"], time: .virtual).run()
         #expect(result.status == 0)
         #expect(result.errors.isEmpty)
         let steps = try result.objects
@@ -29,7 +29,7 @@ struct DemoCommandTests {
     }
 
     @Test func `for people there is a line for each step`() async throws {
-        let result = try await Tool.run("demo", "lock")
+        let result = try await Tool(["demo", "lock"], time: .virtual).run()
         #expect(result.status == 0)
         let lines = result.output.split(separator: "\n")
         #expect(lines.count == 19)

@@ -25,14 +25,19 @@ struct DevicesCommandTests {
         return url.path
     }
 
-    private static let lock = """
+    private static let lock = lock(replyTimeout: HangLimit.stepSeconds)
+
+    private static func lock(replyTimeout: Int) -> String {
+        """
         {
-          "features": ["lock-settings", "lock-access"], "reassembles": true, "replyTimeout": 2,
+          "features": ["lock-settings", "lock-access"], "reassembles": true, "replyTimeout": \(replyTimeout),
+          "connectTimeout": \(HangLimit.stepSeconds),
           "encryption": {
             "mode": "bound", "salt": "9iac7i7zikocotce9gn3ji7lztz8rltn", "info": "smartlockperipheral", "command": "0103"
           }
         }
         """
+    }
 
     @Test func `devices of the kind are listed`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -73,9 +78,10 @@ struct DevicesCommandTests {
         #expect(try await status("--connect", "0102") == 64)
         #expect(try await status("--connect", "010203040506", "--send", "02") == 64)
         #expect(try await status("--connect", "010203040506", "--encrypted", "--send", "0204:01") == 23)
+        let impatient = try file(Self.lock(replyTimeout: 1))
         let unanswered = world.ble(
-            ["devices", "--config", config, "--connect", "010203040506", "--send", "0999", "--json"], time: .virtual)
-        #expect(try await unanswered.afterFirstLine { try await $0.pass(.seconds(2)) }.status == 124)
+            ["devices", "--config", impatient, "--connect", "010203040506", "--send", "0999", "--json"], time: .virtual)
+        #expect(try await unanswered.afterFirstLine { try await $0.pass(.seconds(1)) }.status == 124)
         #expect(try await world.ble("devices", "--config", "/nowhere").run().status == 64)
         let unknown = try file(#"{"features": ["teleport"]}"#)
         let result = try await world.ble("devices", "--config", unknown).run()

@@ -41,8 +41,8 @@ struct ExitStatusTests {
         _ = await world.radio.add(.battery(name: "Thing 1"))
         _ = await world.radio.add(.battery(name: "Thing 2"))
         for name in ["Nobody", "00:11:22:33:44:55"] {
-            let unknown = world.ble("read", name, "2a19", timeout: 20, time: .virtual)
-            #expect(try await unknown.run { try await $0.pass(.seconds(20)) }.status == 12)
+            let unknown = world.ble("read", name, "2a19", timeout: 1, time: .virtual)
+            #expect(try await unknown.run { try await $0.pass(.seconds(1)) }.status == 12)
         }
         let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
             for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
@@ -88,8 +88,8 @@ struct ExitStatusTests {
         let thing = await world.radio.add(.battery(name: "Thing"))
         #expect(try await world.ble("battery", "Thing").run().status == 0)
         await thing.setAdvertising(false)
-        let tool = world.ble("battery", thing.id.rawValue, timeout: 20, time: .virtual)
-        #expect(try await tool.run { try await $0.pass(.seconds(20)) }.status == 124)
+        let tool = world.ble("battery", thing.id.rawValue, timeout: 1, time: .virtual)
+        #expect(try await tool.run { try await $0.pass(.seconds(1)) }.status == 124)
     }
 
     @Test func `a link that drops ends with 15`() async throws {

@@ -24,6 +24,9 @@ struct Tool {
     enum Time {
         case real
         /// Time stands still until the test lets it pass, see ``RunningProgram/pass(_:)``. The tool has no other input then.
+        ///
+        /// The backend waits on the same clock, for two seconds and more: a test lets less pass, so that only the timeout that it
+        /// is about ends.
         case virtual
     }
 

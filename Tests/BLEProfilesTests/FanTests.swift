@@ -6,7 +6,8 @@ import Testing
 
 /// A fan that is too hot for more than half its speed.
 private func fan() async throws -> Fan {
-    let radio = SimulatedRadio()
+    let clock = ManualClock()
+    let radio = SimulatedRadio(clock: clock)
     let state = FanState(speedPercent: 40, temperatureCelsius: 80)
     let simulated = await radio.add(
         PeripheralDefinition(
@@ -21,7 +22,7 @@ private func fan() async throws -> Fan {
                         },
                     ])
             ]))
-    let central = try await Central(backend: .simulated(radio))
+    let central = try await Central(backend: .simulated(radio), configuration: .init(clock: clock))
     for try await found in central.discoveries(matching: .service(.fan)) { return Fan(found.peripheral) }
     throw BLEError(.peripheralNotFound, "\(simulated.id) was not heard")
 }

@@ -10,10 +10,11 @@ import Testing
 @Suite(.hangLimit)
 struct LockReadmeTests {
     @Test func `a door is opened`() async throws {
-        let radio = SimulatedRadio()
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
         let lock = SimulatedLock()
         _ = await radio.add(lock.definition)
-        let central = try await Central(backend: .simulated(radio))
+        let central = try await Central(backend: .simulated(radio), configuration: .init(clock: clock))
         let devices = Devices(central, configuration: try .smartLock())
         let door = try await devices.connect(serial: "010203040506")
         try await door.feature(LockAccess.self).pair()

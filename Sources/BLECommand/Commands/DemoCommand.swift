@@ -25,8 +25,9 @@ struct LockDemoCommand: AsyncParsableCommand {
     var verbose: Int
 
     func run() async throws {
-        let radio = SimulatedRadio()
-        let configuration = Central.Configuration(logger: CommonOptions.logger(verbose: verbose))
+        let radio = SimulatedRadio(clock: CommandClock.current)
+        let configuration = Central.Configuration(
+            clock: CommandClock.current, logger: CommonOptions.logger(verbose: verbose))
         try await Session.run(Output(json: json), outage: .ends) {
             try await Central(backend: .simulated(radio), configuration: configuration)
         } work: { central, output in

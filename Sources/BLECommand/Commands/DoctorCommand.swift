@@ -15,12 +15,20 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Try a scan.")
     var scan = true
 
+    @Option(help: ArgumentHelp("The longest that bluetoothd may take for each answer.", valueName: "seconds"))
+    var timeout = 5.0
+
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
+    func validate() throws { _ = try CommonOptions.duration(timeout) }
+
     func run() async throws {
         let output = Output(json: json)
-        let findings = await output.progress.during("Examining") { await Doctor.examine(bus: bus, scans: scan) }
+        let timeout = try CommonOptions.duration(timeout)
+        let findings = await output.progress.during("Examining") {
+            await Doctor.examine(bus: bus, scans: scan, timeout: timeout)
+        }
         for finding in findings {
             try output.line(
                 .object([
