@@ -18,7 +18,10 @@ let settings: [SwiftSetting] = [
 ]
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+/// AES-CCM is made of the block cipher in CryptoExtras.
+let bthomeEncryption = ["Crypto", "CryptoExtras"].map {
+    Target.Dependency.product(name: $0, package: "swift-crypto", condition: .when(traits: ["BTHomeEncryption"]))
+}
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -29,12 +32,19 @@ let package = Package(
         .library(name: "BLE", targets: ["BLE"]),
         .library(name: "BLEBTHome", targets: ["BLEBTHome"]),
         .library(name: "BLEFeatures", targets: ["BLEFeatures"]),
-        .library(name: "BLEFeaturesConfiguration", targets: ["BLEFeaturesConfiguration"]),
         .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
         .library(name: "BLESimulation", targets: ["BLESimulation"]),
     ],
+    traits: [
+        .default(enabledTraits: ["DeviceCommands"]),
+        .trait(
+            name: "BTHomeEncryption",
+            description: "Encrypted BTHome reports, in BLEBTHome. Builds swift-crypto's CryptoExtras."),
+        .trait(
+            name: "DeviceCommands",
+            description: "`ble devices` and `ble demo`, in the command line tool. Builds BLEFeatures and swift-crypto."),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -43,15 +53,7 @@ let package = Package(
         .target(name: "BLE", dependencies: [log], swiftSettings: settings),
         .target(name: "BLEFeatures", dependencies: ["BLE", crypto, log], swiftSettings: settings),
         .target(
-            name: "BLEFeaturesConfiguration",
-            dependencies: [
-                "BLE", "BLEFeatures", .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings),
-        // Its own module, since only its encryption needs CryptoExtras, which takes long to build.
-        .target(
-            name: "BLEBTHome", dependencies: ["BLE", "BLEProfiles", crypto, cryptoExtras], swiftSettings: settings),
+            name: "BLEBTHome", dependencies: ["BLE", "BLEProfiles"] + bthomeEncryption, swiftSettings: settings),
         .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
         .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
         .target(
@@ -74,10 +76,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "BLEFeaturesTests",
-            dependencies: ["BLEFeatures", "BLEFeaturesConfiguration", "BLESimulation", "BLETestSupport"],
+            dependencies: ["BLEFeatures", "BLESimulation", "BLETestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "BLEBTHomeTests", dependencies: ["BLEBTHome", "BLE", "BLEProfiles", "BLETestSupport", crypto],
+            name: "BLEBTHomeTests",
+            dependencies: ["BLEBTHome", "BLE", "BLEProfiles", "BLETestSupport"] + bthomeEncryption,
             swiftSettings: settings),
         .testTarget(
             name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],
@@ -110,8 +113,9 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEBlueZ", "BLEFeatures", "BLEFeaturesConfiguration", "BLEProfiles", "BLESimulation",
-                "SmartLock",
+                "BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation",
+                .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

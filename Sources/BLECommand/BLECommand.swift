@@ -19,6 +19,13 @@ struct BLECommand: AsyncParsableCommand {
             WriteCommand.self,
             NotifyCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self, BatteryCommand.self,
             InfoCommand.self,
-            PairCommand.self, UnpairCommand.self, DevicesCommand.self, NumbersCommand.self, DemoCommand.self,
-        ])
+            PairCommand.self, UnpairCommand.self, NumbersCommand.self,
+        ] + deviceCommands)
+
+    /// The commands that need `BLEFeatures`, and with it swift-crypto, which takes longer to build than everything else.
+    #if DeviceCommands
+        private static let deviceCommands: [any ParsableCommand.Type] = [DevicesCommand.self, DemoCommand.self]
+    #else
+        private static let deviceCommands: [any ParsableCommand.Type] = []
+    #endif
 }

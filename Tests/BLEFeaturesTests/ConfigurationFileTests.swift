@@ -1,8 +1,6 @@
 import BLE
 import BLEFeatures
-import BLEFeaturesConfiguration
 import BLETestSupport
-import Configuration
 import Foundation
 import Testing
 
@@ -21,15 +19,15 @@ import Testing
 
     private static let known: [String: any Feature.Type] = ["light": Light.self, "name": Name.self]
 
-    private func read(_ json: String) async throws -> Devices.Configuration {
+    private func read(_ json: String) throws -> Devices.Configuration {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data(json.utf8).write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
-        return try await Devices.Configuration(file: url.path, features: Self.known)
+        return try Devices.Configuration(file: url.path, features: Self.known)
     }
 
-    @Test func `a file says everything that a configuration has`() async throws {
-        let configuration = try await read(
+    @Test func `a file says everything that a configuration has`() throws {
+        let configuration = try read(
             """
             {
               "service": "FF00", "request": "ff01", "reply": "0000ff02-0000-1000-8000-00805f9b34fb", "company": "0a0B",
@@ -56,8 +54,8 @@ import Testing
                     command: MessageCommand(rawValue: 0x0103)))
     }
 
-    @Test func `what a file does not say is as in code`() async throws {
-        let configuration = try await read("{}")
+    @Test func `what a file does not say is as in code`() throws {
+        let configuration = try read("{}")
         #expect(configuration.service == Devices.Configuration.defaultService)
         #expect(configuration.service.description.hasPrefix("00000000-9f34-11ee-8c90-0242ac120002"))
         #expect(configuration.request.description.hasPrefix("00000001-9f34-11ee"))
@@ -77,37 +75,37 @@ import Testing
         (#"{"features": "light"}"#, "features"), (#"{"features": [1]}"#, "features"),
         (#"{"encryption": {"mode": "rot13"}}"#, "encryption.mode"), (#"{"encryption": {"mode": "bound"}}"#, "salt"),
         (#"{"encryption": {"salt": "s", "info": "i", "command": "0103"}}"#, "mode"),
+        (#"{"encryption": "bound"}"#, "encryption"), (#"{"company": null}"#, "company"),
+        (#"{"replytimeout": 5}"#, "replytimeout"), (#"{"encryption": {"pepper": "p"}}"#, "encryption.pepper"),
     ]
 
     @Test(arguments: bad) func `a value that is not as it should be is named`(_ json: String, _ key: String)
         async throws
     {
-        let error = await expectError(.invalidArgument) { try await read(json) }
+        let error = await expectError(.invalidArgument) { try read(json) }
         #expect(error?.message.contains(key) == true)
     }
 
     @Test func `an unknown feature is named, with those that there are`() async throws {
-        let error = await expectError(.featureNotFound) { try await read(#"{"features": ["light", "sound"]}"#) }
+        let error = await expectError(.featureNotFound) { try read(#"{"features": ["light", "sound"]}"#) }
         #expect(error?.message.contains("sound") == true)
         #expect(error?.remedy?.contains("light, name") == true)
     }
 
     @Test(arguments: ["", "[]", "{", "null"]) func `what is no JSON object is an error`(_ content: String) async throws
     {
-        await expectError(.invalidArgument) { try await read(content) }
+        await expectError(.invalidArgument) { try read(content) }
     }
 
     @Test func `a missing file is an error`() async throws {
         await expectError(.invalidArgument) {
-            try await Devices.Configuration(file: "/nowhere/devices.json", features: Self.known)
+            try Devices.Configuration(file: "/nowhere/devices.json", features: Self.known)
         }
     }
 
     @Test func `a configuration may come from anywhere`() throws {
-        let config = ConfigReader(
-            provider: InMemoryProvider(values: [
-                "company": "0059", "features": .init(.stringArray(["light"]), isSecret: false),
-            ]))
-        #expect(try Devices.Configuration(config, features: Self.known).company == 0x0059)
+        let configuration = try Devices.Configuration(
+            json: #"{"company": "0059", "features": ["light"]}"#, features: Self.known)
+        #expect(configuration.company == 0x0059)
     }
 }

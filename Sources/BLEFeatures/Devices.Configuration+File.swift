@@ -1,0 +1,207 @@
+public import BLE
+internal import Foundation
+
+extension Devices.Configuration {
+    /// A kind of device as a JSON file describes it; see ``init(json:features:)``.
+    ///
+    /// Throws what that throws, and `invalidArgument` for a file that cannot be read.
+    public init(file path: String, features: [String: any Feature.Type]) throws(BLEError) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw BLEError(.invalidArgument, "\(path) cannot be read: \(error)", isRetryable: false, cause: error)
+        }
+        try self.init(json: String(decoding: data, as: UTF8.self), features: features)
+    }
+
+    /// A kind of device as a JSON object describes it.
+    ///
+    /// ```json
+    /// {
+    ///   "service": "00000000-9f34-11ee-8c90-0242ac120002",
+    ///   "company": "FFFF",
+    ///   "features": ["light", "name"],
+    ///   "replyTimeout": 5,
+    ///   "encryption": { "mode": "bound", "salt": "…", "info": "…", "command": "0103" }
+    /// }
+    /// ```
+    ///
+    /// What is missing is as in
+    /// ``init(service:request:reply:company:features:encryption:replyTimeout:connectTimeout:connectAttempts:staleness:longFrames:reassembles:)``.
+    ///
+    /// | key | value |
+    /// |---|---|
+    /// | `service`, `request`, `reply` | UUIDs, as text |
+    /// | `company` | the company identifier, four hexadecimal digits |
+    /// | `features` | the names of the features to enable, in their order; all, by name, when missing |
+    /// | `replyTimeout`, `connectTimeout`, `staleness` | seconds, more than 0 |
+    /// | `connectAttempts` | a number, 1 or more |
+    /// | `longFrames` | `longWrite` or `refuse` |
+    /// | `reassembles` | true or false |
+    /// | `encryption` | an object with the keys `mode` (`bound` or `firmware`), `salt` and `info` (text), and `command` (the command that exchanges keys, four hexadecimal digits); without it nothing is encrypted |
+    ///
+    /// Throws `invalidArgument`, naming the key, for a value that is not as it should be and for a key that is not in the table;
+    /// `featureNotFound` for a feature without a type; `commandConflict`.
+    ///
+    /// - Parameter features: the types of the features that there are, by the names that the object uses.
+    public init(json: String, features: [String: any Feature.Type]) throws(BLEError) {
+        let settings: Settings
+        do {
+            settings = Settings(try JSONDecoder().decode([String: Setting].self, from: Data(json.utf8)))
+        } catch {
+            throw BLEError(
+                .invalidArgument, "the configuration is not a JSON object: \(error)", isRetryable: false, cause: error)
+        }
+        try settings.allow([
+            "service", "request", "reply", "company", "features", "replyTimeout", "connectTimeout", "connectAttempts",
+            "staleness", "longFrames", "reassembles", "encryption",
+        ])
+        try self.init(
+            service: settings.uuid("service") ?? Self.defaultService,
+            request: settings.uuid("request") ?? Self.defaultRequest,
+            reply: settings.uuid("reply") ?? Self.defaultReply,
+            company: settings.word("company") ?? Self.defaultCompany,
+            features: settings.features("features", of: features),
+            encryption: settings.object("encryption")?.encryption(),
+            replyTimeout: settings.seconds("replyTimeout") ?? .seconds(10),
+            connectTimeout: settings.seconds("connectTimeout") ?? .seconds(15),
+            connectAttempts: settings.count("connectAttempts") ?? 3,
+            staleness: settings.seconds("staleness") ?? .seconds(8),
+            longFrames: settings.choice("longFrames", ["longWrite": .longWrite, "refuse": .refuse]) ?? .longWrite,
+            reassembles: settings.flag("reassembles") ?? false)
+    }
+}
+
+/// A value in a configuration.
+private enum Setting: Decodable {
+    case flag(Bool)
+    case number(Double)
+    case text(String)
+    case texts([String])
+    case object([String: Setting])
+    /// What no setting is.
+    case other
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Bool.self) {
+            self = .flag(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([String].self) {
+            self = .texts(value)
+        } else if let value = try? container.decode([String: Setting].self) {
+            self = .object(value)
+        } else {
+            self = .other
+        }
+    }
+}
+
+/// The values of an object: nil when they are missing, an error when they are not what they should be.
+private struct Settings {
+    let values: [String: Setting]
+    /// What the object's keys begin with in errors.
+    let prefix: String
+
+    init(_ values: [String: Setting], prefix: String = "") {
+        self.values = values
+        self.prefix = prefix
+    }
+
+    /// Throws for a key that is none of these.
+    func allow(_ keys: [String]) throws(BLEError) {
+        guard let key = values.keys.sorted().first(where: { !keys.contains($0) }) else { return }
+        throw BLEError(
+            .invalidArgument, "a configuration has no key \(prefix)\(key)", isRetryable: false,
+            remedy: "Choose from: \(keys.map { prefix + $0 }.joined(separator: ", ")).")
+    }
+
+    func object(_ key: String) throws(BLEError) -> Settings? {
+        try value(key, "an object") {
+            if case .object(let values) = $0 { Settings(values, prefix: "\(prefix)\(key).") } else { nil }
+        }
+    }
+
+    func text(_ key: String) throws(BLEError) -> String? {
+        try value(key, "text") { $0.text }
+    }
+
+    func uuid(_ key: String) throws(BLEError) -> BluetoothUUID? {
+        try value(key, "a UUID") { $0.text.flatMap { BluetoothUUID($0) } }
+    }
+
+    func word(_ key: String) throws(BLEError) -> UInt16? {
+        try value(key, "four hexadecimal digits") { setting in
+            guard let bytes = setting.text.flatMap({ Hex.bytes($0) }), bytes.count == 2 else { return nil }
+            return UInt16(bytes[0]) << 8 | UInt16(bytes[1])
+        }
+    }
+
+    func seconds(_ key: String) throws(BLEError) -> Duration? {
+        try value(key, "a number of seconds, more than 0") { setting in
+            guard case .number(let number) = setting, number > 0, number < 1e9 else { return nil }
+            return .seconds(number)
+        }
+    }
+
+    func count(_ key: String) throws(BLEError) -> Int? {
+        try value(key, "a number, 1 or more") { setting in
+            guard case .number(let number) = setting, let count = Int(exactly: number), count >= 1 else { return nil }
+            return count
+        }
+    }
+
+    func flag(_ key: String) throws(BLEError) -> Bool? {
+        try value(key, "true or false") { if case .flag(let flag) = $0 { flag } else { nil } }
+    }
+
+    func choice<Choice>(_ key: String, _ choices: [String: Choice]) throws(BLEError) -> Choice? {
+        try value(key, choices.keys.sorted().joined(separator: " or ")) { $0.text.flatMap { choices[$0] } }
+    }
+
+    func features(_ key: String, of known: [String: any Feature.Type]) throws(BLEError) -> [any Feature.Type] {
+        let names: [String]? = try value(key, "a list of names") {
+            if case .texts(let names) = $0 { names } else { nil }
+        }
+        var features: [any Feature.Type] = []
+        for name in names ?? known.keys.sorted() {
+            guard let feature = known[name] else {
+                throw BLEError(
+                    .featureNotFound, "there is no feature \"\(name)\"", isRetryable: false,
+                    remedy: "Choose from: \(known.keys.sorted().joined(separator: ", ")).")
+            }
+            features.append(feature)
+        }
+        return features
+    }
+
+    func encryption() throws(BLEError) -> MessageEncryption {
+        try allow(["mode", "salt", "info", "command"])
+        let mode: MessageCipher.Mode? = try choice("mode", ["bound": .bound, "firmware": .firmware])
+        guard let mode, let salt = try text("salt"), let info = try text("info"), let command = try word("command")
+        else {
+            throw BLEError(
+                .invalidArgument, "encryption needs a mode, a salt, an info and a command", isRetryable: false)
+        }
+        return MessageEncryption(
+            mode: mode, derivation: KeyDerivation(salt: salt, info: info), command: MessageCommand(rawValue: command))
+    }
+
+    /// The value; nil when the key is missing, an error when it is there with something else.
+    private func value<Value>(
+        _ key: String, _ wanted: String, _ read: (Setting) -> Value?
+    ) throws(BLEError) -> Value? {
+        guard let setting = values[key] else { return nil }
+        if let value = read(setting) { return value }
+        throw BLEError(
+            .invalidArgument, "\(prefix)\(key) in the configuration is not \(wanted)", isRetryable: false)
+    }
+}
+
+extension Setting {
+    fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
+}
