@@ -1,5 +1,8 @@
 import BLE
-import BLEFeatures
+
+#if DeviceCommands
+    import BLEFeatures
+#endif
 
 /// The exit statuses of `ble`, kept stable.
 enum ExitStatus {
@@ -26,23 +29,33 @@ enum ExitStatus {
             "pairing failed, or was refused"
         ),
         (22, [.alreadyPaired], "there is a bond already"),
-        (23, [.encryptionFailed], "a message could not be encrypted or decrypted, or keys not be agreed on"),
-        (64, [.invalidArgument, .featureNotFound, .commandConflict], "the command line makes no sense"),
+        (23, [], "a message could not be encrypted or decrypted, or keys not be agreed on"),
+        (64, [.invalidArgument], "the command line makes no sense"),
         (
-            65, [.invalidValue, .invalidMessage, .invalidMessageType],
+            65, [.invalidValue],
             "the peripheral sent a value that is not of its type, or a message that is none"
         ),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
-        (74, [.storageFailed], "a file could not be read or written"),
+        (74, [], "a file could not be read or written"),
         (75, [.busy, .requestInProgress], "another program holds what is needed"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
-        (124, [.timedOut, .commandTimedOut], "it took too long"),
+        (124, [.timedOut], "it took too long"),
         (130, [.cancelled], "interrupted (143: terminated)"),
     ]
 
+    /// What `ble devices` adds to them.
+    #if DeviceCommands
+        private static let deviceCodes: [BLEError.Code: Int32] = [
+            .encryptionFailed: 23, .featureNotFound: 64, .commandConflict: 64, .invalidMessage: 65,
+            .invalidMessageType: 65, .storageFailed: 74, .commandTimedOut: 124,
+        ]
+    #else
+        private static let deviceCodes: [BLEError.Code: Int32] = [:]
+    #endif
+
     static func status(of code: BLEError.Code) -> Int32 {
-        rows.first { $0.codes.contains(code) }?.status ?? 70
+        rows.first { $0.codes.contains(code) }?.status ?? deviceCodes[code] ?? 70
     }
 
     /// For the help text.
