@@ -136,6 +136,7 @@ extension Central {
             do throws(BLEError) {
                 if let wanted {
                     try await backend.startDiscovery(wanted)
+                    logger.debug("scanning")
                 } else {
                     try await backend.stopDiscovery()
                 }

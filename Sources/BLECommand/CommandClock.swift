@@ -12,8 +12,10 @@ import Dispatch
 /// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still, and each line on standard input, a number of
 /// milliseconds, lets that much of it pass, once something sleeps that it wakes.
 enum CommandClock {
+    static let isVirtual = getenv("BLE_CLOCK").map { String(cString: $0) == "stdin" } ?? false
+
     static let current: any Clock<Duration> = {
-        guard let choice = getenv("BLE_CLOCK"), String(cString: choice) == "stdin" else { return ContinuousClock() }
+        guard isVirtual else { return ContinuousClock() }
         let clock = ManualClock()
         let (lines, line) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1000))
         DispatchQueue.global().async {
@@ -22,7 +24,7 @@ enum CommandClock {
         }
         Task {
             for await text in lines {
-                guard let milliseconds = Double(text) else { continue }
+                guard let milliseconds = Int(text) else { continue }
                 let duration = Duration.milliseconds(milliseconds)
                 await clock.sleepers(dueWithin: duration)
                 clock.advance(by: duration)

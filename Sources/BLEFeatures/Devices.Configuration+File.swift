@@ -12,7 +12,10 @@ extension Devices.Configuration {
         } catch {
             throw BLEError(.invalidArgument, "\(path) cannot be read: \(error)", isRetryable: false, cause: error)
         }
-        try self.init(json: String(decoding: data, as: UTF8.self), features: features)
+        guard let json = String(validating: data, as: UTF8.self) else {
+            throw BLEError(.invalidArgument, "\(path) is not text in UTF-8", isRetryable: false)
+        }
+        try self.init(json: json, features: features)
     }
 
     /// A kind of device as a JSON object describes it.
@@ -36,12 +39,12 @@ extension Devices.Configuration {
     /// | `company` | the company identifier, four hexadecimal digits |
     /// | `features` | the names of the features to enable, in their order; all, by name, when missing |
     /// | `replyTimeout`, `connectTimeout`, `staleness` | seconds, more than 0 |
-    /// | `connectAttempts` | a number, 1 or more |
+    /// | `connectAttempts` | a whole number, 1 or more |
     /// | `longFrames` | `longWrite` or `refuse` |
     /// | `reassembles` | true or false |
     /// | `encryption` | an object with the keys `mode` (`bound` or `firmware`), `salt` and `info` (text), and `command` (the command that exchanges keys, four hexadecimal digits); without it nothing is encrypted |
     ///
-    /// Throws `invalidArgument`, naming the key, for a value that is not as it should be and for a key that is not in the table;
+    /// Of a key that occurs twice, the first value counts. Throws `invalidArgument`, naming the key, for a value that is not as it should be and for a key that is not in the table;
     /// `featureNotFound` for a feature without a type; `commandConflict`.
     ///
     /// - Parameter features: the types of the features that there are, by the names that the object uses.
@@ -136,20 +139,22 @@ private struct Settings {
 
     func word(_ key: String) throws(BLEError) -> UInt16? {
         try value(key, "four hexadecimal digits") { setting in
-            guard let bytes = setting.text.flatMap({ Hex.bytes($0) }), bytes.count == 2 else { return nil }
+            guard let text = setting.text, text.utf8.count == 4, let bytes = Hex.bytes(text), bytes.count == 2 else {
+                return nil
+            }
             return UInt16(bytes[0]) << 8 | UInt16(bytes[1])
         }
     }
 
     func seconds(_ key: String) throws(BLEError) -> Duration? {
         try value(key, "a number of seconds, more than 0") { setting in
-            guard case .number(let number) = setting, number > 0, number < 1e9 else { return nil }
+            guard case .number(let number) = setting, number < 1e9, .seconds(number) > Duration.zero else { return nil }
             return .seconds(number)
         }
     }
 
     func count(_ key: String) throws(BLEError) -> Int? {
-        try value(key, "a number, 1 or more") { setting in
+        try value(key, "a whole number, 1 or more") { setting in
             guard case .number(let number) = setting, let count = Int(exactly: number), count >= 1 else { return nil }
             return count
         }

@@ -78,7 +78,7 @@ struct FailureTests {
         case .discover: await peer.daemon.withholdServices()
         case .scan:
             // (the scan that found the strap is over when the daemon says so)
-            while await peer.daemon.isDiscovering { await Task.yield() }
+            await until { await !peer.daemon.isDiscovering }
             await peer.daemon.hang(operation.method)
         default: await peer.daemon.hang(operation.method)
         }
@@ -92,7 +92,7 @@ struct FailureTests {
             }
         }
         if operation == .connect {
-            while await peer.daemon.calls["Connect"] == nil { await Task.yield() }
+            await until { await peer.daemon.calls["Connect"] != nil }
         } else {
             await peer.daemon.untilHung()
         }
@@ -119,7 +119,7 @@ struct FailureTests {
         // Afterwards everything is as it was.
         if operation == .connect {
             // (only when the attempt has been taken back may the peripheral answer)
-            while await strap.connectionState != .disconnected { await Task.yield() }
+            await until { await strap.connectionState == .disconnected }
             await peer.setAdvertising(true)
         }
         if end == .cancellation || end == .deadline {

@@ -51,7 +51,7 @@ struct PassiveScanTests {
             let names = try await names(central, .passive, 2)
             #expect(names == ["Near", "Other"])
             #expect(await daemon.calls["StartDiscovery"] == nil)
-            while await daemon.calls["UnregisterMonitor"] == nil { await Task.yield() }
+            await until { await daemon.calls["UnregisterMonitor"] != nil }
         }
     }
 
@@ -67,7 +67,9 @@ struct PassiveScanTests {
         await daemon.offerMonitors()
         try await withCentral { central in
             var count = 0
-            for try await event in central.discoveryEvents(matching: .name("Near") && .passive, duplicates: true) {
+            for try await event in central.discoveryEvents(
+                matching: .name("Near") && .passive, duplicates: true, staleAfter: HangLimit.step)
+            {
                 if case .lost = event { Issue.record("a peripheral that advertises is lost") }
                 count += 1
                 if count == 20 { break }
@@ -83,9 +85,9 @@ struct PassiveScanTests {
             #expect(await daemon.isDiscovering == false)
             _ = try await names(central, .any, 2)
             #expect(await daemon.calls["StartDiscovery"] == 1)
-            while await daemon.isDiscovering { await Task.yield() }
+            await until { await !daemon.isDiscovering }
             _ = try await passive.next()
-            while await daemon.calls["RegisterMonitor"] != 2 { await Task.yield() }
+            await until { await daemon.calls["RegisterMonitor"] == 2 }
         }
     }
 
@@ -126,9 +128,9 @@ struct PassiveScanTests {
             var events = central.discoveryEvents(matching: .passive, duplicates: true).makeAsyncIterator()
             _ = try await events.next()
             try await central.setPowered(false)
-            while await daemon.calls["UnregisterMonitor"] == nil { await Task.yield() }
+            await until { await daemon.calls["UnregisterMonitor"] != nil }
             try await central.setPowered(true)
-            while await daemon.calls["RegisterMonitor"] != 2 { await Task.yield() }
+            await until { await daemon.calls["RegisterMonitor"] == 2 }
             _ = try await events.next()
         }
     }

@@ -194,20 +194,22 @@ struct CommandLineTests {
     }
 
     @Test func `the simulated backend needs nothing`() async throws {
-        let result = try await Tool.run("heart-rate", "--backend", "simulated", "--count", "2", "--json")
+        let result = try await Tool.run(
+            "heart-rate", "--backend", "simulated", "--timeout", "600", "--count", "2", "--json")
         #expect(result.status == 0)
         #expect(try result.objects.count == 2)
     }
 
     @Test func `the simulated backend has a weather station and ear buds`() async throws {
-        let weather = try await Tool.run("profile", "environmental-sensing", "--backend", "simulated", "--count", "5")
+        let weather = try await Tool.run(
+            "profile", "environmental-sensing", "--backend", "simulated", "--timeout", "600", "--count", "5")
         #expect(weather.status == 0)
         let lines = weather.output.split(separator: "\n")
         for name in ["Temperature (inside): ", "Temperature (outside): ", "Humidity: "] {
             #expect(lines.contains { $0.hasPrefix(name) })
         }
         #expect(Set(lines).count > 3)
-        let buds = try await Tool.run("battery", "Simulated Ear", "--backend", "simulated")
+        let buds = try await Tool.run("battery", "Simulated Ear", "--backend", "simulated", "--timeout", "600")
         #expect(buds.output == "left        80 %\nright       65 %\n")
     }
 }

@@ -41,8 +41,12 @@ struct ExitStatusTests {
         _ = await world.radio.add(.battery(name: "Thing 1"))
         _ = await world.radio.add(.battery(name: "Thing 2"))
         for name in ["Nobody", "00:11:22:33:44:55"] {
-            let unknown = world.ble("read", name, "2a19", timeout: 1, time: .virtual)
-            #expect(try await unknown.run { try await $0.pass(.seconds(1)) }.status == 12)
+            let unknown = world.ble("read", name, "2a19", "-v", timeout: 1, time: .virtual)
+            let result = try await unknown.run { program in
+                try await program.errors.until("scanning")
+                try await program.pass(.seconds(1))
+            }
+            #expect(result.status == 12)
         }
         let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
             for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
@@ -60,7 +64,7 @@ struct ExitStatusTests {
         let noBus = try await Tool.run("adapters", "--bus", "unix:path=/nonexistent/socket")
         #expect(noBus.status == 69)
         let bus = try await PrivateBus()
-        let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address)
+        let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address, "--timeout", "600")
         #expect(noDaemon.status == 69)
         #expect(noDaemon.errors.contains("systemctl start bluetooth"))
     }

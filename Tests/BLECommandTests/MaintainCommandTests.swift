@@ -42,9 +42,9 @@ struct MaintainCommandTests {
         let strap = await world.radio.add(.heartRateStrap())
         let tool = world.ble("connect", "Simulated", "--maintain", "--json")
         let result = try await tool.afterFirstLine { program in
-            while await !strap.isConnected { await Task.yield() }
+            await until { await strap.isConnected }
             await strap.dropLink()
-            while await !strap.isConnected { await Task.yield() }
+            await until { await strap.isConnected }
             program.send(.interrupt)
         }
         #expect(result.status == 130)
@@ -62,7 +62,7 @@ struct MaintainCommandTests {
     @Test func `connect without --maintain ends with the link`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("connect", "Simulated").afterFirstLine { _ in
-            while await !strap.isConnected { await Task.yield() }
+            await until { await strap.isConnected }
             // (its link may still be on its way)
             await strap.dropLink()
         }

@@ -67,6 +67,6 @@ struct Tool {
 extension RunningProgram {
     /// Lets the time of a tool in virtual time pass, as soon as something in it waits for no more than that.
     func pass(_ duration: Duration) async throws {
-        try await write("\(duration / .milliseconds(1))\n")
+        try await write("\(Int(duration / .milliseconds(1)))\n")
     }
 }

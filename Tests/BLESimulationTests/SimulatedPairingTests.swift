@@ -77,7 +77,7 @@ struct SimulatedPairingTests {
         let (peripheral, grip) = try await lock(.unanswered)
         try await peripheral.connect()
         let pairing = Task { try await peripheral.pair() }
-        while await !grip.isPairing { await Task.yield() }
+        await until { await grip.isPairing }
         await clock.sleepers(2)
         clock.advance(by: .seconds(30))
         await expectError(.disconnected) { try await pairing.value }
@@ -87,7 +87,7 @@ struct SimulatedPairingTests {
     @Test func `a pairing that was given up does not stand in the way of others`() async throws {
         let (peripheral, grip) = try await lock(.unanswered)
         let pairing = Task { try await peripheral.pair() }
-        while await !grip.isPairing { await Task.yield() }
+        await until { await grip.isPairing }
         let other = try await central(.justWorks)
         let same = try await other.find(try await lock(.justWorks).grip.id)
         try await same.pair()

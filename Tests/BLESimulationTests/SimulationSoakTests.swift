@@ -67,7 +67,7 @@ import Testing
         }
         for reader in readers { reader.cancel() }
         for reader in readers { _ = await reader.result }
-        while await grip.subscriberCount(of: Self.output) > 0 { await Task.yield() }
+        await until { await grip.subscriberCount(of: Self.output) == 0 }
         let story = faults.sorted { $0.value > $1.value }.map { "\($0.value) × \($0.key.rawValue)" }
         print(
             "soak: simulation, seed \(seed), \(Self.minutes) min: \(sent.count) values, \(received[0].gapCount) gaps, "

@@ -21,6 +21,7 @@ public struct BlueZWorld: Sendable {
 
     /// A central on the daemon, to be shut down by whoever asked for it.
     public func makeCentral(_ configuration: Central.Configuration = .quiet()) async throws -> Central {
-        try await Central(backend: .bluez(bus: bus.address), configuration: configuration)
+        try await Central(
+            backend: .bluez(bus: bus.address, answeringWithin: HangLimit.step), configuration: configuration)
     }
 }

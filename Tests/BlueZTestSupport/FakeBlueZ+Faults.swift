@@ -1,4 +1,5 @@
 public import BLE
+import BLETestSupport
 package import DBus
 
 /// What the fake daemon does wrong, or otherwise than the bluetoothd that it is like.
@@ -8,7 +9,6 @@ struct FakeFaults {
     /// Methods that do not answer, and the calls that wait for that.
     var hanging: Set<String> = []
     var hung: [CheckedContinuation<Void, Never>] = []
-    var hungObservers: [CheckedContinuation<Void, Never>] = []
     /// Whether services get resolved after a connect.
     var resolvesServices = true
     var signalsConnected = true
@@ -37,18 +37,13 @@ extension FakeBlueZ {
         faults.hung = []
     }
 
-    /// Returns once a call hangs.
-    public func untilHung() async {
-        guard faults.hung.isEmpty else { return }
-        await withCheckedContinuation { faults.hungObservers.append($0) }
-    }
+    /// Returns once a call hangs, or the task is cancelled.
+    public func untilHung() async { await until { !faults.hung.isEmpty } }
 
     func waitWhileHanging(_ method: String) async {
         guard faults.hanging.contains(method) else { return }
         await withCheckedContinuation { continuation in
             faults.hung.append(continuation)
-            for observer in faults.hungObservers { observer.resume() }
-            faults.hungObservers = []
         }
     }
 

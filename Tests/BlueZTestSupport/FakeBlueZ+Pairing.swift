@@ -78,11 +78,11 @@ extension FakeBlueZ {
             case .authorizeService(let service): call("AuthorizeService", path, .string(service.fullDescription))
             }
         if case .show = prompt {
-            Task { try? await session.call(request, timeout: .seconds(60)) }
+            Task { try? await session.call(request, timeout: HangLimit.step) }
             return .accept
         }
         do throws(DBusError) {
-            let reply = try await session.call(request, timeout: .seconds(60))
+            let reply = try await session.call(request, timeout: HangLimit.step)
             switch reply.values.first {
             case .uint32(let value)?: return Passkey(value).map { .passkey($0) } ?? .refuse
             case .string(let code)?: return .pinCode(code)

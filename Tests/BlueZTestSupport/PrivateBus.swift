@@ -1,3 +1,4 @@
+import BLETestSupport
 import Subprocess
 import Synchronization
 import SystemPackage
@@ -46,6 +47,7 @@ public final class PrivateBus: Sendable {
                 <busconfig>
                   <listen>\(address)</listen>
                   <auth>EXTERNAL</auth>
+                  <limit name="auth_timeout">\(HangLimit.stepSeconds * 1000)</limit>
                   \(policy)
                 </busconfig>
                 """)

@@ -40,14 +40,16 @@ public struct TestProgram: Sendable {
         _ path: String, _ arguments: [String] = [], environment: [Environment.Key: String?] = [:],
         input: Input = .text("")
     ) {
-        // The kernel sends the signal when the *thread* ends that started the program. Subprocess starts them all on one
-        // thread, which ends with the process.
+        // The kernel sends the signal when the *thread* ends that started the program. Subprocess 1.0.2 starts them all on one
+        // thread, which ends with the process; Package.swift asks for exactly that version.
         self.arguments = ["--pdeathsig", "KILL", "--", path] + arguments
         self.environment = environment
         self.input = input
     }
 
     /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed.
+    ///
+    /// `body` is not cancelled when the program ends first: waits for its output then throw ``ProgramOutput/Ended``.
     @discardableResult
     public func run(_ body: (RunningProgram) async throws -> Void = { _ in }) async throws -> Result {
         try StartsProcesses.requireLane()

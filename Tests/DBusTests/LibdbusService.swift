@@ -1,3 +1,4 @@
+import BLETestSupport
 import CDBus
 import Foundation
 import Synchronization
@@ -184,7 +185,10 @@ enum LibdbusClient {
                 dbus_message_iter_append_basic(&iterator, Int32(UInt8(ascii: "s")), &text)
             }
         }
-        guard let reply = dbus_connection_send_with_reply_and_block(connection, message, 10_000, &error) else {
+        guard
+            let reply = dbus_connection_send_with_reply_and_block(
+                connection, message, Int32(HangLimit.stepSeconds * 1000), &error)
+        else {
             return String(cString: error.name)
         }
         defer { dbus_message_unref(reply) }
