@@ -136,7 +136,6 @@ extension Central {
             do throws(BLEError) {
                 if let wanted {
                     try await backend.startDiscovery(wanted)
-                    logger.debug("scanning")
                 } else {
                     try await backend.stopDiscovery()
                 }
@@ -158,6 +157,7 @@ extension Central {
             scanning.scans[token]?.started?.deliver(.success(()))
             scanning.scans[token]?.started = nil
         }
+        logger.debug("scanning")
     }
 
     /// How long to wait before a scan is tried again that the adapter's state has refused, although it seems to be on.

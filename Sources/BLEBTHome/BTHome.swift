@@ -3,6 +3,8 @@ public import BLEProfiles
 
 /// What a BTHome v2 device tells (bthome.io/format).
 ///
+/// Decrypting needs the package's trait `BTHomeEncryption`:
+///
 /// ```swift
 /// if let report = try BTHome.decode(found.advertisement), let address = Hex.bytes(found.peripheral.id.rawValue) {
 ///     for object in try report.objects(key: key, address: address) { print(object.kind.name, object.value ?? 0) }

@@ -10,7 +10,7 @@ import Dispatch
 /// The time that commands and their centrals go by.
 ///
 /// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still, and each line on standard input, a number of
-/// milliseconds, lets that much of it pass, once something sleeps that it wakes.
+/// milliseconds, lets that much of it pass, as soon as something sleeps for exactly so long.
 enum CommandClock {
     static let isVirtual = getenv("BLE_CLOCK").map { String(cString: $0) == "stdin" } ?? false
 
@@ -24,9 +24,9 @@ enum CommandClock {
         }
         Task {
             for await text in lines {
-                guard let milliseconds = Int(text) else { continue }
+                guard let milliseconds = Int(text) else { fatalError("BLE_CLOCK: no number of milliseconds: \(text)") }
                 let duration = Duration.milliseconds(milliseconds)
-                await clock.sleepers(dueWithin: duration)
+                await clock.sleepers(for: duration)
                 clock.advance(by: duration)
             }
         }

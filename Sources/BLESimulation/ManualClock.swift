@@ -25,12 +25,14 @@ public final class ManualClock: Clock {
 
     private struct Sleeper {
         let deadline: Instant
+        /// From the beginning of the sleep to its deadline.
+        let duration: Duration
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct Observer {
         let count: Int
-        /// Counts those alone that sleep no longer; nil counts all.
+        /// Counts only those that sleep for exactly so long; nil counts all.
         let duration: Duration?
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -52,8 +54,7 @@ public final class ManualClock: Clock {
 
         private func isSatisfied(_ observer: Observer) -> Bool {
             guard let duration = observer.duration else { return sleepers.count >= observer.count }
-            let limit = now.advanced(by: duration)
-            return sleepers.values.count { $0.deadline <= limit } >= observer.count
+            return sleepers.values.count { $0.duration == duration } >= observer.count
         }
     }
 
@@ -80,7 +81,8 @@ public final class ManualClock: Clock {
                 { state in
                     if state.cancelled.remove(token) != nil { return (.failure(CancellationError()), []) }
                     if deadline <= state.now { return (.success(()), []) }
-                    state.sleepers[token] = Sleeper(deadline: deadline, continuation: continuation)
+                    state.sleepers[token] = Sleeper(
+                        deadline: deadline, duration: state.now.duration(to: deadline), continuation: continuation)
                     return (nil, state.satisfiedObservers())
                 }
                 if let early { continuation.resume(with: early) }
@@ -100,26 +102,26 @@ public final class ManualClock: Clock {
 
     /// Moves the clock, and wakes whoever has slept until then, in the order of their deadlines.
     public func advance(by duration: Duration) {
-        let (due, observers) = state.withLock { state in
+        let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for token in due.keys { state.sleepers[token] = nil }
-            let sleepers = due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
-            return (sleepers.map(\.value.continuation), state.satisfiedObservers())
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
         }
-        for sleeper in due { sleeper.resume() }
-        for observer in observers { observer.resume() }
+        for (_, sleeper) in due { sleeper.continuation.resume() }
     }
 
     /// Returns once at least `count` tasks sleep on this clock: then what led to their sleep has happened.
-    public func sleepers(_ count: Int = 1) async { await sleepers(count, within: nil) }
+    public func sleepers(_ count: Int = 1) async { await sleepers(count, lasting: nil) }
 
-    /// Returns once at least `count` tasks sleep on this clock that ``advance(by:)`` would wake with this duration.
-    public func sleepers(_ count: Int = 1, dueWithin duration: Duration) async {
-        await sleepers(count, within: duration)
+    /// Returns once at least `count` tasks sleep on this clock for exactly `duration`, from the beginning of their sleep.
+    ///
+    /// A test tells the sleep that it means from others by a duration that nothing else has, such as 1.25 s.
+    public func sleepers(_ count: Int = 1, for duration: Duration) async {
+        await sleepers(count, lasting: duration)
     }
 
-    private func sleepers(_ count: Int, within duration: Duration?) async {
+    private func sleepers(_ count: Int, lasting duration: Duration?) async {
         await withCheckedContinuation { continuation in
             let satisfied = state.withLock { state in
                 state.observers.append(Observer(count: count, duration: duration, continuation: continuation))

@@ -9,13 +9,15 @@ extension BlueZWorld {
     ///   - input: what is on its standard input.
     ///   - time: what it goes by.
     func ble(
-        _ arguments: String..., timeout: Int = HangLimit.stepSeconds, input: String = "", time: Tool.Time = .real
+        _ arguments: String..., timeout: Double = Double(HangLimit.stepSeconds), input: String = "",
+        time: Tool.Time = .real
     ) -> Tool {
         ble(arguments, timeout: timeout, input: input, time: time)
     }
 
     func ble(
-        _ arguments: [String], timeout: Int = HangLimit.stepSeconds, input: String = "", time: Tool.Time = .real
+        _ arguments: [String], timeout: Double = Double(HangLimit.stepSeconds), input: String = "",
+        time: Tool.Time = .real
     ) -> Tool {
         Tool(arguments + ["--bus", bus.address, "--timeout", "\(timeout)"], input: input, time: time)
     }

@@ -26,9 +26,9 @@
             return url.path
         }
 
-        private static let lock = lock(replyTimeout: HangLimit.stepSeconds)
+        private static let lock = lock(replyTimeout: Double(HangLimit.stepSeconds))
 
-        private static func lock(replyTimeout: Int) -> String {
+        private static func lock(replyTimeout: Double) -> String {
             """
             {
               "features": ["lock-settings", "lock-access"], "reassembles": true, "replyTimeout": \(replyTimeout),
@@ -79,11 +79,11 @@
             #expect(try await status("--connect", "0102") == 64)
             #expect(try await status("--connect", "010203040506", "--send", "02") == 64)
             #expect(try await status("--connect", "010203040506", "--encrypted", "--send", "0204:01") == 23)
-            let impatient = try file(Self.lock(replyTimeout: 1))
+            let impatient = try file(Self.lock(replyTimeout: 1.25))
             let unanswered = world.ble(
                 ["devices", "--config", impatient, "--connect", "010203040506", "--send", "0999", "--json"],
                 time: .virtual)
-            #expect(try await unanswered.afterFirstLine { try await $0.pass(.seconds(1)) }.status == 124)
+            #expect(try await unanswered.afterFirstLine { try await $0.pass(.seconds(1.25)) }.status == 124)
             #expect(try await world.ble("devices", "--config", "/nowhere").run().status == 64)
             let unknown = try file(#"{"features": ["teleport"]}"#)
             let result = try await world.ble("devices", "--config", unknown).run()

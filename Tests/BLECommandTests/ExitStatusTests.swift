@@ -41,15 +41,16 @@ struct ExitStatusTests {
         _ = await world.radio.add(.battery(name: "Thing 1"))
         _ = await world.radio.add(.battery(name: "Thing 2"))
         for name in ["Nobody", "00:11:22:33:44:55"] {
-            let unknown = world.ble("read", name, "2a19", "-v", timeout: 1, time: .virtual)
+            let unknown = world.ble("read", name, "2a19", "-v", timeout: 1.25, time: .virtual)
             let result = try await unknown.run { program in
                 try await program.errors.until("scanning")
-                try await program.pass(.seconds(1))
+                try await program.pass(.seconds(1.25))
             }
             #expect(result.status == 12)
         }
         let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
             for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
+            // (it listens for one more second after the first that fits)
             try await program.pass(.seconds(1))
         }
         #expect(ambiguous.status == 13)
@@ -64,7 +65,7 @@ struct ExitStatusTests {
         let noBus = try await Tool.run("adapters", "--bus", "unix:path=/nonexistent/socket")
         #expect(noBus.status == 69)
         let bus = try await PrivateBus()
-        let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address, "--timeout", "600")
+        let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address, "--timeout", "\(HangLimit.stepSeconds)")
         #expect(noDaemon.status == 69)
         #expect(noDaemon.errors.contains("systemctl start bluetooth"))
     }
@@ -92,8 +93,8 @@ struct ExitStatusTests {
         let thing = await world.radio.add(.battery(name: "Thing"))
         #expect(try await world.ble("battery", "Thing").run().status == 0)
         await thing.setAdvertising(false)
-        let tool = world.ble("battery", thing.id.rawValue, timeout: 1, time: .virtual)
-        #expect(try await tool.run { try await $0.pass(.seconds(1)) }.status == 124)
+        let tool = world.ble("battery", thing.id.rawValue, timeout: 1.25, time: .virtual)
+        #expect(try await tool.run { try await $0.pass(.seconds(1.25)) }.status == 124)
     }
 
     @Test func `a link that drops ends with 15`() async throws {
@@ -131,7 +132,8 @@ struct ExitStatusTests {
     @Test func `a reader that goes away ends the link and the command`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(Self.strap(flooding))
-        let pipeline = "\"$0\" heart-rate --json --bus \"$1\" --timeout 600 | head -n 1; exit ${PIPESTATUS[0]}"
+        let pipeline =
+            "\"$0\" heart-rate --json --bus \"$1\" --timeout \(HangLimit.stepSeconds) | head -n 1; exit ${PIPESTATUS[0]}"
         let result = try await TestProgram("bash", ["-c", pipeline, Tool.path, world.bus.address]).run()
         #expect(result.status == 141)
         #expect(await strap.isConnected == false)

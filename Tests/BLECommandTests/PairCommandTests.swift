@@ -79,10 +79,10 @@ struct PairCommandTests {
         let (refusing, _) = try await makeWorld(.rejected)
         #expect(try await refusing.ble("pair", "Lock").run().status == 21)
         let (silent, lock) = try await makeWorld(.unanswered)
-        let tool = silent.ble("pair", "Lock", "--pairing-timeout", "1", time: .virtual)
+        let tool = silent.ble("pair", "Lock", "--pairing-timeout", "1.25", time: .virtual)
         let result = try await tool.run { program in
             await until { await lock.isPairing }
-            try await program.pass(.seconds(1))
+            try await program.pass(.seconds(1.25))
         }
         #expect(result.status == 124)
         #expect(await lock.isConnected == false)

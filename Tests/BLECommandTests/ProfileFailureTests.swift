@@ -143,10 +143,10 @@ struct ProfileFailureTests {
                             }),
                         CharacteristicDefinition(Self.temperature, .read, value: [1, 0]),
                     ])))
-        let tool = world.ble("inspect", "Thing", "--values", timeout: 1, time: .virtual)
+        let tool = world.ble("inspect", "Thing", "--values", timeout: 1.25, time: .virtual)
         let result = try await tool.run { program in
             try await asked.until { $0 }
-            try await program.pass(.seconds(1))
+            try await program.pass(.seconds(1.25))
         }
         #expect(result.status == 0)
         let lines = result.output.split(separator: "\n")

@@ -25,8 +25,7 @@ struct Tool {
         case real
         /// Time stands still until the test lets it pass, see ``RunningProgram/pass(_:)``. The tool has no other input then.
         ///
-        /// The backend waits on the same clock, for two seconds and more: a test lets less pass, so that only the timeout that it
-        /// is about ends.
+        /// The central and its backend sleep on the same clock: a test gives the timeout that it is about a length of its own.
         case virtual
     }
 
@@ -37,6 +36,7 @@ struct Tool {
 
     /// - Parameter input: what is on standard input.
     init(_ arguments: [String], input: String = "", time: Time = .real) {
+        precondition(input.isEmpty || time == .real, "in virtual time the input is the time to pass")
         program =
             switch time {
             case .real: TestProgram(Self.path, arguments, input: .text(input))
@@ -65,8 +65,8 @@ struct Tool {
 }
 
 extension RunningProgram {
-    /// Lets the time of a tool in virtual time pass, as soon as something in it waits for no more than that.
+    /// Lets the time of a tool in virtual time pass, as soon as something in it sleeps for exactly that long.
     func pass(_ duration: Duration) async throws {
-        try await write("\(Int(duration / .milliseconds(1)))\n")
+        try await write("\(Int((duration / .milliseconds(1)).rounded()))\n")
     }
 }

@@ -117,22 +117,23 @@ import Testing
         try await second.value
     }
 
-    @Test func `a test can wait for sleepers that a step of the clock wakes`() async throws {
-        let long = sleeping(.seconds(20))
+    @Test func `a test can wait for a sleep of one length among others`() async throws {
+        let tick = sleeping(.seconds(1))
+        clock.advance(by: .milliseconds(700))
         let observer = Task(executorPreference: executor) { [clock] in
-            await clock.sleepers(2, dueWithin: .seconds(2))
+            await clock.sleepers(for: .seconds(1.3))
             return clock.sleeperCount
         }
         executor.run()
-        let short = sleeping(.seconds(2))
+        let long = sleeping(.seconds(20))
         #expect(clock.sleeperCount == 2)
-        clock.advance(by: .seconds(18))
+        let meant = sleeping(.seconds(1.3))
+        #expect(await observer.value == 3)
+        clock.advance(by: .seconds(1.3))
         executor.run()
-        _ = sleeping(.seconds(1))
-        executor.run()
-        #expect(await observer.value == 2)
-        try await short.value
-        clock.advance(by: .seconds(2))
+        try await meant.value
+        try await tick.value
+        clock.advance(by: .seconds(20))
         executor.run()
         try await long.value
     }

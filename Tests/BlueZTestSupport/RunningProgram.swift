@@ -22,8 +22,16 @@ public final class RunningProgram: Sendable {
     /// Sends a signal to the program. Does nothing if it has ended.
     public func send(_ signal: Signal) { sender.withLock { $0?(signal) } }
 
+    /// Thrown for a write to a program whose input was there from the beginning.
+    public struct NoWriter: Error, CustomStringConvertible {
+        public let description = "the program's input is not .writer (of ble: start it with time: .virtual)"
+    }
+
     /// Writes to the program's standard input, which must be ``TestProgram/Input/writer``.
-    public func write(_ text: String) async throws { _ = try await input!.write(text) }
+    public func write(_ text: String) async throws {
+        guard let input else { throw NoWriter() }
+        _ = try await input.write(text)
+    }
 
     /// Ends the program's standard input.
     public func closeInput() async { try? await input?.finish() }

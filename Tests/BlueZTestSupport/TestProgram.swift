@@ -21,6 +21,14 @@ public struct TestProgram: Sendable {
         public let errors: String
     }
 
+    /// Thrown when the work beside a program has thrown.
+    public struct Failure: Error, CustomStringConvertible {
+        public let reason: any Error
+        public let output: String
+        public let errors: String
+        public var description: String { "\(reason)\n– output:\n\(output)\n– errors:\n\(errors)" }
+    }
+
     /// What a program reads from its standard input.
     public enum Input: Sendable {
         /// This text, all of which is there when the program starts.
@@ -47,7 +55,7 @@ public struct TestProgram: Sendable {
         self.input = input
     }
 
-    /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed.
+    /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed, and ``Failure`` thrown.
     ///
     /// `body` is not cancelled when the program ends first: waits for its output then throw ``ProgramOutput/Ended``.
     @discardableResult
@@ -80,7 +88,8 @@ public struct TestProgram: Sendable {
                 try await body(running)
             } catch {
                 running.send(.kill)
-                throw error
+                _ = try await (output, errors)
+                throw Failure(reason: error, output: running.output.text, errors: running.errors.text)
             }
             await running.closeInput()
             _ = try await (output, errors)

@@ -3,7 +3,7 @@ public import Testing
 
 /// A suite whose tests start processes: only a few of them run at the same time, in lanes.
 ///
-/// A process that is started beside a thousand tests waits for all of them. `PrivateBus` and `TestProgram` refuse to start one
+/// Beside a thousand running tests, a new process gets little processor time. `PrivateBus` and `TestProgram` refuse to start one
 /// in a test without a lane.
 public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
     private static let lanes = Lanes(count: 6)
