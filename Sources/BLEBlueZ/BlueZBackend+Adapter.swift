@@ -76,14 +76,14 @@ extension BlueZBackend {
         _ = try await call(
             BlueZ.call(
                 path, BlueZ.properties, "Set", .string(BlueZ.adapter), .string(property), .variant(value)),
-            during: .adapter, timeout: promptly)
+            during: .adapter, timeout: Self.promptly)
     }
 
     /// The answer may come before the change is signalled: waits until it is.
     private func until(
         _ path: String, _ matches: @escaping (ObjectTree.AdapterObject) -> Bool
     ) async throws(BLEError) {
-        try await wait(forObject: path, within: promptly) { () throws(BLEError) in
+        try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             guard let adapter = self.tree.adapters[path] else { throw self.unavailable }
             return matches(adapter) ? () : nil
         }

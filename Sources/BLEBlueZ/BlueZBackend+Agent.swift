@@ -18,10 +18,10 @@ extension BlueZBackend {
             let path = DBusValue.objectPath(Self.agentPath)
             do throws(DBusError) {
                 _ = try await session.call(
-                    agentManager("RegisterAgent", path, .string(capability.rawValue)), timeout: promptly)
+                    agentManager("RegisterAgent", path, .string(capability.rawValue)), timeout: Self.promptly)
             } catch  where error.name == "org.bluez.Error.AlreadyExists" {}
             if pairing.isDefault {
-                _ = try await session.call(agentManager("RequestDefaultAgent", path), timeout: promptly)
+                _ = try await session.call(agentManager("RequestDefaultAgent", path), timeout: Self.promptly)
             }
             agentProblem = nil
         } catch {
@@ -48,7 +48,7 @@ extension BlueZBackend {
         let bus = "org.freedesktop.DBus"
         return try await session.call(
             MethodCall(bus, "/org/freedesktop/DBus", bus, "GetNameOwner", [.string(BlueZ.service)]),
-            timeout: promptly
+            timeout: Self.promptly
         ).value().string
     }
 

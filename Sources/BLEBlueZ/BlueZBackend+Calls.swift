@@ -30,7 +30,7 @@ extension BlueZBackend {
     func fence() async throws(BLEError) {
         do throws(DBusError) {
             try await openSession().ask(
-                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: promptly
+                MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), timeout: Self.promptly
             ) { _ in }
         } catch {
             throw BLEError(error, during: .connection)
@@ -44,7 +44,7 @@ extension BlueZBackend {
     func refresh(_ device: String) async throws(BLEError) {
         let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
         do throws(DBusError) {
-            try await openSession().ask(call, timeout: promptly) { [weak self] (body) throws(DBusError) in
+            try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
                 var properties = DeviceProperties()
                 try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
                 // What is asked for is not heard.

@@ -67,14 +67,14 @@ extension BlueZBackend {
         }
         do throws(BLEError) {
             _ = try await call(
-                BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: promptly)
+                BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
                 throw error
             }
         }
         try? await refresh(path)
-        try await wait(forObject: path, within: promptly) { () throws(BLEError) in
+        try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
         // (not before: a shutdown that comes meanwhile must not leave the bus with this call unsent)

@@ -34,13 +34,13 @@ extension BlueZBackend {
         while true {
             do throws(BLEError) {
                 _ = try await call(
-                    BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: promptly)
+                    BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
                 return
             } catch {
                 guard error.code == .busy, waited < Self.busyLimit else { throw error }
                 logger.debug("scanning again", metadata: ["error": "\(error)"])
                 _ = try? await call(
-                    BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: promptly)
+                    BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
                 try await sleep(pause)
                 waited += pause
                 // (ending the session has cleared the filter, if it had one)
@@ -60,7 +60,7 @@ extension BlueZBackend {
         if !filter.services.isEmpty { options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription)) }
         _ = try await call(
             BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options(options)), during: .discovery,
-            timeout: promptly)
+            timeout: Self.promptly)
     }
 
     /// The daemon's word for a transport.
@@ -83,7 +83,7 @@ extension BlueZBackend {
         isDiscovering = false
         do throws(BLEError) {
             _ = try await call(
-                BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: promptly)
+                BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
             // `Failed: No discovery started`, and NotReady after a power-off, are what stopping wanted.
             guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
@@ -93,7 +93,7 @@ extension BlueZBackend {
         // StopDiscovery leaves the filter; an empty one clears it.
         _ = try? await call(
             BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery,
-            timeout: promptly)
+            timeout: Self.promptly)
     }
 
     /// Why there is no adapter.

@@ -118,7 +118,7 @@ extension BlueZBackend {
         endDelivery(of: characteristic)
         do throws(BLEError) {
             _ = try await call(
-                BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: promptly)
+                BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)
         } catch {
             // `Failed: No notify session started`, and an object that is gone, are what stopping wanted.
             guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else {

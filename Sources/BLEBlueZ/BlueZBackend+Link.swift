@@ -36,7 +36,7 @@ extension BlueZBackend {
         do throws(BLEError) {
             return try await call(
                 BlueZ.call(path, BlueZ.properties, "Get", .string(interface), .string(name)), during: .attribute,
-                timeout: promptly
+                timeout: Self.promptly
             ).values.first
         } catch {
             // GDBus and BlueZ's own library name it differently.

@@ -45,7 +45,7 @@ extension BlueZBackend {
         await Task {
             guard (try? await self.refresh(path)) != nil, self.tree.devices[path]?.isPaired == false else { return }
             _ = try? await self.call(
-                BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing, timeout: promptly)
+                BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing, timeout: Self.promptly)
         }.value
     }
 
@@ -69,7 +69,7 @@ extension BlueZBackend {
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(adapter, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .pairing,
-                timeout: promptly)
+                timeout: Self.promptly)
         } catch {
             guard error.code == .peripheralNotFound else { throw error }
         }
@@ -99,7 +99,7 @@ extension BlueZBackend {
         _ = try await call(
             BlueZ.call(
                 try device(peripheral), BlueZ.properties, "Set", .string(BlueZ.device), .string(name),
-                .variant(.boolean(value))), during: .pairing, timeout: promptly)
+                .variant(.boolean(value))), during: .pairing, timeout: Self.promptly)
     }
 
     // MARK: Operations that pair

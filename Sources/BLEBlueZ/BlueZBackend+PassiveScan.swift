@@ -52,7 +52,7 @@ extension BlueZBackend {
             passiveScan = scan
             _ = try await call(
                 BlueZ.call(adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
-                during: .discovery, timeout: promptly)
+                during: .discovery, timeout: Self.promptly)
             try await activation(of: scan)
         } catch {
             passiveScan = before
@@ -83,13 +83,13 @@ extension BlueZBackend {
     private func end(_ scan: PassiveScan) async {
         _ = try? await call(
             BlueZ.call(adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)), during: .discovery,
-            timeout: promptly)
+            timeout: Self.promptly)
         await withdraw(scan)
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
         let timer = Task { [clock] in
-            guard (try? await clock.sleep(for: promptly)) != nil else { return }
+            guard (try? await clock.sleep(for: Self.promptly)) != nil else { return }
             scan.isActive.deliver(.failure(BLEError(.timedOut, "bluetoothd did not begin to listen")))
         }
         defer { timer.cancel() }

@@ -72,15 +72,13 @@ public actor BlueZBackend: CentralBackend {
     var attributeCalls: [Int: (device: String, fail: (BLEError) -> Void)] = [:]
 
     /// The longest that a call may take which bluetoothd answers without asking a peripheral.
-    let promptly: Duration
+    static let promptly = Duration.seconds(10)
 
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is switched on, or else the first.
     ///   - address: the bus that bluetoothd is on.
-    ///   - promptly: the longest that a call may take which bluetoothd answers without asking a peripheral.
-    package init(adapter: String?, address: BusAddress, promptly: Duration = .seconds(10)) {
+    package init(adapter: String?, address: BusAddress) {
         wantedAdapter = adapter
-        self.promptly = promptly
         self.address = address
         loop = EventLoop(name: "bluez")
         tasks = LoopTaskExecutor(loop)
@@ -118,9 +116,9 @@ public actor BlueZBackend: CentralBackend {
             onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
             onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
         do throws(DBusError) {
-            try await session.open(address, timeout: promptly)
+            try await session.open(address, timeout: Self.promptly)
             // Listen first, then look: a change in between is heard.
-            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: promptly) }
+            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
         } catch {
             await session.close()
             throw error
@@ -148,7 +146,7 @@ public actor BlueZBackend: CentralBackend {
     /// Asks for all objects, in order with the signals, and starts over from the answer.
     func snapshot() async throws(DBusError) {
         let call = MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects")
-        try await openSession().ask(call, timeout: promptly) { [weak self] (body) throws(DBusError) in
+        try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
             var objects = try body.array()
             var tree = ObjectTree()
             while !objects.isAtEnd {

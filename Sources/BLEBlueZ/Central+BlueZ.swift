@@ -8,12 +8,7 @@ extension CentralBackend where Self == BlueZBackend {
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is switched on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     public static func bluez(adapter: String? = nil, bus: String? = nil) -> BlueZBackend {
-        bluez(adapter: adapter, bus: bus, answeringWithin: .seconds(10))
-    }
-
-    /// The same with a limit for what bluetoothd answers without asking a peripheral. It is real time, since D-Bus counts it.
-    package static func bluez(adapter: String? = nil, bus: String?, answeringWithin limit: Duration) -> BlueZBackend {
-        BlueZBackend(adapter: adapter, address: bus.map { .address($0) } ?? .system, promptly: limit)
+        BlueZBackend(adapter: adapter, address: bus.map { .address($0) } ?? .system)
     }
 }
 

@@ -57,10 +57,7 @@ struct CommonOptions: ParsableArguments {
             logger: Self.logger(verbose: verbose), pairing: pairing)
         switch backend {
         case .bluez:
-            // (in virtual time a slow daemon must not be taken for a dead one)
-            let limit = CommandClock.isVirtual ? .seconds(600) : max(.seconds(10), timeoutDuration)
-            return try await Central(
-                backend: .bluez(adapter: adapter, bus: bus, answeringWithin: limit), configuration: configuration)
+            return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
         case .simulated:
             return try await Central(backend: .simulated(await .demonstration()), configuration: configuration)
         }

@@ -22,6 +22,6 @@ public struct BlueZWorld: Sendable {
     /// A central on the daemon, to be shut down by whoever asked for it.
     public func makeCentral(_ configuration: Central.Configuration = .quiet()) async throws -> Central {
         try await Central(
-            backend: .bluez(bus: bus.address, answeringWithin: HangLimit.step), configuration: configuration)
+            backend: .bluez(bus: bus.address), configuration: configuration)
     }
 }
