@@ -1,4 +1,3 @@
-import BLETestSupport
 import Subprocess
 import Synchronization
 import SystemPackage
@@ -47,7 +46,6 @@ public final class PrivateBus: Sendable {
                 <busconfig>
                   <listen>\(address)</listen>
                   <auth>EXTERNAL</auth>
-                  <limit name="auth_timeout">\(HangLimit.stepSeconds * 1000)</limit>
                   \(policy)
                 </busconfig>
                 """)
