@@ -7,10 +7,10 @@ import Dispatch
     import Musl
 #endif
 
-/// The time that commands and their centrals go by.
+/// The clock of commands and their centrals.
 ///
 /// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still, and each line on standard input, a number of
-/// milliseconds, lets that much of it pass, as soon as something sleeps for exactly so long.
+/// milliseconds, advances the clock by that much as soon as a task sleeps for exactly that long.
 enum CommandClock {
     static let isVirtual = getenv("BLE_CLOCK").map { String(cString: $0) == "stdin" } ?? false
 

@@ -35,7 +35,7 @@ struct CommonOptions: ParsableArguments {
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
-    /// What `--timeout` says. Throws for a number that is no use.
+    /// The duration that `--timeout` gives. Throws `ValidationError` for a number out of range.
     static func duration(_ timeout: Double) throws -> Duration {
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout takes a number of seconds above 0, at most 86400.")

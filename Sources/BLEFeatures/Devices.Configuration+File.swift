@@ -115,7 +115,7 @@ private struct Settings {
         self.prefix = prefix
     }
 
-    /// Throws for a key that is none of these.
+    /// Throws `invalidArgument` if there is a key that is not in the list.
     func allow(_ keys: [String]) throws(BLEError) {
         guard let key = values.keys.sorted().first(where: { !keys.contains($0) }) else { return }
         throw BLEError(

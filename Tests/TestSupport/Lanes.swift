@@ -52,7 +52,7 @@ private final class Lanes: Sendable {
         try await body()
     }
 
-    /// Ends with a lane even when the task is cancelled: whoever has one gives it back soon.
+    /// Waits for a lane, even if the task is cancelled: the tests that hold the lanes end soon.
     private func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
