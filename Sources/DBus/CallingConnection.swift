@@ -6,12 +6,14 @@ internal import Synchronization
 /// Safe to share because everything but cancelling happens on the loop's thread, whose context GDBus delivers to.
 final class CallingConnection: @unchecked Sendable {
     private let loop: EventLoop
+    private let tasks: LoopTaskExecutor
     private let onLoss: @Sendable () -> Void
     private var connection: OpaquePointer?
     private var closedHandler: gulong = 0
 
     init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
         self.loop = loop
+        tasks = LoopTaskExecutor(loop)
         self.onLoss = onLoss
     }
 
@@ -161,7 +163,8 @@ final class CallingConnection: @unchecked Sendable {
         defer { g_dbus_node_info_unref(node) }
         var table = GDBusInterfaceVTable()
         table.method_call = { _, sender, path, _, method, arguments, invocation, box in
-            let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
+            let box = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue()
+            let object = box.object
             let message = g_dbus_method_invocation_get_message(invocation)
             let call = IncomingCall(
                 sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
@@ -169,8 +172,12 @@ final class CallingConnection: @unchecked Sendable {
                 descriptors: CallingConnection.steal(g_dbus_message_get_unix_fd_list(message)))
             // GDBus lets any thread answer an invocation, once.
             nonisolated(unsafe) let invocation = invocation!
-            // Started at once, so that calls reach an actor in the order in which they came.
-            Task.immediate { CallingConnection.answer(invocation, await object.handle(call)) }
+            // Started at once, so that calls reach an actor in the order in which they came. On the loop again as soon as there
+            // is an answer, so that nothing else is sent between its signals and it, and that it keeps its place among what the
+            // actor sends.
+            Task.immediate(executorPreference: box.tasks) {
+                CallingConnection.answer(invocation, await object.handle(call))
+            }
         }
         table.get_property = { _, _, _, _, name, error, box in
             let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
@@ -180,7 +187,7 @@ final class CallingConnection: @unchecked Sendable {
             return nil
         }
         let id = g_dbus_connection_register_object(
-            connection, object.path, node.pointee.interfaces[0], &table, Unmanaged.passRetained(Box(object)).toOpaque(),
+            connection, object.path, node.pointee.interfaces[0], &table, Unmanaged.passRetained(Box(object, tasks)).toOpaque(),
             { Unmanaged<Box>.fromOpaque($0!).release() }, &error)
         guard id != 0 else { throw DBusError(taking: error) }
         return id
@@ -188,7 +195,9 @@ final class CallingConnection: @unchecked Sendable {
 
     private final class Box {
         let object: ExportedObject
-        init(_ object: ExportedObject) { self.object = object }
+        let tasks: LoopTaskExecutor
+
+        init(_ object: ExportedObject, _ tasks: LoopTaskExecutor) { (self.object, self.tasks) = (object, tasks) }
     }
 
     private static func answer(_ invocation: OpaquePointer, _ result: Result<MethodReply, DBusError>) {

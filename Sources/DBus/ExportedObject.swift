@@ -27,7 +27,8 @@ package struct ExportedObject: Sendable {
     let property: @Sendable (String) -> DBusValue?
 
     /// - Parameters:
-    ///   - handle: answers a call. Each runs in a task of its own, so that a slow one holds up nobody.
+    ///   - handle: answers a call. Each runs in a task of its own, so that a slow one holds up nobody. An actor's answer keeps
+    ///     its place among the signals that the actor sends.
     ///   - property: the value of a property, asked for on the session's loop.
     package init(
         path: String, interface: InterfaceDescription,

@@ -24,7 +24,8 @@ extension FakeBlueZ {
     }
 
     func publishAdapter() {
-        publishedAdapter.withLock { $0 = adapterProperties }
+        let properties = adapterProperties
+        loop.perform { [weak self] in self?.publishedAdapter.withLock { $0 = properties } }
     }
 
     /// As `bluetoothctl power`.

@@ -59,8 +59,14 @@ extension FakeBlueZ {
         }
         if device.database == nil {
             device.database = database
-            for attribute in device.attributes { await show(attribute, of: id) }
+            for attribute in device.attributes { await serve(attribute, of: id) }
+            // (from here on they are among the managed objects)
             devices[id]?.database = database
+            for attribute in device.attributes {
+                await emit(
+                    "/", BlueZ.objectManager, "InterfacesAdded",
+                    [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
+            }
             await changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
@@ -69,19 +75,15 @@ extension FakeBlueZ {
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
 
-    private func show(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) async {
-        if attribute.interface != BlueZ.gattService {
-            let description =
-                attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
-            await export(attribute.path, description) { [weak self] call in
-                await self?.attributeCall(id, attribute, call)
-            } property: { [weak self] name in
-                self?.published.withLock { $0[id]?[name] }
-            }
+    private func serve(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) async {
+        guard attribute.interface != BlueZ.gattService else { return }
+        let description =
+            attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
+        await export(attribute.path, description) { [weak self] call in
+            await self?.attributeCall(id, attribute, call)
+        } property: { [weak self] name in
+            self?.published.withLock { $0[id]?[name] }
         }
-        await emit(
-            "/", BlueZ.objectManager, "InterfacesAdded",
-            [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
     }
 
     private func disconnect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {

@@ -45,7 +45,8 @@ public actor FakeBlueZ {
             let properties = devices.mapValues { device in
                 device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }
             }
-            published.withLock { $0 = properties }
+            // (on the bus thread, where it keeps its place among the signals)
+            loop.perform { [weak self] in self?.published.withLock { $0 = properties } }
         }
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
@@ -95,6 +96,9 @@ public actor FakeBlueZ {
         try await session.open(.address(address), timeout: HangLimit.step)
         self.session = session
         isPowered = true
+        // GDBus answers this on a thread of its own, ahead of answers and signals that are on their way. The daemon has one thread.
+        let peer = ExportedObject(path: "/", interface: Interfaces.peer) { _ in .success(MethodReply()) }
+        _ = try await session.export(peer)
         await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
         await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
             await self?.adapterCall(call)

@@ -3,6 +3,10 @@ import DBus
 
 /// The interfaces that the fake daemon serves.
 enum Interfaces {
+    static let peer = InterfaceDescription(
+        xml: """
+            <interface name="\(BlueZ.peer)"><method name="Ping"/></interface>
+            """)
     static let objectManager = InterfaceDescription(
         xml: """
             <interface name="\(BlueZ.objectManager)">
