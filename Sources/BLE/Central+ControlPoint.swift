@@ -3,7 +3,7 @@ internal import Synchronization
 /// Requests that are answered by a notification or an indication.
 extension Central {
     func request(
-        _ value: [UInt8], on key: AttributeKey, of id: Peripheral.ID, timeout: Duration,
+        _ value: [UInt8], on key: AttributeKey, of id: Peripheral.ID, timeout: Duration?,
         matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
@@ -11,6 +11,7 @@ extension Central {
         try require([.notify, .indicate], "notifications", of: target)
         let type: WriteType = target.characteristic.properties.contains(.write) ? .withResponse : .withoutResponse
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
+        let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
             // (the answers to two requests could not be told apart)
             guard requests.insert(target.attribute).inserted else {
@@ -40,6 +41,11 @@ extension Central {
                 throw error
             }
         } catch {
+            var error = error
+            // (which part of it was under way when the time was up says nothing)
+            if error.code == .timedOut {
+                error.message = "subscribing, writing and the answer took longer than \(timeout)"
+            }
             throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
     }
@@ -106,10 +112,11 @@ extension Peripheral {
     /// `disconnected` when the link ends before, `notSupported` for a characteristic that cannot be written or does not notify.
     ///
     /// - Parameters:
-    ///   - timeout: the longest that subscribing, writing and the answer may take together, once connected.
+    ///   - timeout: the longest that subscribing, writing and the answer may take together, once connected; nil for the
+    ///     configuration's operation timeout.
     ///   - isAnswer: tells an answer from other values that the characteristic sends; by default every value is one.
     public func request<Value>(
-        _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration = .seconds(20),
+        _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) async throws(BLEError) -> Value {
         let bytes = try characteristic.coding.encode(value)

@@ -57,10 +57,11 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
     /// `attributeError` when the peripheral refuses the request at once: 0xFE is a procedure already in progress, 0xFD
     /// that it wants its indications switched on first.
     ///
-    /// - Parameter timeout: the longest wait, once connected; 30 s is how long services give their procedures.
+    /// - Parameter timeout: the longest wait, once connected; nil for the configuration's operation timeout, whose 30 s are how long
+    ///   services give their procedures.
     @discardableResult
     public func perform(
-        _ opcode: UInt8, _ parameter: [UInt8] = [], timeout: Duration = .seconds(30)
+        _ opcode: UInt8, _ parameter: [UInt8] = [], timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
         let prefix = [responseOpcode, opcode]
         let answer = try await service.peripheral.request([opcode] + parameter, on: key, timeout: timeout) {

@@ -52,7 +52,7 @@ extension Peripheral {
 
     /// A request to a control point and its answer, in bytes; as that of a typed key.
     public func request(
-        _ value: [UInt8], on key: AttributeKey, timeout: Duration = .seconds(20),
+        _ value: [UInt8], on key: AttributeKey, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool = { _ in true }
     ) async throws(BLEError) -> [UInt8] {
         try await request(value, on: Characteristic(key), timeout: timeout, matching: isAnswer)

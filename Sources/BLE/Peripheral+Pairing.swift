@@ -12,9 +12,9 @@ extension Peripheral {
     /// throws.
     ///
     /// - Parameter timeout: the longest that connecting and pairing may take together, with the time that people need to
-    ///   answer.
-    public func pair(timeout: Duration = .seconds(90)) async throws(BLEError) {
-        try await central.pair(id, timeout: timeout)
+    ///   answer; nil for 90 s, or the configuration's operation timeout where that is longer.
+    public func pair(timeout: Duration? = nil) async throws(BLEError) {
+        try await central.pair(id, timeout: timeout ?? max(.seconds(90), central.configuration.operationTimeout))
     }
 
     /// Removes the bond, and with it everything that the system knows of the peripheral: its link, its trust, its name. It has to

@@ -32,7 +32,7 @@ public struct Glucose: Profile {
     ///   - timeout: the longest wait for the next record, or for the answer after the last.
     ///   - malformed: told of each record and context that cannot be decoded; nil to end the transfer there.
     public func records(
-        _ selection: RecordSelection = .all, timeout: Duration = .seconds(30),
+        _ selection: RecordSelection = .all, timeout: Duration? = nil,
         malformed: (@Sendable (BLEError) -> Void)? = nil
     ) async throws(BLEError) -> [GlucoseRecord] {
         let control = recordAccess

@@ -39,7 +39,7 @@ public struct PulseOximeter: Profile {
     /// ``RecordAccessControlPoint/records(_:of:timeout:)`` for the rules.
     ///
     /// - Parameter timeout: the longest wait for the next measurement, or for the answer after the last.
-    public func storedSpotChecks(timeout: Duration = .seconds(30)) async throws(BLEError) -> [PLXSpotCheckMeasurement] {
+    public func storedSpotChecks(timeout: Duration? = nil) async throws(BLEError) -> [PLXSpotCheckMeasurement] {
         try await recordAccess.records(of: .plxSpotCheckMeasurement, timeout: timeout)
     }
 

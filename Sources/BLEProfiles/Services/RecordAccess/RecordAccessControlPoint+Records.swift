@@ -12,11 +12,12 @@ extension RecordAccessControlPoint {
     /// its answer; until that comes, 5 s at most, other requests wait.
     ///
     /// - Parameters:
-    ///   - timeout: the longest wait for the next record, or for the answer after the last.
+    ///   - timeout: the longest wait for the next record, or for the answer after the last; nil for the configuration's operation
+    ///     timeout.
     ///   - malformed: told of each record that cannot be decoded, with its bytes in the message; nil to end the transfer there.
     public func records<Record>(
         _ selection: RecordSelection = .all, of characteristic: Characteristic<Record>,
-        timeout: Duration = .seconds(30),
+        timeout: Duration? = nil,
         malformed: (@Sendable (BLEError) -> Void)? = nil
     ) async throws(BLEError) -> [Record] {
         let records = try await collector(of: characteristic, malformed)
@@ -34,7 +35,7 @@ extension RecordAccessControlPoint {
 
     /// Has such records sent, and returns when the collectors have all of them.
     func collect(
-        _ collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration
+        _ collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) {
         // (held, so that an abort finds the indications switched on)
         let indications = try await service.notifications(
@@ -56,7 +57,7 @@ extension RecordAccessControlPoint {
     }
 
     private func transfer(
-        to collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration
+        to collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration?
     ) async throws {
         let watch = TransferWatch(service.peripheral.central)
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -67,7 +68,7 @@ extension RecordAccessControlPoint {
                 }
             }
             group.addTask {
-                try await watch.expire(after: timeout)
+                try await watch.expire(after: self.timeout(timeout))
                 return false
             }
             group.addTask {

@@ -16,7 +16,7 @@ public struct RecordAccessControlPoint: Sendable {
 
     /// How many such records there are.
     public func recordCount(
-        _ selection: RecordSelection = .all, timeout: Duration = .seconds(30)
+        _ selection: RecordSelection = .all, timeout: Duration? = nil
     ) async throws(BLEError) -> Int {
         do throws(BLEError) {
             return try await count(.reportRecordCount, selection, timeout)
@@ -27,7 +27,7 @@ public struct RecordAccessControlPoint: Sendable {
     }
 
     /// Deletes such records, for good. Where there are none, the result is ``RecordAccessResult/noRecordsFound``.
-    public func delete(_ selection: RecordSelection, timeout: Duration = .seconds(30)) async throws(BLEError) {
+    public func delete(_ selection: RecordSelection, timeout: Duration? = nil) async throws(BLEError) {
         try check(
             await request(.deleteRecords, selection, timeout), of: .deleteRecords)
     }
@@ -39,25 +39,25 @@ public struct RecordAccessControlPoint: Sendable {
     ///
     /// Where there are none, the result is ``RecordAccessResult/noRecordsFound``; after an ``abort(timeout:)`` it is
     /// ``RecordAccessResult/procedureNotCompleted``.
-    public func report(_ selection: RecordSelection = .all, timeout: Duration) async throws(BLEError) {
+    public func report(_ selection: RecordSelection = .all, timeout: Duration?) async throws(BLEError) {
         try check(await request(.reportRecords, selection, timeout), of: .reportRecords)
     }
 
     /// Has such records sent and told how many; otherwise as ``report(_:timeout:)``. Few devices know it.
     public func combinedReport(
-        _ selection: RecordSelection = .all, timeout: Duration
+        _ selection: RecordSelection = .all, timeout: Duration?
     ) async throws(BLEError) -> Int {
         try await count(.combinedReport, selection, timeout)
     }
 
     /// Stops the report or the deletion that is under way. The result is ``RecordAccessResult/abortUnsuccessful`` when the device
     /// could not, or has nothing to stop.
-    public func abort(timeout: Duration = .seconds(30)) async throws(BLEError) {
+    public func abort(timeout: Duration? = nil) async throws(BLEError) {
         let key = service.key(.recordAccessControlPoint)
         // (not as a request: the one to be stopped may wait for its answer)
         let answers = try await service.notifications(.recordAccessControlPoint)
         let answer: RecordAccessMessage? = try await typed {
-            try await service.peripheral.central.withDeadline(timeout) {
+            try await service.peripheral.central.withDeadline(self.timeout(timeout)) {
                 try await service.write(RecordAccessMessage(.abort), to: .recordAccessControlPoint)
                 for try await answer in answers where answer.isAnswer(to: .abort) { return answer }
                 return nil
@@ -70,8 +70,13 @@ public struct RecordAccessControlPoint: Sendable {
         try check(answer, of: .abort)
     }
 
+    /// The one that was asked for, or else the configuration's for operations.
+    func timeout(_ timeout: Duration?) -> Duration {
+        timeout ?? service.peripheral.central.configuration.operationTimeout
+    }
+
     private func count(
-        _ opcode: RecordAccessMessage.Opcode, _ selection: RecordSelection, _ timeout: Duration
+        _ opcode: RecordAccessMessage.Opcode, _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) -> Int {
         let answer = try await request(opcode, selection, timeout)
         guard answer.opcode != .response else {
@@ -84,7 +89,7 @@ public struct RecordAccessControlPoint: Sendable {
     }
 
     private func request(
-        _ opcode: RecordAccessMessage.Opcode, _ selection: RecordSelection, _ timeout: Duration
+        _ opcode: RecordAccessMessage.Opcode, _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) -> RecordAccessMessage {
         let message = RecordAccessMessage(opcode, of: selection)
         let key = service.key(.recordAccessControlPoint)
