@@ -18,11 +18,9 @@ package enum BlueZ {
     package static let objectManager = "org.freedesktop.DBus.ObjectManager"
     package static let peer = "org.freedesktop.DBus.Peer"
 
-    /// What a client listens to: four broad rules, of the 512 that a bus allows.
+    /// What a client listens to, besides the owner of bluetoothd's name: three broad rules, of the 512 that a bus allows.
     static let matchRules = [
         "type='signal',sender='org.bluez',interface='org.bluez.Device1',member='Disconnected'",
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-            + "arg0='org.bluez'",
         "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.ObjectManager'",
         "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
             + "path_namespace='/org/bluez'",

@@ -14,7 +14,6 @@ extension BlueZBackend {
         guard let session, let pairing = context?.pairing, let capability = pairing.capability() else { return }
         do throws(DBusError) {
             try await exportAgent(session)
-            bluetoothd = try await owner(session)
             let path = DBusValue.objectPath(Self.agentPath)
             do throws(DBusError) {
                 _ = try await session.call(
@@ -43,23 +42,11 @@ extension BlueZBackend {
         agentSession = session
     }
 
-    /// The bus name of bluetoothd's connection, the only one that the agent listens to.
-    private func owner(_ session: BusSession) async throws(DBusError) -> String? {
-        let bus = "org.freedesktop.DBus"
-        return try await session.call(
-            MethodCall(bus, "/org/freedesktop/DBus", bus, "GetNameOwner", [.string(BlueZ.service)]),
-            timeout: Self.promptly
-        ).value().string
-    }
-
     private static let rejected = DBusError.remote("org.bluez.Error.Rejected", "refused")
 
     // MARK: bluetoothd's calls
 
     private func answer(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard call.sender == bluetoothd else {
-            return .failure(.remote("org.freedesktop.DBus.Error.AccessDenied", "only bluetoothd may call the agent"))
-        }
         switch call.method {
         case "Release":
             logger.debug("bluetoothd has released the agent")

@@ -46,7 +46,7 @@ extension BlueZBackend {
         do throws(DBusError) {
             try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
                 var properties = DeviceProperties()
-                try body.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+                try body.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
                 // What is asked for is not heard.
                 properties.isAdvertisement = false
                 self?.assumeIsolated { [properties] in

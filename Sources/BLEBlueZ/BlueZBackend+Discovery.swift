@@ -12,7 +12,9 @@ extension BlueZBackend {
         }
         try await setFilter(filter)
         guard !isDiscovering else { return }
+        let epoch = discoveryEpoch
         try await startSession(filter)
+        guard epoch == discoveryEpoch else { throw .lost("the adapter went while the scan was being started") }
         isDiscovering = true
         await stopPassiveScan()
         // What another client's scan has made known is in range too, and will not be announced as new.
@@ -37,6 +39,8 @@ extension BlueZBackend {
                     BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
                 return
             } catch {
+                // (who does not wait for the answer has a session all the same once bluetoothd answers; calls keep their order)
+                if error.code == .timedOut || error.code == .cancelled { abandonSession() }
                 guard error.code == .busy, waited < Self.busyLimit else { throw error }
                 logger.debug("scanning again", metadata: ["error": "\(error)"])
                 _ = try? await call(
@@ -47,6 +51,11 @@ extension BlueZBackend {
                 try await setFilter(filter)
             }
         }
+    }
+
+    private func abandonSession() {
+        let stop = BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery")
+        Task { _ = try? await self.call(stop, during: .discovery, timeout: Self.promptly) }
     }
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {

@@ -6,6 +6,8 @@ internal import Logging
 struct PassiveScan {
     /// The object that was registered.
     let root: String
+    /// The adapter that it was registered with.
+    let adapter: String
     /// What is served, to be taken back.
     var exports: [UInt32] = []
     /// The monitors that are not active yet.
@@ -46,7 +48,7 @@ extension BlueZBackend {
     func startPassiveScan(_ filter: DiscoveryFilter) async throws(BLEError) {
         let before = passiveScan
         lastPassiveScan += 1
-        var scan = PassiveScan(root: "/swift_ble/monitor\(lastPassiveScan)")
+        var scan = PassiveScan(root: "/swift_ble/monitor\(lastPassiveScan)", adapter: adapter)
         do throws(BLEError) {
             try await serve(&scan, AdvertisementPattern.monitors(for: filter))
             passiveScan = scan
@@ -55,7 +57,7 @@ extension BlueZBackend {
                 during: .discovery, timeout: Self.promptly)
             try await activation(of: scan)
         } catch {
-            passiveScan = before
+            if passiveScan?.root == scan.root { passiveScan = before }
             if error.code == .notSupported {
                 // (released: bluetoothd 5.66 dies when it is told to forget a monitor that it has released itself)
                 await withdraw(scan)
@@ -82,8 +84,8 @@ extension BlueZBackend {
 
     private func end(_ scan: PassiveScan) async {
         _ = try? await call(
-            BlueZ.call(adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)), during: .discovery,
-            timeout: Self.promptly)
+            BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)),
+            during: .discovery, timeout: Self.promptly)
         await withdraw(scan)
     }
 

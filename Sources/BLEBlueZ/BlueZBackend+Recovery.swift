@@ -12,57 +12,90 @@ extension BlueZBackend {
         isRunning = false
         endSockets()
         tree = ObjectTree()
-        isDiscovering = false
-        forgetPassiveScan()
+        voidDiscovery()
         ownLinks = []
         paths = [:]
         deliveries = [:]
         deliveryPaths = [:]
         reads = [:]
         disconnectReasons = [:]
+        linkEndErrors = [:]
         reportedAdapterState = .resetting
         report(.lost(.lost(message)))
         report(.adapter(.resetting))
         for watcher in watchers.values { watcher.look() }
     }
 
+    /// bluetoothd's name has another owner, or none any more.
+    func ownerChanged(_ owner: String?) {
+        // (also where one has taken the name from another: what the first has said is not the second's)
+        lose("bluetoothd has stopped")
+        recover()
+    }
+
     /// The connection to the bus is gone.
     func loseBus() {
         lose("the connection to the message bus was lost")
-        guard !isShutDown else { return }
-        recovery?.cancel()
-        recovery = Task { await reopenBus() }
+        recover()
     }
 
-    /// Tries until there is a bus again, every 0.1 s at first and every 5 s in the end.
-    private func reopenBus() async {
-        var pause = Duration.milliseconds(100)
-        while !isShutDown, !Task.isCancelled {
-            do throws(DBusError) {
-                try await openBus()
-                return await returned()
-            } catch {
-                logger.debug("the bus is not back yet", metadata: ["error": "\(error)"])
-            }
-            guard (try? await clock.sleep(for: pause)) != nil else { return }
-            pause = min(pause * 2, .seconds(5))
+    /// Begins, or begins again, to take bluetoothd up.
+    private func recover() {
+        guard isStarted, !isShutDown else { return }
+        let earlier = recovery
+        earlier?.cancel()
+        recovery = Task {
+            // (one at a time, so that there is one session)
+            await earlier?.value
+            await recoverUntilRunning()
         }
     }
 
-    /// bluetoothd may be back: looks, and takes up its objects. Where it is not, its name will be heard of.
-    func returned() async {
-        while !isShutDown, !isRunning {
+    /// How long the word of the bus that bluetoothd's name has no owner is believed.
+    private static let ownerCheck = Duration.seconds(30)
+
+    /// Tries until there is a bus and bluetoothd has told its objects, every 0.1 s at first and every 5 s in the end. While its name
+    /// has no owner there is nothing to try: the bus tells when it has.
+    private func recoverUntilRunning() async {
+        var pause = Duration.milliseconds(100)
+        while !isShutDown, !isRunning, !Task.isCancelled {
             do throws(DBusError) {
+                if await session?.isOpen != true { try await openBus() }
+                guard await session?.owner != nil else {
+                    guard (try? await clock.sleep(for: Self.ownerCheck)) != nil else { return }
+                    try await session?.askOwner(timeout: Self.promptly)
+                    continue
+                }
                 try await snapshot()
             } catch {
-                logger.debug("bluetoothd does not answer yet", metadata: ["error": "\(error)"])
-                guard error.kind == .timedOut, (try? await clock.sleep(for: .seconds(1))) != nil else { return }
+                logger.debug("bluetoothd is not back yet", metadata: ["error": "\(error)"])
+                guard (try? await clock.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, .seconds(5))
             }
         }
-        guard isRunning else { return }
-        if let path = preferredAdapter() { adapter = path }
+        guard isRunning, !isShutDown else { return }
+        if let path = preferredAdapter(), path == adapter || wantedAdapter != nil {
+            adapter = path
+        } else {
+            await awaitFormerAdapter()
+        }
         await registerAgent()
         logger.debug("bluetoothd is back", metadata: ["adapter": "\(adapter)"])
         reportAdapterState()
+    }
+
+    /// How long after bluetoothd's return the adapter that was in use may take to appear: bluetoothd shows one after the other.
+    private static let adapterGrace = Duration.seconds(3)
+
+    /// Waits for the adapter that was in use before bluetoothd went; takes another when it does not appear.
+    private func awaitFormerAdapter() async {
+        isFormerAdapterAwaited = true
+        defer { isFormerAdapterAwaited = false }
+        let former = adapter
+        _ = try? await wait(forObject: former, within: Self.adapterGrace) { () throws(BLEError) in
+            // (when bluetoothd goes again there is nothing to wait for)
+            self.tree.adapters[former] != nil || !self.isRunning ? () : nil
+        }
+        if isRunning, let path = preferredAdapter() { adapter = path }
     }
 }

@@ -12,7 +12,6 @@ extension BlueZBackend {
             case "PropertiesChanged": try propertiesChanged(message)
             case "InterfacesAdded": try interfacesAdded(message)
             case "InterfacesRemoved": try interfacesRemoved(message)
-            case "NameOwnerChanged": try nameOwnerChanged(message)
             case "Disconnected": try disconnected(message)
             default: break
             }
@@ -37,7 +36,7 @@ extension BlueZBackend {
     private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
         guard let deliver = delivery(path) else { return }
         try body.forEachProperty { (name, value) throws(DBusError) in
-            if name == "Value" { deliver(try value.bytes()) }
+            if name == "Value", let bytes = try? value.bytes() { deliver(bytes) }
         }
     }
 
@@ -57,7 +56,7 @@ extension BlueZBackend {
             var interface = try interfaces.entry()
             let name = try interface.text()
             guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
-            carryOut(tree.update(path, properties))
+            carryOut(tree.add(path, properties))
         }
     }
 
@@ -70,18 +69,9 @@ extension BlueZBackend {
     /// Comes shortly before `Connected` is false, from bluetoothd 5.82 on.
     private func disconnected(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
-        disconnectReasons[message.path.string] = (try body.string(), try body.string())
-    }
-
-    private func nameOwnerChanged(_ message: IncomingMessage) throws(DBusError) {
-        var body = message.body
-        body.skip()
-        body.skip()
-        if try body.string().isEmpty {
-            lose("bluetoothd has stopped")
-        } else {
-            Task { await self.returned() }
-        }
+        let path = message.path.string
+        guard tree.devices[path]?.isConnected == true else { return }
+        disconnectReasons[path] = (try body.string(), try body.string())
     }
 
     // MARK: Reporting
@@ -113,9 +103,13 @@ extension BlueZBackend {
         for change in changes {
             switch change {
             case .adapter(let path):
-                // One that is plugged in takes the place of one that is gone.
-                if tree.adapters[adapter] == nil, let path = preferredAdapter() { adapter = path }
+                // One that is plugged in takes the place of one that is gone. (That is told, too, where both are on: nothing of
+                // what was going on on the first goes on on the second.)
                 reportAdapterState()
+                if tree.adapters[adapter] == nil, !isFormerAdapterAwaited, let path = preferredAdapter() {
+                    adapter = path
+                    reportAdapterState()
+                }
                 look(path)
             case .heard(let path):
                 if isListening, let id = id(ofDevice: path), let device = tree.devices[path] {
@@ -129,6 +123,8 @@ extension BlueZBackend {
                 paired(path)
                 if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
             case .removed(let path, let address, let owner):
+                disconnectReasons[path] = nil
+                linkEndErrors[path] = nil
                 guard owner == adapter else { continue }
                 for id in ids(ofDevice: path, address: address) { report(.removed(id)) }
             case .attributes(let path):
@@ -138,14 +134,18 @@ extension BlueZBackend {
         }
     }
 
+    /// bluetoothd scans no longer for this client, which has not asked for that.
+    func voidDiscovery() {
+        isDiscovering = false
+        discoveryEpoch += 1
+        forgetPassiveScan()
+    }
+
     func reportAdapterState() {
         let state = adapterState()
         guard state != reportedAdapterState else { return }
         reportedAdapterState = state
-        if state != .poweredOn {
-            isDiscovering = false
-            forgetPassiveScan()
-        }
+        if state != .poweredOn { voidDiscovery() }
         report(.adapter(state))
     }
 }

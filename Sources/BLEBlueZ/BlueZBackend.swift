@@ -19,8 +19,10 @@ public actor BlueZBackend: CentralBackend {
     private let address: BusAddress
     var context: BackendContext?
     private(set) var session: BusSession?
-    /// Opens the bus again after it was lost.
+    /// Takes bluetoothd up again after it or the bus was lost.
     var recovery: Task<Void, Never>?
+    /// From the end of ``start(_:)`` on.
+    private(set) var isStarted = false
     var isShutDown = false
 
     var tree = ObjectTree()
@@ -34,6 +36,10 @@ public actor BlueZBackend: CentralBackend {
     /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
     var isRunning = false
     var isDiscovering = false
+    /// How often a scan has been voided from outside. An answer that belongs to a scan of before is nobody's.
+    var discoveryEpoch = 0
+    /// Another adapter does not take the place of the one in use yet.
+    var isFormerAdapterAwaited = false
     var passiveScan: PassiveScan?
     /// Counts them, for paths of their own.
     var lastPassiveScan = 0
@@ -59,8 +65,6 @@ public actor BlueZBackend: CentralBackend {
     /// The session that the agent is served on, and why bluetoothd does not know it, if so.
     var agentSession: BusSession?
     var agentProblem: DBusError?
-    /// The bus name of bluetoothd's connection.
-    var bluetoothd: String?
     /// What the agent has been asked and has not answered, by the device's path.
     var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
     var lastPrompted: Peripheral.ID?
@@ -106,14 +110,16 @@ public actor BlueZBackend: CentralBackend {
             throw error
         }
         reportedAdapterState = adapterState()
+        isStarted = true
         await registerAgent()
     }
 
     /// Connects to the bus and listens.
     func openBus() async throws(DBusError) {
         let session = BusSession(
-            loop: loop, logger: logger,
+            loop: loop, logger: logger, service: BlueZ.service,
             onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
+            onOwner: { [weak self] owner in self?.assumeIsolated { $0.ownerChanged(owner) } },
             onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
         do throws(DBusError) {
             try await session.open(address, timeout: Self.promptly)
@@ -132,14 +138,27 @@ public actor BlueZBackend: CentralBackend {
         await session?.close()
     }
 
-    /// Leaves the bus, having ended the links that were asked for here.
+    /// The longest that leaving may take: bluetoothd takes about 2 s for each link, all at once.
+    private static let leaving = Duration.seconds(5)
+
+    /// Leaves the bus, having ended the links that were made for this program.
     public func shutDown() async {
         isShutDown = true
         recovery?.cancel()
         guard session != nil else { return }
-        if isListening { try? await stopDiscovery() }
         endSockets()
-        for id in ownLinks { try? await disconnect(id) }
+        let outcome = Outcome<Void>()
+        let timer = loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let work = Task {
+            await withDiscardingTaskGroup { group in
+                if isListening { group.addTask { try? await self.stopDiscovery() } }
+                for id in ownLinks { group.addTask { try? await self.disconnect(id) } }
+            }
+            outcome.deliver(.success(()))
+        }
+        try? await outcome.wait()
+        timer.cancel()
+        work.cancel()
         await closeBus()
     }
 
@@ -157,7 +176,7 @@ public actor BlueZBackend: CentralBackend {
                     var interface = try interfaces.entry()
                     let name = try interface.text()
                     guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
-                    _ = tree.update(path, properties)
+                    _ = tree.add(path, properties)
                 }
             }
             self?.assumeIsolated {
@@ -172,10 +191,12 @@ public actor BlueZBackend: CentralBackend {
         return session
     }
 
-    /// The adapter that was asked for, or else the first that is switched on, or else the first.
+    /// The adapter that was asked for, or else the one that was in use before, or else the first that is switched on, or else
+    /// the first.
     func preferredAdapter() -> String? {
         let paths = Self.inOrder(tree.adapters.keys)
         if let wantedAdapter { return paths.first { $0 == "/org/bluez/\(wantedAdapter)" } }
+        if tree.adapters[adapter] != nil { return adapter }
         return paths.first { tree.adapters[$0]?.isPowered == true } ?? paths.first
     }
 

@@ -146,9 +146,9 @@ struct AttributeProperties: Equatable {
             flags = CharacteristicProperties(
                 CharacteristicProperties.names.filter { names.contains($0.name) }.map(\.property))
         case "Includes":
-            var paths = try value.array()
-            includes = []
-            while !paths.isAtEnd { includes?.append(try paths.objectPath()) }
+            var (elements, paths) = (try value.array(), [String]())
+            while !elements.isAtEnd { paths.append(try elements.objectPath()) }
+            includes = paths
         default: break
         }
     }
@@ -160,16 +160,17 @@ enum InterfaceProperties: Equatable {
     case device(DeviceProperties)
     case attribute(AttributeKind, AttributeProperties)
 
-    /// The properties of an `a{sv}`; nil for an interface that is of no interest here.
+    /// The properties of an `a{sv}`; nil for an interface that is of no interest here. A property of another type than documented
+    /// is not said.
     init?(interface: MessageString, _ reader: inout MessageReader) throws(DBusError) {
         switch interface {
         case "org.bluez.Device1":
             var properties = DeviceProperties()
-            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            try reader.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
             self = .device(properties)
         case "org.bluez.Adapter1":
             var properties = AdapterProperties()
-            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            try reader.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
             self = .adapter(properties)
         default:
             guard let kind = AttributeKind(interface: interface) else {
@@ -177,7 +178,7 @@ enum InterfaceProperties: Equatable {
                 return nil
             }
             var properties = AttributeProperties()
-            try reader.forEachProperty { (name, value) throws(DBusError) in try properties.read(name, &value) }
+            try reader.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
             self = .attribute(kind, properties)
         }
     }

@@ -56,8 +56,19 @@ struct ObjectTree {
 
     // MARK: Messages
 
-    /// An interface of an object is there, or has other properties.
+    /// Properties of an object have other values. An object that is not there, or not any more, stays unknown.
     mutating func update(_ path: String, _ properties: InterfaceProperties) -> [Change] {
+        let isKnown =
+            switch properties {
+            case .adapter: adapters[path] != nil
+            case .device: devices[path] != nil
+            case .attribute: attributes[path] != nil
+            }
+        return isKnown ? add(path, properties) : []
+    }
+
+    /// An interface of an object is there.
+    mutating func add(_ path: String, _ properties: InterfaceProperties) -> [Change] {
         switch properties {
         case .adapter(let properties):
             var adapter = adapters[path] ?? AdapterObject()

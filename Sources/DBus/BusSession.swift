@@ -10,22 +10,31 @@ package actor BusSession {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let logger: Logger
+    private let service: String?
     private let signalHandler: @Sendable (IncomingMessage) -> Void
+    private let ownerHandler: @Sendable (String?) -> Void
     private let lossHandler: @Sendable () -> Void
     private var calling: CallingConnection?
     private var listening: ListeningConnection?
 
     /// - Parameters:
-    ///   - onSignal: called on the loop's thread for every signal that matches a rule, in order.
+    ///   - service: the name of the service that this session is for. Nobody else's signals, answers and calls are taken; see
+    ///     Docs/Security.md. nil: everybody's are.
+    ///   - onSignal: called on the loop's thread for every signal that comes, in order.
+    ///   - onOwner: called on the loop's thread, in order with the signals, when the service's name has another owner: with its
+    ///     unique name, or nil when the service is gone.
     ///   - onLoss: called on the loop's thread, once, when an open session is lost; not when it is closed.
     package init(
-        loop: EventLoop, logger: Logger,
+        loop: EventLoop, logger: Logger, service: String? = nil,
         onSignal: @escaping @Sendable (IncomingMessage) -> Void,
+        onOwner: @escaping @Sendable (String?) -> Void = { _ in },
         onLoss: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
         self.logger = logger
+        self.service = service
         signalHandler = onSignal
+        ownerHandler = onOwner
         lossHandler = onLoss
     }
 
@@ -44,7 +53,8 @@ package actor BusSession {
         precondition(calling == nil && listening == nil, "opened twice")
         let lost: @Sendable () -> Void = { [weak self] in self?.assumeIsolated { $0.lose() } }
         let calling = CallingConnection(loop: loop, onLoss: lost)
-        let listening = ListeningConnection(loop: loop, onSignal: signalHandler, onLoss: lost)
+        let listening = ListeningConnection(
+            loop: loop, service: service, onSignal: signalHandler, onOwner: ownerHandler, onLoss: lost)
         do throws(DBusError) {
             let text =
                 switch address {
@@ -53,6 +63,10 @@ package actor BusSession {
                 }
             try await calling.open(address: text, timeout: timeout)
             try await listening.open(address: text, timeout: timeout)
+            // (one half may have gone while the other came)
+            guard calling.isOpen, listening.isOpen else {
+                throw DBusError(.disconnected, message: "the connection to the bus was closed as soon as it was open")
+            }
         } catch {
             calling.close()
             listening.close()
@@ -84,6 +98,14 @@ package actor BusSession {
     /// The name that this session's calls come from.
     package var uniqueName: String? { calling?.uniqueName }
 
+    /// The unique name of the service's connection; nil while there is none.
+    package var owner: String? { listening?.owner }
+
+    /// Asks the bus for ``owner``.
+    @discardableResult package func askOwner(timeout: Duration) async throws(DBusError) -> String? {
+        try await get(listening).askOwner(timeout: timeout)
+    }
+
     private func get<Connection>(_ connection: Connection?) throws(DBusError) -> Connection {
         guard let connection else { throw DBusError(.disconnected, message: "the bus session is not open") }
         return connection
@@ -99,18 +121,25 @@ package actor BusSession {
     }
 
     /// Serves an interface of an object until the returned number is given to ``unexport(_:)``.
+    ///
+    /// Of a session for one service, only that service is answered.
     package func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
-        try get(calling).export(object)
+        var object = object
+        if service != nil {
+            object.admits = { [weak self] sender in self?.assumeIsolated { $0.owner == sender } ?? false }
+        }
+        return try get(calling).export(object)
     }
 
     package func unexport(_ id: UInt32) {
         calling?.unexport(id)
     }
 
+    /// Sends a signal to all who listen for it, or with a destination to that connection alone, whether it listens or not.
     package func emit(
-        path: String, interface: String, signal: String, _ arguments: [DBusValue]
+        path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {
-        try get(calling).emit(path: path, interface: interface, signal: signal, arguments)
+        try get(calling).emit(path: path, interface: interface, signal: signal, arguments, to: destination)
     }
 
     // MARK: Listening

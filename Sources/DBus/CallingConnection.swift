@@ -93,6 +93,8 @@ final class CallingConnection: @unchecked Sendable {
         return connection
     }
 
+    var isOpen: Bool { connection != nil }
+
     var uniqueName: String? {
         connection.flatMap { g_dbus_connection_get_unique_name($0) }.map { String(cString: $0) }
     }
@@ -165,6 +167,10 @@ final class CallingConnection: @unchecked Sendable {
         table.method_call = { _, sender, path, _, method, arguments, invocation, box in
             let box = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue()
             let object = box.object
+            guard object.admits(sender.map { String(cString: $0) } ?? "") else {
+                return g_dbus_method_invocation_return_dbus_error(
+                    invocation!, CallingConnection.accessDenied, CallingConnection.notForYou)
+            }
             let message = g_dbus_method_invocation_get_message(invocation)
             let call = IncomingCall(
                 sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
@@ -179,19 +185,28 @@ final class CallingConnection: @unchecked Sendable {
                 CallingConnection.answer(invocation, await object.handle(call))
             }
         }
-        table.get_property = { _, _, _, _, name, error, box in
+        table.get_property = { _, sender, _, _, name, error, box in
             let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
+            guard object.admits(sender.map { String(cString: $0) } ?? "") else {
+                g_set_error_literal(
+                    error, ble_dbus_error_quark(), Int32(G_DBUS_ERROR_ACCESS_DENIED.rawValue),
+                    CallingConnection.notForYou)
+                return nil
+            }
             if let value = object.property(String(cString: name!)) { return value.makeGVariant() }
             g_set_error_literal(
                 error, ble_dbus_error_quark(), Int32(G_DBUS_ERROR_UNKNOWN_PROPERTY.rawValue), "no such property")
             return nil
         }
         let id = g_dbus_connection_register_object(
-            connection, object.path, node.pointee.interfaces[0], &table, Unmanaged.passRetained(Box(object, tasks)).toOpaque(),
-            { Unmanaged<Box>.fromOpaque($0!).release() }, &error)
+            connection, object.path, node.pointee.interfaces[0], &table,
+            Unmanaged.passRetained(Box(object, tasks)).toOpaque(), { Unmanaged<Box>.fromOpaque($0!).release() }, &error)
         guard id != 0 else { throw DBusError(taking: error) }
         return id
     }
+
+    private static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
+    private static let notForYou = "only the service that this object is for may call it"
 
     private final class Box {
         let object: ExportedObject
@@ -225,10 +240,12 @@ final class CallingConnection: @unchecked Sendable {
         g_dbus_connection_unregister_object(connection, id)
     }
 
-    func emit(path: String, interface: String, signal: String, _ arguments: [DBusValue]) throws(DBusError) {
+    func emit(
+        path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String?
+    ) throws(DBusError) {
         var error: UnsafeMutablePointer<GError>?
         let sent = g_dbus_connection_emit_signal(
-            try open(), nil, path, interface, signal, DBusValue.makeTuple(arguments), &error)
+            try open(), destination, path, interface, signal, DBusValue.makeTuple(arguments), &error)
         guard sent != 0 else { throw DBusError(taking: error) }
     }
 }

@@ -62,7 +62,7 @@ package final class EventLoop: SerialExecutor {
     var context: OpaquePointer { core.context }
 
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
-    func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
+    package func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
         LoopTimer(context: core.context, after: duration, work)
     }
 }

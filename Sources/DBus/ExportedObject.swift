@@ -25,6 +25,8 @@ package struct ExportedObject: Sendable {
     package let interface: InterfaceDescription
     let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
     let property: @Sendable (String) -> DBusValue?
+    /// Whether a caller is answered, by its unique name; asked on the session's loop.
+    var admits: @Sendable (String) -> Bool = { _ in true }
 
     /// - Parameters:
     ///   - handle: answers a call. Each runs in a task of its own, so that a slow one holds up nobody. An actor's answer keeps

@@ -14,6 +14,9 @@ internal import CGLib
 final class ListeningConnection: @unchecked Sendable {
     private let loop: EventLoop
     private let onSignal: @Sendable (IncomingMessage) -> Void
+    private let onOwner: @Sendable (String?) -> Void
+    /// Who is believed; nil: everybody.
+    private var service: NameOwner?
     private let onLoss: @Sendable () -> Void
     private var socket: BusSocket?
     private var source: UnsafeMutablePointer<GSource>?
@@ -29,18 +32,26 @@ final class ListeningConnection: @unchecked Sendable {
 
     /// Reads the answer to a question, on the loop's thread, in order with the signals around it.
     private struct Waiter {
+        let destination: String
+        /// Who had the service's name when the question was sent.
+        let owner: String?
         let answered: (Result<IncomingMessage, DBusError>) -> Void
     }
 
     /// How many messages are delivered before the loop's other work gets its turn.
     private static let messagesPerTurn = 64
 
+    /// - Parameters:
+    ///   - service: the name of the only service that is spoken to and believed; nil: everybody is.
+    ///   - onOwner: called when the name has another owner, in order with the signals.
     init(
-        loop: EventLoop, onSignal: @escaping @Sendable (IncomingMessage) -> Void,
-        onLoss: @escaping @Sendable () -> Void
+        loop: EventLoop, service: String?, onSignal: @escaping @Sendable (IncomingMessage) -> Void,
+        onOwner: @escaping @Sendable (String?) -> Void, onLoss: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
+        self.service = service.map { NameOwner(of: $0) }
         self.onSignal = onSignal
+        self.onOwner = onOwner
         self.onLoss = onLoss
     }
 
@@ -48,6 +59,8 @@ final class ListeningConnection: @unchecked Sendable {
         // Closing has been done on the loop's thread; a session that is dropped open closes itself there.
         assert(socket == nil, "dropped while open")
     }
+
+    var isOpen: Bool { socket != nil }
 
     private static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
 
@@ -72,9 +85,34 @@ final class ListeningConnection: @unchecked Sendable {
             throw error.kind == .disconnected
                 ? DBusError(.unreachable, name: error.name, message: error.message) : error
         }
-        let hello = MethodCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
-        try await ask(hello, timeout: timeout) { _ in }
+        try await ask(.bus("Hello"), timeout: timeout) { _ in }
+        guard let service else { return }
+        // Listen first, then look: a change in between is heard.
+        try await addMatch(
+            "type='signal',sender='\(NameOwner.bus)',interface='\(NameOwner.bus)',member='NameOwnerChanged',"
+                + "arg0='\(service.name)'", timeout: timeout)
+        _ = try await askOwner(timeout: timeout)
     }
+
+    /// Asks the bus who has the service's name, and believes it from then on.
+    func askOwner(timeout: Duration) async throws(DBusError) -> String? {
+        guard let name = service?.name else { return nil }
+        var owner: String?
+        do throws(DBusError) {
+            owner = try await ask(.bus("GetNameOwner", [.string(name)]), timeout: timeout) {
+                [weak self] (body) throws(DBusError) in
+                let owner = try body.string()
+                // (here, and not when the caller has it: signals of the owner's may follow at once)
+                self?.service?.learn(owner)
+                return owner
+            }
+        } catch {
+            guard error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" else { throw error }
+        }
+        return owner
+    }
+
+    var owner: String? { service?.owner }
 
     private func attach(_ socket: BusSocket) {
         self.socket = socket
@@ -205,11 +243,16 @@ final class ListeningConnection: @unchecked Sendable {
     private func receive(_ message: IncomingMessage) {
         switch message.kind {
         case .signal:
-            onSignal(message)
+            switch service?.judge(message) {
+            case nil, .genuine: onSignal(message)
+            case .changed(let owner): onOwner(owner)
+            case .foreign: break
+            }
         case .answer:
-            waiters.removeValue(forKey: message.replySerial)?.answered(.success(message))
+            guard let waiter = waiter(for: message) else { return }
+            waiter.answered(.success(message))
         case .error:
-            guard let waiter = waiters.removeValue(forKey: message.replySerial) else { return }
+            guard let waiter = waiter(for: message) else { return }
             var body = message.body
             waiter.answered(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
         case .call where !message.wantsNoReply:
@@ -221,6 +264,22 @@ final class ListeningConnection: @unchecked Sendable {
         case .call, nil:
             break
         }
+    }
+
+    /// Who waits for an answer, if it comes from where the question went; the bus may refuse any question.
+    private func waiter(for message: IncomingMessage) -> Waiter? {
+        let serial = message.replySerial
+        guard let waiter = waiters[serial] else { return nil }
+        if let service {
+            let isBus = message.sender == NameOwner.bus
+            let isGenuine =
+                isBus
+                ? waiter.destination == NameOwner.bus || message.kind == .error
+                : waiter.destination == service.name && service.isGenuine(message.sender, asked: waiter.owner)
+            guard isGenuine else { return nil }
+        }
+        waiters[serial] = nil
+        return waiter
     }
 
     // MARK: Asking
@@ -252,7 +311,7 @@ final class ListeningConnection: @unchecked Sendable {
             waiters[serial] = nil
             timer.cancel()
         }
-        waiters[serial] = Waiter { answer in
+        waiters[serial] = Waiter(destination: call.destination, owner: service?.owner) { answer in
             switch answer {
             case .failure(let error): outcome.finish(.failure(error))
             case .success(let message):
@@ -270,10 +329,6 @@ final class ListeningConnection: @unchecked Sendable {
 
     /// Asks the bus to deliver what matches `rule`.
     func addMatch(_ rule: String, timeout: Duration) async throws(DBusError) {
-        try await ask(
-            MethodCall(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", [.string(rule)]),
-            timeout: timeout
-        ) { _ in }
+        try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
     }
 }

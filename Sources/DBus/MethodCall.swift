@@ -21,6 +21,13 @@ package struct MethodCall: Sendable {
     }
 }
 
+extension MethodCall {
+    /// A call of the bus itself.
+    package static func bus(_ method: String, _ arguments: [DBusValue] = []) -> MethodCall {
+        MethodCall(NameOwner.bus, "/org/freedesktop/DBus", NameOwner.bus, method, arguments)
+    }
+}
+
 /// The answer to a method call, or what a served method answers.
 package struct MethodReply: Sendable {
     package var values: [DBusValue]

@@ -12,7 +12,7 @@ import Testing
         var tree = ObjectTree()
         var properties = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
         change(&properties)
-        _ = tree.update(Self.path, .device(properties))
+        _ = tree.add(Self.path, .device(properties))
         return tree
     }
 
@@ -21,15 +21,15 @@ import Testing
     @Test func `a device that is only remembered is not heard`() {
         var tree = ObjectTree()
         let remembered = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
-        #expect(tree.update(Self.path, .device(remembered)) == [])
-        #expect(tree.update(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180D)]))) == [])
+        #expect(tree.add(Self.path, .device(remembered)) == [])
+        #expect(tree.add(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180D)]))) == [])
     }
 
     @Test func `every packet is heard, also one that says nothing new`() {
         var tree = tree()
         for _ in 0..<2 {
             #expect(
-                tree.update(Self.path, .device(DeviceProperties(rssi: -50, isAdvertisement: true))) == [
+                tree.add(Self.path, .device(DeviceProperties(rssi: -50, isAdvertisement: true))) == [
                     .heard(Self.path)
                 ])
         }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `a name that follows in the scan response is heard`() {
         var tree = tree { $0.rssi = -50 }
-        #expect(tree.update(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])
+        #expect(tree.add(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])
         #expect(tree.devices[Self.path]?.advertisement.localName == "Other")
     }
 
@@ -46,17 +46,17 @@ import Testing
             $0.rssi = -50
             $0.isConnected = true
         }
-        #expect(tree.update(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180A)]))) == [])
+        #expect(tree.add(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180A)]))) == [])
         #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180A)])
     }
 
     @Test func `the advertised name wins over the one that is told on a connection`() {
         var tree = tree { $0.rssi = -50 }
-        _ = tree.update(Self.path, .device(DeviceProperties(isConnected: true)))
-        _ = tree.update(Self.path, .device(DeviceProperties(name: "Generic Access")))
+        _ = tree.add(Self.path, .device(DeviceProperties(isConnected: true)))
+        _ = tree.add(Self.path, .device(DeviceProperties(name: "Generic Access")))
         #expect(tree.devices[Self.path]?.advertisement.localName == "Strap")
-        _ = tree.update(Self.path, .device(DeviceProperties(isConnected: false)))
-        _ = tree.update(Self.path, .device(DeviceProperties(name: "New Strap", rssi: -50, isAdvertisement: true)))
+        _ = tree.add(Self.path, .device(DeviceProperties(isConnected: false)))
+        _ = tree.add(Self.path, .device(DeviceProperties(name: "New Strap", rssi: -50, isAdvertisement: true)))
         #expect(tree.devices[Self.path]?.advertisement.localName == "New Strap")
     }
 
@@ -65,7 +65,7 @@ import Testing
             $0.name = nil
             $0.isConnected = true
         }
-        _ = tree.update(Self.path, .device(DeviceProperties(name: "Generic Access")))
+        _ = tree.add(Self.path, .device(DeviceProperties(name: "Generic Access")))
         #expect(tree.devices[Self.path]?.advertisement.localName == "Generic Access")
     }
 
@@ -104,7 +104,7 @@ import Testing
             $0.rssi = -50
             $0.txPower = 4
         }
-        #expect(tree.update(Self.path, .device(DeviceProperties(lostRSSI: true, lostTxPower: true))) == [])
+        #expect(tree.add(Self.path, .device(DeviceProperties(lostRSSI: true, lostTxPower: true))) == [])
         #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
         #expect(tree.devices[Self.path]?.advertisement.txPower == nil)
     }
@@ -114,14 +114,14 @@ import Testing
     @Test func `a link comes and goes once`() {
         var tree = tree()
         let up = DeviceProperties(isConnected: true)
-        #expect(tree.update(Self.path, .device(up)) == [.device(Self.path)])
-        #expect(tree.update(Self.path, .device(up)) == [])
+        #expect(tree.add(Self.path, .device(up)) == [.device(Self.path)])
+        #expect(tree.add(Self.path, .device(up)) == [])
         let down = DeviceProperties(isConnected: false, areServicesResolved: false)
         #expect(
-            tree.update(Self.path, .device(down)) == [
+            tree.add(Self.path, .device(down)) == [
                 .device(Self.path), .disconnected(Self.path, address: Self.address),
             ])
-        #expect(tree.update(Self.path, .device(down)) == [])
+        #expect(tree.add(Self.path, .device(down)) == [])
     }
 
     @Test func `a device that is removed with its link up is disconnected first`() {
@@ -139,9 +139,9 @@ import Testing
     @Test func `adapters change, and unplugged ones go`() {
         var tree = ObjectTree()
         let on = AdapterProperties(address: "C0:FF:EE:00:00:01", alias: "a", isPowered: true, isDiscovering: false)
-        #expect(tree.update(Self.adapter, .adapter(on)) == [.adapter(Self.adapter)])
-        #expect(tree.update(Self.adapter, .adapter(on)) == [])
-        #expect(tree.update(Self.adapter, .adapter(AdapterProperties(isPowered: false))) == [.adapter(Self.adapter)])
+        #expect(tree.add(Self.adapter, .adapter(on)) == [.adapter(Self.adapter)])
+        #expect(tree.add(Self.adapter, .adapter(on)) == [])
+        #expect(tree.add(Self.adapter, .adapter(AdapterProperties(isPowered: false))) == [.adapter(Self.adapter)])
         #expect(tree.adapters[Self.adapter]?.alias == "a")
         #expect(tree.remove(Self.adapter, interfaces: [BlueZ.adapter]) == [.adapter(Self.adapter)])
         #expect(tree.remove(Self.adapter, interfaces: [BlueZ.adapter]) == [])
@@ -162,10 +162,10 @@ import Testing
             ("/service0020/char0021", .characteristic, AttributeProperties(uuid: uuid)),
         ]
         for (suffix, kind, properties) in attributes {
-            #expect(tree.update(Self.path + suffix, .attribute(kind, properties)) == [.attributes(Self.path)])
+            #expect(tree.add(Self.path + suffix, .attribute(kind, properties)) == [.attributes(Self.path)])
         }
         // Another device whose path begins with this one's, and an unknown child.
-        _ = tree.update(Self.path + "0/service0001", .attribute(.service, AttributeProperties(uuid: uuid)))
+        _ = tree.add(Self.path + "0/service0001", .attribute(.service, AttributeProperties(uuid: uuid)))
         let (database, paths) = tree.database(ofDevice: Self.path)
         #expect(database.map(\.handle) == [1, 0x10])
         #expect(database.map(\.isPrimary) == [true, false])
@@ -201,7 +201,7 @@ import Testing
         var tree = tree()
         #expect(tree.device(address: Self.address, adapter: Self.adapter) == Self.path)
         #expect(tree.device(address: Self.address, adapter: "/org/bluez/hci0") == nil)
-        _ = tree.update(Self.path, .device(DeviceProperties(address: "00:00:00:00:00:01")))
+        _ = tree.add(Self.path, .device(DeviceProperties(address: "00:00:00:00:00:01")))
         #expect(tree.device(address: "00:00:00:00:00:01", adapter: Self.adapter) == Self.path)
         #expect(tree.device(address: Self.address, adapter: Self.adapter) == Self.path)
         #expect(tree.device(address: "00:00:00:00:00:02", adapter: Self.adapter) == nil)
@@ -209,9 +209,20 @@ import Testing
 
     @Test func `pairing is said once`() {
         var tree = tree { $0.isConnected = true }
-        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: true))) == [.paired(Self.path)])
-        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: true))) == [])
-        #expect(tree.update(Self.path, .device(DeviceProperties(isPaired: false))) == [])
+        #expect(tree.add(Self.path, .device(DeviceProperties(isPaired: true))) == [.paired(Self.path)])
+        #expect(tree.add(Self.path, .device(DeviceProperties(isPaired: true))) == [])
+        #expect(tree.add(Self.path, .device(DeviceProperties(isPaired: false))) == [])
         #expect(tree.devices[Self.path]?.isPaired == false)
+    }
+
+    @Test func `what is said of an object that is gone makes none`() {
+        var tree = ObjectTree()
+        #expect(tree.update(Self.path, .device(DeviceProperties(rssi: -50, isAdvertisement: true))) == [])
+        #expect(tree.update(Self.adapter, .adapter(AdapterProperties(isPowered: true))) == [])
+        #expect(tree.devices.isEmpty && tree.adapters.isEmpty)
+        _ = tree.add(Self.path, .device(DeviceProperties(address: "00:00:00:00:00:01")))
+        _ = tree.remove(Self.path, interfaces: [BlueZ.device])
+        #expect(tree.update(Self.path, .device(DeviceProperties(rssi: -50))) == [])
+        #expect(tree.devices.isEmpty)
     }
 }

@@ -11,10 +11,3 @@ extension DBusError {
         .remote("org.freedesktop.DBus.Error.\(name)", message)
     }
 }
-
-extension MethodCall {
-    /// A call to the bus itself.
-    package static func bus(_ method: String, _ arguments: [DBusValue] = []) -> MethodCall {
-        MethodCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", method, arguments)
-    }
-}

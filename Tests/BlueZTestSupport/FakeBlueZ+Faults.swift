@@ -1,4 +1,5 @@
 public import BLE
+import BLEBlueZ
 import BLETestSupport
 package import DBus
 
@@ -35,6 +36,15 @@ extension FakeBlueZ {
         faults.resolvesServices = true
         for continuation in faults.hung { continuation.resume() }
         faults.hung = []
+    }
+
+    /// How many calls hang.
+    public var hungCount: Int { faults.hung.count }
+
+    /// Says of a device what the daemon would not say in this form.
+    package func say(_ properties: [String: DBusValue], of id: Peripheral.ID) async {
+        guard let device = devices[id] else { return }
+        await changed(device.path, BlueZ.device, properties)
     }
 
     /// Returns once a call hangs, or the task is cancelled.
