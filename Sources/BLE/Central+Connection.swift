@@ -92,7 +92,19 @@ extension Central {
                 }
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
         case .startAttempt(let number):
-            connections[id]?.attempt = Task { await self.attempt(number, on: id) }
+            connections[id]?.attempt = Task { [weak self] in
+                // (a search may take for ever, and does not keep the central)
+                var failure: BLEError?
+                while let search = await self?.attempt(number, on: id, after: failure) {
+                    do throws(BLEError) {
+                        try await search.found.wait()
+                        failure = nil
+                    } catch {
+                        failure = error
+                    }
+                    await self?.endSearch(search.token)
+                }
+            }
         case .cancelAttempt:
             let attempt = connections[id]?.attempt
             attempt?.cancel()
@@ -120,14 +132,38 @@ extension Central {
 
     // MARK: An attempt
 
-    private func attempt(_ number: Int, on id: Peripheral.ID) async {
+    /// The longest that a backend may take to make a link, the wait for its turn included. BlueZ gives up after 20 s to 40 s.
+    private static let linkLimit = Duration.seconds(300)
+
+    /// Makes the link and learns the services. What never happens has a limit, whether or not anybody waits for it.
+    ///
+    /// - Parameter failure: how the attempt's search has failed, if so.
+    /// - Returns: a search, when the peripheral has to be heard before the attempt can go on; nil when it has ended.
+    private func attempt(
+        _ number: Int, on id: Peripheral.ID, after failure: BLEError?
+    ) async -> (token: Int, found: Outcome<Void>)? {
         do throws(BLEError) {
+            if let failure { throw failure }
             try await untilAdapterHasSettled()
-            try await link(id)
+            do throws(BLEError) {
+                try await within(Self.linkLimit, "making the link") { (backend) throws(BLEError) in
+                    try await backend.connect(id)
+                }
+            } catch {
+                if isSearchedFor(id, error) {
+                    logger.debug("searching", metadata: ["peripheral": "\(id)"])
+                    return beginSearch(for: id)
+                }
+                throw error
+            }
             connections[id]?.lostInAttempt = nil
-            let database = try await discover(id)
+            let database = try await within(configuration.connectTimeout, "discovering the services") {
+                [weak self] (_) throws(BLEError) in
+                guard let self else { throw .shutDown }
+                return try await self.discover(id)
+            }
             connections[id]?.database = database
-            connections[id]?.isAcquainted = true
+            acquainted.insert(id)
             // Whoever reads since before a gap gets the first value that is sent now.
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lostInAttempt { throw lost }
@@ -146,6 +182,7 @@ extension Central {
             if connectionState(id) == .disconnected { reportFailure(error, of: id) }
         }
         tidy(id)
+        return nil
     }
 
     private func reportFailure(_ error: BLEError, of id: Peripheral.ID) {
@@ -153,20 +190,31 @@ extension Central {
         report(.connectFailed(error.at(id), retryAfter: machine?.nextPause), of: id)
     }
 
-    /// Makes the link. A peripheral that the system has forgotten, although there has been or should be a link to it, is
-    /// searched for.
-    private func link(_ id: Peripheral.ID) async throws(BLEError) {
-        while true {
+    /// A peripheral that the system has forgotten, although there has been or should be a link to it, is searched for.
+    private func isSearchedFor(_ id: Peripheral.ID, _ error: BLEError) -> Bool {
+        error.code == .peripheralNotFound && !Task.isCancelled
+            && (acquainted.contains(id) || connections[id]?.machine.upkeep != nil)
+    }
+
+    /// Waits for `work`, not longer than `limit`.
+    private func within<Value: Sendable>(
+        _ limit: Duration, _ name: String,
+        _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        let outcome = Outcome<Value>()
+        let deadline = deadline(limit, name) { outcome.deliver(.failure($0)) }
+        let task = Task { [backend] in
             do throws(BLEError) {
-                return try await backend.connect(id)
+                outcome.deliver(.success(try await work(backend)))
             } catch {
-                guard error.code == .peripheralNotFound, let connection = connections[id],
-                    connection.isAcquainted || connection.machine.upkeep != nil
-                else { throw error }
-                logger.debug("searching", metadata: ["peripheral": "\(id)"])
-                try await search(for: id)
+                outcome.deliver(.failure(error))
             }
         }
+        defer {
+            deadline.cancel()
+            task.cancel()
+        }
+        return try await outcome.wait()
     }
 
     /// The services, as they are when nothing changes any more.

@@ -20,12 +20,25 @@ public enum DiscoveryEvent: Sendable {
 
 /// The scans of a central, and what its backend has been told of them.
 struct Scanning {
-    struct Scan {
+    /// One scan. An object, so that what it has seen is never copied.
+    final class Scan {
         var tracker: DiscoveryTracker
         let producer: BoundedStream<DiscoveryEvent>.Producer
-        var staleness: Task<Void, Never>?
+        let staleness: Task<Void, Never>?
         /// Delivered when the backend scans for this scan.
         var started: Outcome<Void>?
+
+        init(
+            tracker: DiscoveryTracker, producer: BoundedStream<DiscoveryEvent>.Producer,
+            staleness: Task<Void, Never>?, started: Outcome<Void>
+        ) {
+            (self.tracker, self.producer, self.staleness, self.started) = (tracker, producer, staleness, started)
+        }
+
+        func hasStarted() {
+            started?.deliver(.success(()))
+            started = nil
+        }
     }
 
     var scans: [Int: Scan] = [:]
@@ -104,10 +117,7 @@ extension Central {
         for search in scanning.searches.values { search.found.deliver(.failure(error)) }
         scanning.applied = nil
         scanning.interruptions += 1
-        for token in scanning.scans.keys {
-            scanning.scans[token]?.started?.deliver(.success(()))
-            scanning.scans[token]?.started = nil
-        }
+        for scan in scanning.scans.values { scan.hasStarted() }
     }
 
     func endScanning(_ error: BLEError) {
@@ -153,27 +163,24 @@ extension Central {
             }
         }
         guard scanning.applied != nil else { return }
-        for token in scanning.scans.keys {
-            scanning.scans[token]?.started?.deliver(.success(()))
-            scanning.scans[token]?.started = nil
-        }
+        for scan in scanning.scans.values { scan.hasStarted() }
         logger.debug("scanning")
     }
 
     /// How long to wait before a scan is tried again that the adapter's state has refused, although it seems to be on.
     private static let scanPause = Duration.milliseconds(500)
 
-    /// Scans until the peripheral is heard.
-    func search(for id: Peripheral.ID) async throws(BLEError) {
-        let token = token()
-        let found = Outcome<Void>()
+    /// Begins to scan for a peripheral, until ``endSearch(_:)``. The outcome is delivered when it is heard.
+    func beginSearch(for id: Peripheral.ID) -> (token: Int, found: Outcome<Void>) {
+        let (token, found) = (token(), Outcome<Void>())
         scanning.searches[token] = (id, found)
         reconcile()
-        defer {
-            scanning.searches[token] = nil
-            reconcile()
-        }
-        try await found.wait()
+        return (token, found)
+    }
+
+    func endSearch(_ token: Int) {
+        scanning.searches[token] = nil
+        reconcile()
     }
 
     // MARK: What is heard
@@ -182,24 +189,22 @@ extension Central {
         for search in scanning.searches.values where search.peripheral == id { search.found.deliver(.success(())) }
         guard !scanning.scans.isEmpty else { return }
         let now = elapsed()
-        for token in scanning.scans.keys {
-            guard let change = scanning.scans[token]?.tracker.heard(id, advertisement, now: now) else { continue }
+        for scan in scanning.scans.values {
+            guard let change = scan.tracker.heard(id, advertisement, now: now) else { continue }
             let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
-            scanning.scans[token]?.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
+            scan.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
     }
 
     /// A peripheral's link has ended: it has been there until now.
     func seeAgain(_ id: Peripheral.ID) {
         let now = elapsed()
-        for token in scanning.scans.keys { scanning.scans[token]?.tracker.sign(of: id, now: now) }
+        for scan in scanning.scans.values { scan.tracker.sign(of: id, now: now) }
     }
 
     func forgotten(_ id: Peripheral.ID) {
-        for token in scanning.scans.keys where scanning.scans[token]?.tracker.removed(id) == true {
-            if scanning.scans[token]?.tracker.staleAfter != nil {
-                scanning.scans[token]?.producer.yield(.lost(peripheral(id)))
-            }
+        for scan in scanning.scans.values where scan.tracker.removed(id) && scan.tracker.staleAfter != nil {
+            scan.producer.yield(.lost(peripheral(id)))
         }
     }
 
@@ -208,15 +213,16 @@ extension Central {
         guard tracker.staleAfter != nil else { return nil }
         return Task { [weak self, clock = configuration.clock] in
             while (try? await clock.sleep(for: .seconds(1))) != nil {
-                await self?.reportLost(token)
+                guard let self else { return }
+                await reportLost(token)
             }
         }
     }
 
     private func reportLost(_ token: Int) {
-        let now = elapsed()
-        let lost = scanning.scans[token]?.tracker.lost(now: now) { connectionState($0) == .connected } ?? []
-        for id in lost { scanning.scans[token]?.producer.yield(.lost(peripheral(id))) }
+        guard let scan = scanning.scans[token] else { return }
+        let lost = scan.tracker.lost(now: elapsed()) { connectionState($0) == .connected }
+        for id in lost { scan.producer.yield(.lost(peripheral(id))) }
     }
 }
 

@@ -9,6 +9,8 @@ struct Subscription {
     let delivery: NotificationDelivery
     /// The channel was taken away: on this link the values come as usual.
     var hasLostChannel = false
+    /// How many links in a row have failed to have it switched on again, for a reason that may pass.
+    var failedRestores = 0
     /// The peripheral has been asked to send; false again once it has been asked to stop, and when it has stopped by itself.
     var isOn = false
 }
@@ -143,7 +145,11 @@ extension Central {
         }
     }
 
-    /// Switches on what has outlasted a gap. What the peripheral no longer has, or refuses, ends.
+    /// How many links in a row may fail to switch a subscription on again, for a reason that may pass, before it ends.
+    private static let restoreLimit = 3
+
+    /// Switches on what has outlasted a gap. What the peripheral no longer has, or refuses, ends. What may go well the next time is
+    /// thrown: then the attempt has failed, and another follows.
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
         for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
             let key = subscription.key
@@ -156,12 +162,23 @@ extension Central {
                     subscriptions[attribute] = subscription
                 }
                 try await switchOn(attribute, subscription.fanout, timeout: nil)
+                subscriptions[attribute]?.failedRestores = 0
             } catch {
                 let error = error.at(id, service: key.service, characteristic: key.characteristic)
                 if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
+                if error.isRetryable, passes(subscription.fanout) { throw error }
                 endSubscriptions(error) { subscriptions[$0]?.fanout === subscription.fanout }
             }
         }
+    }
+
+    /// Counts a failure that may pass. False when there have been too many.
+    private func passes(_ fanout: NotificationFanout) -> Bool {
+        guard let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key,
+            subscriptions[attribute]!.failedRestores < Self.restoreLimit
+        else { return false }
+        subscriptions[attribute]!.failedRestores += 1
+        return true
     }
 
     private var moved: BLEError {

@@ -56,10 +56,14 @@ public actor Central {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
     private(set) var isShutDown = false
+    /// The backend's way out.
+    private var leaving: Task<Void, Never>?
     private var lastToken = 0
     var operations = Operations()
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
+    /// The peripherals that this central has had a link to, the last 1024. What the system has forgotten since is searched for.
+    var acquainted = RecentSet<Peripheral.ID>(capacity: 1024)
     var subscriptions: [AttributeID: Subscription] = [:]
     /// The open writers.
     var writers: [AttributeID: PacketWriterCore] = [:]
@@ -97,8 +101,11 @@ public actor Central {
         adapterState = backend.assumeIsolated { $0.adapterState() }
     }
 
-    deinit {
+    isolated deinit {
         guard !isShutDown else { return }
+        // (from here on nothing may make a task of this object)
+        isShutDown = true
+        end()
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -108,9 +115,21 @@ public actor Central {
     }
 
     /// Ends scans, subscriptions and links and leaves the stack. What still waits fails with `shutDown`.
+    ///
+    /// The links that were made for this central are ended all at once; it takes some 2 s on BlueZ, and not more than 5 s. That
+    /// is so in a cancelled task, too.
     public func shutDown() async {
-        guard !isShutDown else { return }
-        isShutDown = true
+        if !isShutDown {
+            isShutDown = true
+            end()
+            // (in a task of its own, which nobody cancels)
+            leaving = Task { [backend] in await backend.shutDown() }
+        }
+        await leaving?.value
+    }
+
+    /// Ends everything that somebody could wait for.
+    private func end() {
         operations.fail(.shutDown) { _ in true }
         endPrompts { _ in true }
         endScanning(.shutDown)
@@ -118,8 +137,8 @@ public actor Central {
         endWriters(.shutDown) { _ in true }
         endConnections(.shutDown)
         for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
+        adapterStateStreams = [:]
         for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
-        await backend.shutDown()
     }
 
     func checkRunning() throws(BLEError) {

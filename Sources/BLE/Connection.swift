@@ -15,8 +15,6 @@ struct Connection {
     var error: BLEError?
     /// Why the link has ended while its services were being discovered.
     var lostInAttempt: BLEError?
-    /// This central has had a link to it. What the system has forgotten since is searched for.
-    var isAcquainted = false
     /// The services; nil before they are discovered and after they have changed.
     var database: GATTDatabase? {
         // (a link of its own has a packet length of its own)
@@ -36,6 +34,6 @@ struct Connection {
     /// Nothing would be lost with it.
     var isDisposable: Bool {
         machine.isIdle && waiters.isEmpty && observers.isEmpty && eventObservers.isEmpty && policy == nil
-            && handler == nil && scopes == 0 && !isAcquainted
+            && handler == nil && scopes == 0
     }
 }

@@ -169,20 +169,20 @@ final class ValueStore: Sendable {
     // MARK: Changes
 
     func changes(of key: AttributeKey, initial: Bool) -> BoundedStream<ValueChange<[UInt8]>> {
-        state.withLock { state in
-            let token = state.token()
-            let (stream, producer) = BoundedStream.make(
-                of: ValueChange<[UInt8]>.self, policy: .dropOldest(capacity: 64)
-            ) { [weak self] in
-                self?.state.withLock { $0.observers[token] = nil }
-            }
-            if let end = state.end {
-                producer.finish(throwing: end)
-                return stream
-            }
+        let token = state.withLock { $0.token() }
+        let (stream, producer) = BoundedStream.make(
+            of: ValueChange<[UInt8]>.self, policy: .dropOldest(capacity: 64)
+        ) { [weak self] in
+            self?.state.withLock { $0.observers[token] = nil }
+        }
+        let end: BLEError? = state.withLock { state in
+            if let end = state.end { return end }
             state.observers[token] = (key, producer)
             if initial, let value = state.values[key] { producer.yield(ValueChange(old: nil, new: value)) }
-            return stream
+            return nil
         }
+        // (not under the lock: what ends a stream calls back)
+        if let end { producer.finish(throwing: end) }
+        return stream
     }
 }

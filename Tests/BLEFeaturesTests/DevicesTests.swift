@@ -157,7 +157,7 @@ import Testing
         await fake.grip.setAdvertising(false)
         let waiting = Task { try await devices.connect(to: found) }
         await until { await fake.peripheral.connectionState == .connecting }
-        await world.clock.sleepers(2)
+        await world.clock.sleepers(1, for: .seconds(15))
         world.clock.advance(by: .seconds(15))
         await fake.grip.setAdvertising(true)
         let device = try await world.asTimePasses { try await waiting.value }

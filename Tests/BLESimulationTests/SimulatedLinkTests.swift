@@ -15,10 +15,10 @@ import Testing
         (strap, grip) = try await world.add(.battery())
     }
 
-    /// A task that connects to the strap and looks for it every 100 ms of virtual time.
+    /// A task that connects to the strap, which the radio tries for 20 s.
     private func connecting() async -> Task<Void, any Error> {
         let caller = Task { [strap] in try await strap.connect(timeout: .seconds(60)) }
-        await world.clock.sleepers(2)  // its deadline, and the next look
+        await world.clock.sleepers(1, for: .seconds(20))
         return caller
     }
 
@@ -41,7 +41,7 @@ import Testing
         await grip.setAdvertising(false)
         let caller = await connecting()
         world.clock.advance(by: .milliseconds(19_900))
-        await world.clock.sleepers(2)
+        await world.clock.sleepers(1, for: .seconds(20))
         #expect(await strap.connectionState == .connecting)
         world.clock.advance(by: .milliseconds(100))
         let error = await expectError(.connectionFailed) { try await caller.value }
@@ -53,7 +53,7 @@ import Testing
         await grip.setAdvertising(false)
         let caller = await connecting()
         world.clock.advance(by: .seconds(10))
-        await world.clock.sleepers(2)
+        await world.clock.sleepers(1, for: .seconds(20))
         await grip.setAdvertising(true)
         world.clock.advance(by: .milliseconds(100))
         try await caller.value

@@ -143,7 +143,7 @@ import Testing
         let (strap, grip) = try await world.add(.heartRateStrap())
         await grip.setAdvertising(false)
         let caller = Task { try await strap.connect() }
-        await world.clock.sleepers(2)  // the caller's deadline, and the next look for the peripheral
+        await world.clock.sleepers(2, for: .seconds(20))  // the caller's deadline, and the radio's
         await world.radio.stop()
         for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
         #expect(await strap.connectionState == .disconnected)
@@ -162,7 +162,7 @@ import Testing
         #expect(await other.knownPeripherals().map(\.isConnected) == [true])
         let same = other.peripheral(grip.id)
         let caller = Task { try await same.connect(timeout: .seconds(60)) }
-        await world.clock.sleepers(2)
+        await world.clock.sleepers(1, for: .seconds(20))
         #expect(await same.connectionState == .connecting)
         try await strap.disconnect()
         world.clock.advance(by: .milliseconds(100))

@@ -171,4 +171,40 @@ import Testing
         #expect(Set([strap, bench.lamp, bench.central.peripheral(strap.id)]).count == 2)
         #expect("\(strap)" == "strap")
     }
+
+    @Test func `a central that is dropped leaves nothing behind, and ends its streams`() async throws {
+        let (clock, backend) = (ManualClock(), ScriptedBackend())
+        let strap = Peripheral.ID(rawValue: "strap")
+        await backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
+        var states: BoundedStream<AdapterState>.Iterator
+        do {
+            let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+            states = await central.adapterStates().makeAsyncIterator()
+            #expect(try await states.next() == .poweredOn)
+            let scan = Task {
+                for try await _ in central.discoveryEvents(staleAfter: .seconds(8)) { break }
+            }
+            await backend.asked(.startDiscovery)
+            await backend.emit(.advertisement(strap, Advertisement()))
+            try await scan.value
+            // (it is searched for)
+            try await central.peripheral(strap).setConnectionPolicy(
+                .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
+            await backend.asked(.connect)
+            await backend.asked(.startDiscovery, 2)
+        }
+        await backend.asked(.shutDown)
+        await expectError(.shutDown) { _ = try await states.next() }
+        // Whoever still sleeps wakes and finds nothing to do.
+        clock.advance(by: .seconds(1))
+        await until { clock.sleeperCount == 0 }
+    }
+
+    @Test func `in a cancelled task the backend is left, too`() async throws {
+        await Task { [bench] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            await bench.central.shutDown()
+        }.value
+        #expect(await bench.backend.count(.shutDown) == 1)
+    }
 }

@@ -16,7 +16,7 @@ import Testing
         try await bench.maintain(.seconds(1))
         await until { await strap.connectionState == .connected }
         await bench.dropLink()
-        await bench.clock.sleepers(1)
+        await bench.clock.sleepers(1, for: .seconds(1))
         await bench.settle()
         #expect(await bench.backend.count(.connect) == 1)
         bench.clock.advance(by: .seconds(1))
@@ -34,8 +34,10 @@ import Testing
             switch event {
             case .connectFailed(_, let pause):
                 pauses.append(pause)
-                await bench.clock.sleepers(1)
-                if let pause { bench.clock.advance(by: pause) }
+                if let pause {
+                    await bench.clock.sleepers(1, for: pause)
+                    bench.clock.advance(by: pause)
+                }
             case .connected:
                 #expect(pauses == [.seconds(1), .seconds(2)])
                 return
@@ -44,11 +46,65 @@ import Testing
         }
     }
 
+    @Test func `an attempt whose services never come fails, and another follows`() async throws {
+        await bench.backend.script(.discoverServices, .hold)
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await bench.maintain(.seconds(1))
+        await bench.backend.asked(.discoverServices)
+        await bench.clock.sleepers(1, for: bench.central.configuration.connectTimeout)
+        bench.clock.advance(by: bench.central.configuration.connectTimeout)
+        while let event = try await events.next() {
+            guard case .connectFailed(let error, _) = event else { continue }
+            #expect(error.code == .timedOut)
+            break
+        }
+        #expect(await bench.backend.count(.disconnect) == 1)
+        await bench.clock.sleepers(1, for: .seconds(1))
+        bench.clock.advance(by: .seconds(1))
+        await until { await strap.connectionState == .connected }
+    }
+
+    @Test func `an attempt to make a link that never ends fails, and another follows`() async throws {
+        await bench.backend.script(.connect, .hold)
+        try await bench.maintain(.seconds(1))
+        await bench.backend.asked(.connect)
+        await bench.clock.sleepers(1, for: .seconds(300))
+        bench.clock.advance(by: .seconds(300))
+        await bench.clock.sleepers(1, for: .seconds(1))
+        bench.clock.advance(by: .seconds(1))
+        await until { await strap.connectionState == .connected }
+    }
+
+    @Test func `a stream outlasts a passing error when its subscription is restored`() async throws {
+        try await bench.maintain()
+        var events = try await strap.notifications(Bench.level).events.makeAsyncIterator()
+        await bench.backend.script(.startNotifications, .fail(Bench.error(.busy)), .fail(Bench.error(.timedOut)))
+        await bench.dropLink()
+        guard case .gap = try await events.next() else { return #expect(Bool(false), "a gap was expected") }
+        await bench.backend.asked(.startNotifications, 4)
+        await until { await strap.connectionState == .connected }
+        await bench.backend.notify([9], from: 2)
+        while let event = try await events.next() {
+            guard case .value(let value) = event else { continue }
+            #expect(value == 9)
+            break
+        }
+    }
+
+    @Test func `a subscription that cannot be restored over and over ends, and the link is kept`() async throws {
+        try await bench.maintain()
+        let stream = try await strap.notifications(Bench.level)
+        for _ in 0..<4 { await bench.backend.script(.startNotifications, .fail(Bench.error(.busy))) }
+        await bench.dropLink()
+        await expectError(.busy) { for try await _ in stream {} }
+        await until { await strap.connectionState == .connected }
+    }
+
     @Test func `an operation waits over the pauses of a maintained link`() async throws {
         await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
         await bench.backend.set([77], of: 2)
         try await bench.maintain(.seconds(1))
-        await bench.clock.sleepers(1)
+        await bench.clock.sleepers(1, for: .seconds(1))
         // (the caller has it tried at once)
         #expect(try await strap.read(Bench.level) == 77)
     }

@@ -38,8 +38,8 @@ import Testing
             }
         }
         await bench.backend.asked(step)
+        await bench.clock.sleepers(1, for: .seconds(5))
         bench.clock.advance(by: .seconds(4))
-        await bench.clock.sleepers(1)
         bench.clock.advance(by: .seconds(1))
         await expectError(.timedOut) { try await work.value }
         await bench.backend.release(step)

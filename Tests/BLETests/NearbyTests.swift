@@ -1,4 +1,4 @@
-import BLE
+@testable import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
@@ -117,5 +117,35 @@ import Testing
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         var lists = bench.central.nearby().makeAsyncIterator()
         await expectError(.busy) { try await lists.next() }
+    }
+}
+
+/// The list itself, at length.
+@Suite struct NearbyListTests {
+    @Test func `peripherals stay in order through any number of losses`() async throws {
+        let bench = try await Bench()
+        var (list, expected) = (NearbyList(), [Peripheral]())
+        var random = SeededGenerator(seed: 7)
+        for number in 0..<5000 {
+            let peripheral = bench.central.peripheral(Peripheral.ID(rawValue: "\(number % 97)"))
+            if Bool.random(using: &random) {
+                let advertisement = Advertisement(rssi: Int.random(in: -90 ... -30, using: &random))
+                let isNew = !expected.contains(peripheral)
+                let discovery = Discovery(peripheral: peripheral, advertisement: advertisement)
+                _ = list.take(isNew ? .found(discovery) : .updated(discovery))
+                if isNew { expected.append(peripheral) }
+            } else {
+                #expect(list.take(.lost(peripheral)) == expected.contains(peripheral))
+                expected.removeAll { $0 == peripheral }
+            }
+            #expect(list.discoveries.map(\.peripheral) == expected)
+        }
+    }
+
+    @Test func `what is remembered is bounded`() {
+        var set = RecentSet<Int>(capacity: 100)
+        for number in 0..<10_000 { set.insert(number) }
+        #expect(set.contains(9_999) && set.contains(9_951))
+        #expect(!set.contains(9_000))
     }
 }

@@ -170,4 +170,11 @@ import Testing
         while let change = try? await changes.next() { #expect(change.new == nil) }
         await expectError(.shutDown) { try await values.ready() }
     }
+
+    @Test func `changes that are asked for after the end end at once`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level)])
+        values.end()
+        var changes = values.changes(of: Bench.level).makeAsyncIterator()
+        await expectError(.cancelled) { _ = try await changes.next() }
+    }
 }

@@ -59,7 +59,8 @@ import Testing
         for (token, criteria) in scans.enumerated() {
             let tracker = DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil)
             let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
-            scanning.scans[token] = Scanning.Scan(tracker: tracker, producer: producer)
+            scanning.scans[token] = Scanning.Scan(
+                tracker: tracker, producer: producer, staleness: nil, started: Outcome())
         }
         #expect(scanning.wanted == filter)
     }
