@@ -64,6 +64,39 @@ public struct ATTError: RawRepresentable, Hashable, Sendable, Error {
 }
 
 extension ATTError: CustomStringConvertible {
-    /// Such as `ATT error 0x0e`.
-    public var description: String { "ATT error 0x\(Hex.string([rawValue]))" }
+    /// Such as `ATT error 0x0e (unlikely error)`.
+    public var description: String {
+        let number = "ATT error 0x\(Hex.string([rawValue]))"
+        return name.map { "\(number) (\($0))" } ?? number
+    }
+
+    /// The specification's name, in lowercase; nil for a code that it does not name.
+    public var name: String? {
+        switch self {
+        case .invalidHandle: "invalid handle"
+        case .readNotPermitted: "read not permitted"
+        case .writeNotPermitted: "write not permitted"
+        case .invalidPDU: "invalid PDU"
+        case .insufficientAuthentication: "insufficient authentication"
+        case .requestNotSupported: "request not supported"
+        case .invalidOffset: "invalid offset"
+        case .insufficientAuthorization: "insufficient authorization"
+        case .prepareQueueFull: "prepare queue full"
+        case .attributeNotFound: "attribute not found"
+        case .attributeNotLong: "attribute not long"
+        case .encryptionKeySizeTooShort: "encryption key size too short"
+        case .invalidAttributeValueLength: "invalid attribute value length"
+        case .unlikelyError: "unlikely error"
+        case .insufficientEncryption: "insufficient encryption"
+        case .unsupportedGroupType: "unsupported group type"
+        case .insufficientResources: "insufficient resources"
+        case .databaseOutOfSync: "database out of sync"
+        case .valueNotAllowed: "value not allowed"
+        case .writeRequestRejected: "write request rejected"
+        case .improperlyConfigured: "client characteristic configuration improperly configured"
+        case .procedureInProgress: "procedure already in progress"
+        case .outOfRange: "out of range"
+        default: (0x80...0x9F).contains(rawValue) ? "application error" : nil
+        }
+    }
 }

@@ -14,6 +14,12 @@ extension BLEError {
             self.init(.invalidOffset, "the offset is past the value's end", attError: answer)
         case .invalidAttributeValueLength:
             self.init(.invalidLength, "the attribute does not take a value of this length", attError: answer)
+        case .attributeNotLong:
+            self.init(
+                .attributeError, "the peripheral gives no part of the value: \(answer)", attError: answer,
+                isRetryable: false,
+                remedy: "A value of just the packet length less one byte can only be had by its notifications, or with "
+                    + "another packet length, from a peripheral that answers so.")
         case .prepareQueueFull, .insufficientResources, .databaseOutOfSync, .procedureInProgress:
             self.init(
                 .attributeError, "the peripheral cannot do it now: \(answer)", attError: answer, isRetryable: true)

@@ -240,8 +240,10 @@ extension Central {
         let error = endedHere(id)
         endSubscriptions(error) { $0.peripheral == id }
         endWriters(error) { $0.peripheral == id }
+        endPrompts { $0 == id }
         connections[id]?.database = nil
-        report(.disconnected(error), of: id)
+        // (of a link that could not be ended, nobody here makes use any more; that it has ended would not be true)
+        report(.disconnected(hasFailed ? connections[id]?.error ?? error : error), of: id)
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         tidy(id)
     }

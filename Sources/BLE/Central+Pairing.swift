@@ -1,4 +1,30 @@
 internal import Logging
+internal import Synchronization
+
+/// A number on show, and those that have followed it for the same pairing.
+final class Showing: Sendable {
+    /// The first has begun to be shown.
+    let begun = Outcome<Void>()
+    private let isOver = Atomic(false)
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    /// Shows the next, in the place of the last. What was not shown yet when all is over never is.
+    func next(_ show: @escaping @Sendable () async -> Void) {
+        last.withLock { last in
+            last?.cancel()
+            last = Task { @concurrent [last] in
+                await last?.value
+                begun.deliver(.success(()))
+                if !isOver.load(ordering: .acquiring) { await show() }
+            }
+        }
+    }
+
+    func end() {
+        isOver.store(true, ordering: .releasing)
+        last.withLock { $0?.cancel() }
+    }
+}
 
 /// What goes on in a central about pairing.
 struct Pairings {
@@ -13,9 +39,9 @@ struct Pairings {
     /// Links that were made to pair, and that nobody else has asked for.
     var provisional: Set<Peripheral.ID> = []
     var questions: [Int: Question] = [:]
-    /// The peripherals for which something is shown.
-    var shown: Set<Peripheral.ID> = []
-    /// The last that the delegate was told; what it is told next follows.
+    /// What is shown for a peripheral.
+    var showing: [Peripheral.ID: Showing] = [:]
+    /// The last that the delegate was told has ended; what has ended next follows.
     var telling: Task<Void, Never>?
 }
 
@@ -114,12 +140,14 @@ extension Central {
             logger.info("refused to pair: nobody here has asked for it", metadata: ["peripheral": "\(id)"])
             return .refuse
         }
-        guard let delegate = behaviour.delegate else { return prompt == .authorizePairing ? .accept : .refuse }
+        guard let delegate = behaviour.delegate else {
+            let isAccepted = isWanted(id) || behaviour.acceptsPeripheralRequests
+            return prompt == .authorizePairing && isAccepted ? .accept : .refuse
+        }
         let peripheral = peripheral(id)
         switch prompt {
         case .show, .showPINCode:
-            pairings.shown.insert(id)
-            tell { _ = await prompt.put(to: delegate, for: peripheral) }
+            show(prompt, delegate, peripheral)
             return .accept
         case .confirm, .enterPasskey, .enterPINCode, .authorizePairing, .authorizeService:
             return await ask(delegate, prompt, peripheral)
@@ -130,6 +158,9 @@ extension Central {
     private func concerns(_ id: Peripheral.ID) -> Bool {
         pairings.running[id] != nil || connectionState(id) != .disconnected
     }
+
+    /// Whether something is under way here that a pairing may be for.
+    private func isWanted(_ id: Peripheral.ID) -> Bool { pairings.running[id] != nil || operations.isAny(on: id) }
 
     /// The delegate's answer; a refusal once it is not wanted any more.
     private func ask(
@@ -164,11 +195,23 @@ extension Central {
             question.outcome.deliver(.failure(.cancelled))
         }
         guard let delegate = configuration.pairing.delegate else { return }
-        for id in pairings.shown where matches(id) {
-            pairings.shown.remove(id)
+        for (id, shown) in pairings.showing where matches(id) {
+            pairings.showing[id] = nil
+            shown.end()
             let peripheral = peripheral(id)
-            tell { await delegate.promptEnded(for: peripheral) }
+            tell {
+                // (not for its end, which may be what it waits for)
+                try? await shown.begun.wait()
+                await delegate.promptEnded(for: peripheral)
+            }
         }
+    }
+
+    /// Has the delegate show something, in the place of what is shown for the peripheral.
+    private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) {
+        let showing = pairings.showing[peripheral.id] ?? Showing()
+        pairings.showing[peripheral.id] = showing
+        showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 
     /// Tells the delegate, off this actor and one thing after the other.

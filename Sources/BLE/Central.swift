@@ -109,7 +109,7 @@ public actor Central {
         Task { [backend] in await backend.shutDown() }
     }
 
-    private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+    package static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
         let start = clock.now
         return { start.duration(to: clock.now) }
     }

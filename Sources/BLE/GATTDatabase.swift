@@ -142,17 +142,46 @@ public struct GATTDatabase: AttributeSequence, Hashable {
                 && (key.serviceHandle == nil || $0.handle == key.serviceHandle)
         }
         if let wanted = key.service, candidates.isEmpty {
-            throw BLEError(
-                .serviceNotFound, "the peripheral has no service \(wanted)", service: wanted,
-                characteristic: key.characteristic, undiscovered: [wanted], isRetryable: false)
+            throw BLEError.absent(service: wanted, characteristic: key.characteristic)
         }
         for service in candidates {
             for characteristic in service.characteristics where characteristic.uuid == key.characteristic {
                 if key.handle == nil || key.handle == characteristic.handle { return (service, characteristic) }
             }
         }
-        throw BLEError(
-            .characteristicNotFound, "the peripheral has no characteristic \(key.characteristic)", service: key.service,
-            characteristic: key.characteristic, undiscovered: [key.characteristic], isRetryable: false)
+        throw BLEError.absent(characteristic: key.characteristic, service: key.service)
     }
+}
+
+extension BLEError {
+    /// A service that was not discovered.
+    static func absent(service: BluetoothUUID, characteristic: BluetoothUUID? = nil) -> BLEError {
+        let isHidden = service == BluetoothUUID(0x1800) || service == BluetoothUUID(0x1801)
+        return BLEError(
+            .serviceNotFound, isHidden ? hidden("service \(service)") : "the peripheral has no service \(service)",
+            service: service, characteristic: characteristic, undiscovered: [service], isRetryable: false,
+            remedy: isHidden ? hiddenRemedy : nil)
+    }
+
+    /// A characteristic that was not discovered.
+    static func absent(characteristic: BluetoothUUID, service: BluetoothUUID?) -> BLEError {
+        // (the characteristics of 1800 and 1801: Assigned Numbers, section 3.8)
+        let isHidden =
+            [0x2A00, 0x2A01, 0x2A02, 0x2A03, 0x2A04, 0x2AA6, 0x2AC9, 0x2A05, 0x2B29, 0x2B2A, 0x2B3A].contains {
+                BluetoothUUID($0) == characteristic
+            }
+        return BLEError(
+            .characteristicNotFound,
+            isHidden
+                ? hidden("characteristic \(characteristic)") : "the peripheral has no characteristic \(characteristic)",
+            service: service, characteristic: characteristic, undiscovered: [characteristic], isRetryable: false,
+            remedy: isHidden ? hiddenRemedy : nil)
+    }
+
+    private static func hidden(_ what: String) -> String {
+        "there is no \(what) to be seen: bluetoothd keeps the services 1800 and 1801 to itself"
+    }
+
+    private static let hiddenRemedy =
+        "The name and the appearance are in the advertisement; changes of the services are followed without being asked."
 }

@@ -18,6 +18,8 @@ struct Operations {
     }
 
     private var operations: [Int: Operation] = [:]
+    /// How many there are on each peripheral.
+    private var counts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
     /// What has not had its turn yet.
     private var waiting: [Int: () -> Task<Void, Never>] = [:]
@@ -25,7 +27,7 @@ struct Operations {
     private var running: [Int: Task<Void, Never>] = [:]
 
     /// Whether anything is under way on a peripheral, or waits for its turn.
-    func isAny(on peripheral: Peripheral.ID) -> Bool { operations.values.contains { $0.peripheral == peripheral } }
+    func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
 
     /// Starts now, or when it is the operation's turn. Without a resource there is nothing to wait for.
     mutating func begin(
@@ -33,6 +35,7 @@ struct Operations {
         start: @escaping () -> Task<Void, Never>
     ) {
         operations[token] = Operation(peripheral: peripheral, resource: resource, fail: fail)
+        if let peripheral { counts[peripheral, default: 0] += 1 }
         if let resource, !turns.join(resource, token) {
             waiting[token] = start
         } else {
@@ -44,6 +47,9 @@ struct Operations {
     /// cancelled, and keeps the resource until its work has ended.
     mutating func leave(_ token: Int) {
         guard let operation = operations.removeValue(forKey: token) else { return }
+        if let peripheral = operation.peripheral, let count = counts[peripheral] {
+            counts[peripheral] = count > 1 ? count - 1 : nil
+        }
         running.removeValue(forKey: token)?.cancel()
         leaveQueue(token, operation)
     }

@@ -15,10 +15,11 @@ public enum PairingCapability: String, CaseIterable, Hashable, Sendable {
 /// How a central pairs: what it can show and ask, and who does.
 ///
 /// By default pairing *just works*: nobody is asked anything. That is
-/// - accepted for peripherals that this central pairs with or has a link to, whether pairing was asked for with
-///   ``Peripheral/pair(timeout:)`` or begins because an attribute wants a secure link. Such a link is encrypted, not
+/// - accepted for a peripheral that this central is pairing with (``Peripheral/pair(timeout:)``) or is reading from, writing to or
+///   subscribing to just then, which may be because an attribute wants a secure link. Such a link is encrypted, not
 ///   authenticated: who listens to the pairing itself, or sits between the two, is not kept out;
-/// - refused for all others: requests that nobody here has asked for;
+/// - refused at all other times, also when a peripheral asks for it on a link of this central's: whoever has taken a
+///   peripheral's name or address could do that. Unless ``acceptsPeripheralRequests`` is set;
 /// - refused where more than an assent is wanted: numbers, PIN codes, and services that the other side wants to use here.
 public struct PairingBehaviour: Sendable {
     /// What this side has to show and ask with.
@@ -29,6 +30,9 @@ public struct PairingBehaviour: Sendable {
     /// that have no agent of their own. False by default. (BlueZ gives such questions to the first program that has an agent,
     /// whether it wanted them or not; they are refused here then.)
     public var isDefaultAgent: Bool
+    /// Whether a peripheral that this central has a link to may begin to pair at any time, where nobody is asked. False by default:
+    /// it would be bonded with for nothing more than being connected to.
+    public var acceptsPeripheralRequests = false
 
     /// A behaviour in which `delegate` is asked.
     public init(
@@ -69,6 +73,8 @@ public protocol PairingDelegate: Sendable {
     func enterPasskey(for peripheral: Peripheral) async -> Passkey?
     /// Shows a number that is to be entered on the peripheral, until ``promptEnded(for:)``. Called again for each digit that
     /// is entered there, where the peripheral tells.
+    ///
+    /// May return at once or wait. Its task is cancelled when another number follows and when the prompt has ended.
     ///
     /// - Parameter entered: the number of digits entered so far, 0 to 6.
     func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async

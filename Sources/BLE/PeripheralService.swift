@@ -29,9 +29,7 @@ public struct PeripheralService: Hashable, Sendable {
     public func discovered() async throws(BLEError) -> GATTService {
         let database = try await peripheral.services()
         guard let service = database.first(where: { $0.uuid == uuid && (handle == nil || $0.handle == handle) }) else {
-            throw BLEError(
-                .serviceNotFound, "the peripheral has no service \(uuid)", peripheral: peripheral.id, service: uuid,
-                undiscovered: [uuid], isRetryable: false)
+            throw BLEError.absent(service: uuid).at(peripheral.id)
         }
         return service
     }

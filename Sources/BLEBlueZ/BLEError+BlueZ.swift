@@ -65,7 +65,8 @@ extension BLEError {
         case "org.freedesktop.DBus.Error.LimitsExceeded":
             return BLEError(
                 .failed, "the bus refuses, because this user or program has too much going on at once: \(text)",
-                isRetryable: true, remedy: "End programs of this user that use the bus.", cause: error)
+                isRetryable: true,
+                remedy: "Do less at once, or raise the bus's limits: <limit> in dbus-daemon(1).", cause: error)
         case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod",
             "org.freedesktop.DBus.Error.UnknownInterface", "org.bluez.Error.DoesNotExist",
             "org.bluez.Error.NoSuchAdapter":
@@ -89,7 +90,9 @@ extension BLEError {
             return BLEError(
                 .notSupported, "the device offers nothing that bluetoothd connects by itself: \(text)", cause: error)
         case "org.bluez.Error.NotPermitted" where text.hasSuffix("acquired"):
-            return BLEError(.busy, "another program has the attribute for itself: \(text)", cause: error)
+            return BLEError(
+                .busy, "a socket for it is open, here or in another program: \(text)",
+                remedy: "Close the writer or the stream that has it.", cause: error)
         case "org.bluez.Error.Canceled":
             return BLEError(.cancelled, "it was cancelled elsewhere", cause: error)
         case "org.bluez.Error.Rejected":
@@ -101,11 +104,6 @@ extension BLEError {
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
-            if text == "Write acquired" || text == "Notify acquired" {
-                return BLEError(
-                    .busy, "a socket for it is open: \(text)", remedy: "Close the writer or the stream that has it.",
-                    cause: error)
-            }
             // ATT's security errors arrive as "Not paired".
             if text.contains("paired") || text.contains("authenti") || text.contains("ncrypt") {
                 return BLEError(

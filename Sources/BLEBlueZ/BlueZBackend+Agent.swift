@@ -4,13 +4,27 @@ internal import Logging
 
 /// This program's agent: the object that bluetoothd calls when pairing has something to ask.
 ///
-/// A program has one agent, and it serves the `Pair` calls of the same bus connection. It stays registered for as long as bluetoothd
-/// runs; a new bluetoothd has to be told again.
+/// A program has one agent, and it serves the `Pair` calls of the same bus connection. It is registered when a link is wanted for the
+/// first time (one that only scans has none; BlueZ would ask it whatever nobody else answers), and stays so for as long as
+/// bluetoothd runs; a new bluetoothd has to be told again.
 extension BlueZBackend {
     static let agentPath = "/org/swift_ble/agent"
 
+    /// A link is wanted, on which something may want to pair. Returns once bluetoothd knows whom to ask.
+    func wantAgent() async {
+        if agentRegistration == nil { agentRegistration = Task { await self.registerAgent() } }
+        await agentRegistration?.value
+    }
+
+    /// bluetoothd is back: it has to be told again.
+    func renewAgent() async {
+        guard agentRegistration != nil else { return }
+        agentRegistration = nil
+        await wantAgent()
+    }
+
     /// Has bluetoothd call this program's agent. What goes wrong is logged: all but pairing works without.
-    func registerAgent() async {
+    private func registerAgent() async {
         guard let session, let pairing = context?.pairing, let capability = pairing.capability() else { return }
         do throws(DBusError) {
             try await exportAgent(session)

@@ -6,6 +6,12 @@ extension BlueZBackend {
     func call(
         _ call: MethodCall, during operation: BlueZOperation, timeout: Duration
     ) async throws(BLEError) -> MethodReply {
+        var call = call
+        if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
+        if operation == .attribute {
+            call.pace = .slow
+            call.object = ObjectTree.device(ofAttribute: call.path)
+        }
         do throws(DBusError) {
             return try await openSession().call(call, timeout: timeout)
         } catch {

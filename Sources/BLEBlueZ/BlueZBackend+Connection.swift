@@ -17,18 +17,27 @@ extension BlueZBackend {
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
         let path = try device(peripheral)
-        ownLinks.insert(peripheral)
+        await wantAgent()
+        // (whose link it is depends on whether there is one already)
+        try await refresh(path)
         var attempt = 0
         while tree.devices[path]?.isConnected != true {
             attempt += 1
+            ownLinks.insert(peripheral)
             do throws(BLEError) {
                 _ = try await call(
                     BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
                 try await checkLink(path)
             } catch {
+                // (another client is making the link)
+                if error.code == .busy { ownLinks.remove(peripheral) }
                 try await refresh(path)
                 if tree.devices[path]?.isConnected == true { break }
-                guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else { throw error }
+                guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else {
+                    // (who gives up while bluetoothd tries has that ended by a disconnect)
+                    if error.code != .cancelled, error.code != .timedOut { ownLinks.remove(peripheral) }
+                    throw error
+                }
                 logger.debug("connecting again", metadata: ["error": "\(error)"])
                 try await sleep(.milliseconds(200 * attempt))
             }
@@ -59,12 +68,14 @@ extension BlueZBackend {
         guard (try? await clock.sleep(for: duration)) != nil else { throw .cancelled }
     }
 
-    /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s).
+    /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s). A link that was
+    /// there before, or that other clients use, is left to them.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else {
             ownLinks.remove(peripheral)
             return
         }
+        guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
@@ -81,6 +92,44 @@ extension BlueZBackend {
         ownLinks.remove(peripheral)
     }
 
+    /// Whether a link, or the attempt to make one, was made for this client and is used by no other. Ends this client's use.
+    ///
+    /// bluetoothd ends a link for all its clients, and does not tell who they are. What it tells is whether a characteristic
+    /// notifies, for whomever, and whether its socket is taken; what is so after this client has stopped is somebody else's.
+    private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
+        guard tree.devices[path]?.isConnected == true else { return ownLinks.contains(peripheral) }
+        // (the sockets are not shared: what this client has of them, no other has)
+        let acquired = Set(sockets.all(of: peripheral).map(\.value.path))
+        endSockets(of: peripheral)
+        await withDiscardingTaskGroup { group in
+            for characteristic in started[peripheral] ?? [] {
+                group.addTask { try? await self.stopNotifying(characteristic, peripheral) }
+            }
+        }
+        // (the rest of what this client has ends with its channels, which bluetoothd sees later)
+        guard ownLinks.contains(peripheral) else { return false }
+        try await fence()
+        let others = tree.uses(ofDevice: path).filter { characteristic, use in
+            var own: AttributeUse = acquired.contains(characteristic) ? .notifyAcquired : []
+            if writing[peripheral]?.contains(characteristic) == true { own.insert(.writeAcquired) }
+            return !use.isSubset(of: own)
+        }
+        if !others.isEmpty {
+            logger.debug(
+                "the link is left to other programs",
+                metadata: ["peripheral": "\(peripheral)", "uses": "\(others.count)"])
+        }
+        return others.isEmpty
+    }
+
+    /// The link stays up, and is not this client's any more.
+    private func leaveLink(_ peripheral: Peripheral.ID) {
+        ownLinks.remove(peripheral)
+        for (attribute, _) in deliveryPaths.all(of: peripheral) { endDelivery(of: attribute) }
+        paths.removeAll(of: peripheral)
+        writing[peripheral] = nil
+    }
+
     /// The device's link is down; bluetoothd has said so, or has removed the device.
     func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
@@ -94,7 +143,8 @@ extension BlueZBackend {
         for id in ids(ofDevice: path, address: address) {
             ownLinks.remove(id)
             // (the central says which deliveries are to end, and which wait for the next link)
-            for attribute in paths.keys where attribute.peripheral == id { paths[attribute] = nil }
+            paths.removeAll(of: id)
+            writing[id] = nil
             endSockets(of: id)
             report(.disconnected(id, error))
         }
@@ -136,18 +186,22 @@ extension BlueZBackend {
     func attributesChanged(_ path: String) {
         guard let device = tree.devices[path], device.isConnected, device.areServicesResolved, device.adapter == adapter
         else { return }
-        for id in ids(ofDevice: path, address: device.address) { report(.servicesChanged(id)) }
-        for (attribute, attributePath) in deliveryPaths
-        where ObjectTree.device(ofAttribute: attributePath) == path && tree.attributes[attributePath] == nil {
-            endDelivery(of: attribute)
-            report(
-                .notificationsEnded(
-                    attribute, BLEError(.disconnected, "the peripheral's services have changed", isRetryable: true)))
+        for id in ids(ofDevice: path, address: device.address) {
+            report(.servicesChanged(id))
+            for (attribute, attributePath) in deliveryPaths.all(of: id) where !tree.hasAttribute(attributePath) {
+                endDelivery(of: attribute)
+                started[id]?.remove(attributePath)
+                report(
+                    .notificationsEnded(
+                        attribute, BLEError(.disconnected, "the peripheral's services have changed", isRetryable: true))
+                )
+            }
         }
     }
 
     func endDelivery(of attribute: AttributeID) {
-        guard let path = deliveryPaths.removeValue(forKey: attribute) else { return }
+        guard let path = deliveryPaths[attribute] else { return }
+        deliveryPaths[attribute] = nil
         setDelivery(nil, at: path)
     }
 }

@@ -18,7 +18,7 @@ extension BlueZBackend {
         isDiscovering = true
         await stopPassiveScan()
         // What another client's scan has made known is in range too, and will not be announced as new.
-        for (path, device) in tree.devices where device.advertisement.rssi != nil {
+        for (path, device) in tree.devices where device.isHeard {
             if let id = id(ofDevice: path) { report(.advertisement(id, device.advertisement)) }
         }
     }
@@ -60,12 +60,17 @@ extension BlueZBackend {
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
-            "Transport": .string(Self.name(of: filter.transport)),
-            // Every packet counts: without an RSSI filter BlueZ hides changes under 8 dB, and a silent peripheral would look
-            // the same as a steady one.
-            "RSSI": .int16(Int16(clamping: filter.minimumRSSI ?? -127)),
-            "DuplicateData": .boolean(true),
+            "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
         ]
+        // Every packet counts: without a limit of either kind BlueZ hides changes of the strength under 8 dB
+        // (`discovery_filter_has_proximity` in its `src/adapter.c`), and a silent peripheral would look the same as a steady
+        // one. With any RSSI, the kernel drops what has no known strength; of a path loss it is told nothing, and the highest,
+        // 137 dB, lets everything through.
+        if let minimum = filter.minimumRSSI {
+            options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
+        } else {
+            options["Pathloss"] = .uint16(137)
+        }
         if !filter.services.isEmpty { options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription)) }
         _ = try await call(
             BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options(options)), during: .discovery,

@@ -42,10 +42,17 @@ extension BlueZBackend {
         var waited = Duration.zero
         var pause = Duration.milliseconds(10)
         while true {
+            let elapsed = Central.stopwatch(clock)
             do throws(BLEError) {
                 return try await call()
             } catch {
-                if error.code == .cancelled || error.code == .pairingRequired { throw error }
+                if error.code == .cancelled { throw error }
+                if error.code == .pairingRequired { throw securityError(error, path) }
+                // (so bluetoothd says that the peripheral has not answered within the Attribute Protocol's limit)
+                if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
+                    throw BLEError(
+                        .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
+                }
                 // A link that ends fails the call; which of the two is heard of first says nothing.
                 try await fence()
                 guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true
@@ -58,6 +65,20 @@ extension BlueZBackend {
                 pause = min(pause * 2, .milliseconds(200))
             }
         }
+    }
+
+    /// How long a peripheral may take to answer (Core Specification 5.4, volume 3, part F, section 3.3.3); then the link is ended.
+    private static let transactionTimeout = Duration.seconds(30)
+
+    /// What "Not paired" means for a device that is.
+    private func securityError(_ error: BLEError, _ path: String) -> BLEError {
+        guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isPaired == true else {
+            return error
+        }
+        var error = error
+        error.message = "the attribute wants more than the bond with the peripheral gives"
+        error.remedy = "Unpair, and pair in a way that authenticates: with a number to compare or to enter."
+        return error
     }
 
     private func value(_ reply: MethodReply) throws(BLEError) -> [UInt8] {
@@ -103,19 +124,27 @@ extension BlueZBackend {
         setDelivery(deliver, at: path)
         deliveryPaths[characteristic] = path
         do throws(BLEError) {
+            started[characteristic.peripheral, default: []].insert(path)
             _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
         } catch {
             endDelivery(of: characteristic)
+            // (bluetoothd may have begun all the same)
+            if error.code != .timedOut, error.code != .cancelled { forgetStarted(path, characteristic.peripheral) }
             throw error
         }
     }
 
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        let acquired = sockets.removeValue(forKey: characteristic)
+        let acquired = sockets[characteristic]
+        sockets[characteristic] = nil
         defer { acquired?.socket.close() }
         guard let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic] else { return }
         endDelivery(of: characteristic)
+        try await stopNotifying(path, characteristic.peripheral)
+    }
+
+    func stopNotifying(_ path: String, _ peripheral: Peripheral.ID) async throws(BLEError) {
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)
@@ -125,5 +154,11 @@ extension BlueZBackend {
                 throw error
             }
         }
+        forgetStarted(path, peripheral)
+    }
+
+    private func forgetStarted(_ path: String, _ peripheral: Peripheral.ID) {
+        started[peripheral]?.remove(path)
+        if started[peripheral]?.isEmpty == true { started[peripheral] = nil }
     }
 }

@@ -12,6 +12,7 @@ extension BlueZBackend {
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
         let path = try device(peripheral)
+        await wantAgent()
         try await refresh(path)
         guard tree.devices[path]?.isPaired != true else { throw .alreadyPaired }
         guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
@@ -138,34 +139,23 @@ extension BlueZBackend {
     /// moves any more, is ended. Returns once those who waited know.
     func pairingRefused(_ path: String) async {
         guard !pairingDevices.contains(path) else { return }
-        await failCalls(attributeCalls.filter { $0.value.device == path }.map(\.key), on: path, .pairingRefused)
+        await failCalls(on: path, .pairingRefused)
     }
 
-    /// A device has been paired with. What has waited for that is repeated by BlueZ at once; but the kernel now and then loses an
-    /// answer that comes while it pairs, and then nothing moves on the link any more.
-    func paired(_ path: String) {
+    /// Fails what waits for an attribute of a device, and ends the link after those who waited have been told.
+    private func failCalls(on path: String, _ error: BLEError) async {
         let waiting = attributeCalls.filter { $0.value.device == path }.map(\.key)
-        guard !waiting.isEmpty else { return }
-        Task {
-            guard (try? await clock.sleep(for: Self.stallLimit)) != nil else { return }
-            await failCalls(
-                waiting, on: path,
-                BLEError(
-                    .disconnected, "the link was ended: it had stalled while it was being paired", isRetryable: true))
-        }
-    }
-
-    private static let stallLimit = Duration.seconds(5)
-
-    /// Fails calls that are still waiting, and ends their link after they have been told.
-    private func failCalls(_ tokens: [Int], on path: String, _ error: BLEError) async {
-        let waiting = tokens.filter { attributeCalls[$0] != nil }
         guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         // (whichever is heard of first, the failure or the link's end, says the same)
         linkEndErrors[path] = error
         for token in waiting { attributeCalls[token]?.fail(error) }
         while waiting.contains(where: { attributeCalls[$0] != nil }) { await Task.yield() }
-        Task { try? await self.disconnect(id) }
+        Task {
+            try? await self.disconnect(id)
+            // (where other clients use the link, it has ended for this one only)
+            guard linkEndErrors.removeValue(forKey: path) != nil else { return }
+            report(.disconnected(id, error))
+        }
     }
 }

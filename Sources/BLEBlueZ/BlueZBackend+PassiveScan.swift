@@ -148,7 +148,7 @@ extension BlueZBackend {
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
             // (the signal that makes it known may be still on its way)
-            if tree.devices[path]?.advertisement.rssi == nil { try? await refresh(path) }
+            if tree.devices[path]?.isHeard != true { try? await refresh(path) }
             reportHeard(path)
         default: break  // (that a device is lost is the central's to judge)
         }
@@ -173,8 +173,7 @@ extension BlueZBackend {
     }
 
     private func reportHeard(_ path: String) {
-        guard isListening, let id = id(ofDevice: path), let device = tree.devices[path],
-            device.advertisement.rssi != nil
+        guard isListening, let id = id(ofDevice: path), let device = tree.devices[path], device.isHeard
         else { return }
         report(.advertisement(id, device.advertisement))
     }

@@ -60,11 +60,13 @@ extension BlueZBackend {
 
     private func readValue(_ path: String, offset: Int) async throws(BLEError) -> [UInt8] {
         let options = DBusValue.options(offset == 0 ? [:] : ["offset": .uint16(UInt16(clamping: offset))])
+        var call = BlueZ.call(path, BlueZ.gattCharacteristic, "ReadValue", options)
+        call.pace = .slow
+        call.object = ObjectTree.device(ofAttribute: path)
         beginRead(path)
         do throws(DBusError) {
-            return try await openSession().ask(
-                BlueZ.call(path, BlueZ.gattCharacteristic, "ReadValue", options), timeout: Self.attributeTimeout
-            ) { [weak self] (body) throws(DBusError) in
+            return try await openSession().ask(call, timeout: Self.attributeTimeout) {
+                [weak self] (body) throws(DBusError) in
                 let value = try body.bytes()
                 self?.assumeIsolated { $0.endRead(path, value, offset) }
                 return value

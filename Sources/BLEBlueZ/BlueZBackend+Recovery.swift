@@ -14,16 +14,20 @@ extension BlueZBackend {
         tree = ObjectTree()
         voidDiscovery()
         ownLinks = []
-        paths = [:]
+        paths = AttributeTable()
         deliveries = [:]
-        deliveryPaths = [:]
+        deliveryPaths = AttributeTable()
+        started = [:]
+        writing = [:]
         reads = [:]
         disconnectReasons = [:]
         linkEndErrors = [:]
+        for prompt in prompts.values { prompt.task.cancel() }
+        prompts = [:]
         reportedAdapterState = .resetting
         report(.lost(.lost(message)))
         report(.adapter(.resetting))
-        for watcher in watchers.values { watcher.look() }
+        for path in watchers.keys { look(path) }
     }
 
     /// bluetoothd's name has another owner, or none any more.
@@ -79,7 +83,7 @@ extension BlueZBackend {
         } else {
             await awaitFormerAdapter()
         }
-        await registerAgent()
+        await renewAgent()
         logger.debug("bluetoothd is back", metadata: ["adapter": "\(adapter)"])
         reportAdapterState()
     }

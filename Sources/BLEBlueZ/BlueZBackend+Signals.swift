@@ -25,7 +25,7 @@ extension BlueZBackend {
         var body = message.body
         let interface = try body.text()
         if interface == "org.bluez.GattCharacteristic1" {
-            try valueChanged(message.path, &body)
+            try characteristicChanged(message.path, &body)
         } else if var properties = try InterfaceProperties(interface: interface, &body) {
             try properties.readInvalidated(&body)
             carryOut(tree.update(message.path.string, properties))
@@ -33,10 +33,15 @@ extension BlueZBackend {
     }
 
     /// The hot path: one notification.
-    private func valueChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
-        guard let deliver = delivery(path) else { return }
+    private func characteristicChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        let deliver = delivery(path)
         try body.forEachProperty { (name, value) throws(DBusError) in
-            if name == "Value", let bytes = try? value.bytes() { deliver(bytes) }
+            if name == "Value" {
+                if let deliver, let bytes = try? value.bytes() { deliver(bytes) }
+            } else if let use = AttributeUse(property: name), let isOn = try? value.boolean() {
+                let path = path.string
+                if tree.hasAttribute(path) { tree.use(path, use, isOn) }
+            }
         }
     }
 
@@ -120,7 +125,6 @@ extension BlueZBackend {
                 linkEnded(path, address)
                 look(path)
             case .paired(let path):
-                paired(path)
                 if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
             case .removed(let path, let address, let owner):
                 disconnectReasons[path] = nil

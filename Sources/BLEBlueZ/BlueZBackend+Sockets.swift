@@ -36,6 +36,7 @@ extension BlueZBackend {
     /// `AcquireWrite`.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         let path = try path(characteristic)
+        writing[characteristic.peripheral, default: []].insert(path)
         let (socket, packetLength) = try await acquire("AcquireWrite", path)
         let channel = SocketChannel(socket, loop: loop, packetLength: packetLength)
         channel.open()
@@ -73,7 +74,7 @@ extension BlueZBackend {
 
     /// The link is down: what has arrived before is delivered, whether or not there is room.
     func endSockets(of peripheral: Peripheral.ID) {
-        for (attribute, entry) in sockets where attribute.peripheral == peripheral {
+        for (attribute, entry) in sockets.all(of: peripheral) {
             sockets[attribute] = nil
             entry.socket.drain()
             entry.socket.close()
@@ -81,7 +82,7 @@ extension BlueZBackend {
     }
 
     func endSockets() {
-        for peripheral in Set(sockets.keys.map(\.peripheral)) { endSockets(of: peripheral) }
+        for peripheral in sockets.peripherals { endSockets(of: peripheral) }
     }
 }
 

@@ -30,7 +30,7 @@ public actor BlueZBackend: CentralBackend {
     var adapter = ""
     var reportedAdapterState = AdapterState.resetting
     /// Who waits for something about a device or an adapter, by its path.
-    var watchers: [Int: (object: String, look: () -> Void)] = [:]
+    var watchers: [String: [Int: () -> Void]] = [:]
     var lastToken = 0
 
     /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
@@ -44,9 +44,11 @@ public actor BlueZBackend: CentralBackend {
     /// Counts them, for paths of their own.
     var lastPassiveScan = 0
     /// Where each attribute is, filled when services are discovered.
-    var paths: [AttributeID: String] = [:]
+    var paths = AttributeTable<String>()
     /// Where the characteristics are whose notifications somebody takes; unlike `paths` it outlasts the link.
-    var deliveryPaths: [AttributeID: String] = [:]
+    var deliveryPaths = AttributeTable<String>()
+    /// The characteristics that this client has started to notify, and not stopped; bluetoothd keeps that over the end of a link.
+    var started: [Peripheral.ID: Set<String>] = [:]
     /// Why a device's link is about to be reported as ended, by the device's path.
     var disconnectReasons: [String: (name: String, message: String)] = [:]
     /// Who takes the notifications of the characteristic at a path.
@@ -55,15 +57,19 @@ public actor BlueZBackend: CentralBackend {
     }
     /// The delivery of the last value: the next one is often for the same, which is found without making a string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
+    /// The characteristics whose writing this client has acquired on their peripheral's link.
+    var writing: [Peripheral.ID: Set<String>] = [:]
     /// The sockets that notifications come from.
-    var sockets: [AttributeID: NotificationSocket] = [:]
+    var sockets = AttributeTable<NotificationSocket>()
     /// Reads of this client's that bluetoothd has not answered yet, by the characteristic's path.
     var reads: [String: PendingReads] = [:]
-    /// The devices whose links this client asked for.
+    /// The devices whose links were made for this client. (bluetoothd ends a link for all its clients.)
     var ownLinks: Set<Peripheral.ID> = []
 
     /// The session that the agent is served on, and why bluetoothd does not know it, if so.
     var agentSession: BusSession?
+    /// That it is registered, from the first wish for a link on.
+    var agentRegistration: Task<Void, Never>?
     var agentProblem: DBusError?
     /// What the agent has been asked and has not answered, by the device's path.
     var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
@@ -111,7 +117,8 @@ public actor BlueZBackend: CentralBackend {
         }
         reportedAdapterState = adapterState()
         isStarted = true
-        await registerAgent()
+        // (for the whole system, or for what is done here only)
+        if context.pairing.isDefault { await wantAgent() }
     }
 
     /// Connects to the bus and listens.
@@ -232,17 +239,17 @@ public actor BlueZBackend: CentralBackend {
         }
         defer { timer?.cancel() }
         let token = token()
-        watchers[token] = (
-            path,
-            {
-                do throws(BLEError) {
-                    if let value = try look() { outcome.deliver(.success(value)) }
-                } catch {
-                    outcome.deliver(.failure(error))
-                }
+        watchers[path, default: [:]][token] = {
+            do throws(BLEError) {
+                if let value = try look() { outcome.deliver(.success(value)) }
+            } catch {
+                outcome.deliver(.failure(error))
             }
-        )
-        defer { watchers[token] = nil }
+        }
+        defer {
+            watchers[path]?[token] = nil
+            if watchers[path]?.isEmpty == true { watchers[path] = nil }
+        }
         return try await outcome.wait()
     }
 
@@ -253,7 +260,7 @@ public actor BlueZBackend: CentralBackend {
     }
 
     func look(_ path: String) {
-        for watcher in watchers.values where watcher.object == path { watcher.look() }
+        for look in (watchers[path] ?? [:]).values { look() }
     }
 
     // MARK: Adapters and peripherals

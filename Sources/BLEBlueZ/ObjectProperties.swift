@@ -136,8 +136,11 @@ struct AttributeProperties: Equatable {
     var flags: CharacteristicProperties?
     /// The paths of the services that a service includes.
     var includes: [String]?
+    /// What is said of a characteristic's use.
+    var uses: [AttributeUse: Bool] = [:]
 
     mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
+        if let use = AttributeUse(property: name) { uses[use] = try value.boolean() }
         switch name {
         case "UUID": uuid = BluetoothUUID(try value.string())
         case "Primary": isPrimary = try value.boolean()

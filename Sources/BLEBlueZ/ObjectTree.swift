@@ -17,6 +17,8 @@ struct ObjectTree {
         var address = ""
         var adapter = ""
         var advertisement = Advertisement()
+        /// It has a signal strength, known or not: it is in range, and not only remembered.
+        var isHeard = false
         var isConnected = false
         var areServicesResolved = false
         var isPaired = false
@@ -52,7 +54,17 @@ struct ObjectTree {
 
     private(set) var adapters: [String: AdapterObject] = [:]
     private(set) var devices: [String: DeviceObject] = [:]
-    private(set) var attributes: [String: AttributeObject] = [:]
+    /// The attributes by the paths of their devices, and then their own.
+    private var attributes: [String: [String: AttributeObject]] = [:]
+    /// Who of bluetoothd's clients uses what, in the same order; without what nobody uses.
+    private var uses: [String: [String: AttributeUse]] = [:]
+    /// The devices by what they are known for.
+    private var paths: [Identity: String] = [:]
+
+    private struct Identity: Hashable {
+        let adapter: String
+        let address: String
+    }
 
     // MARK: Messages
 
@@ -62,7 +74,7 @@ struct ObjectTree {
             switch properties {
             case .adapter: adapters[path] != nil
             case .device: devices[path] != nil
-            case .attribute: attributes[path] != nil
+            case .attribute: hasAttribute(path)
             }
         return isKnown ? add(path, properties) : []
     }
@@ -81,13 +93,15 @@ struct ObjectTree {
         case .device(let properties):
             return update(path, properties)
         case .attribute(let kind, let properties):
-            var attribute = attributes[path] ?? AttributeObject(kind: kind)
+            guard let device = Self.device(ofAttribute: path) else { return [] }
+            for (use, isOn) in properties.uses { self.use(path, use, isOn) }
+            var attribute = attributes[device]?[path] ?? AttributeObject(kind: kind)
             if let value = properties.uuid { attribute.uuid = value }
             if let value = properties.isPrimary { attribute.isPrimary = value }
             if let value = properties.flags { attribute.flags = value }
             if let value = properties.includes { attribute.includes = value }
-            guard attributes.updateValue(attribute, forKey: path) != attribute else { return [] }
-            return Self.device(ofAttribute: path).map { [.attributes($0)] } ?? []
+            let isNew = attributes[device, default: [:]].updateValue(attribute, forKey: path) != attribute
+            return isNew ? [.attributes(device)] : []
         }
     }
 
@@ -100,7 +114,10 @@ struct ObjectTree {
         if let value = properties.name, !before.isConnected || before.advertisement.localName == nil {
             device.advertisement.localName = value
         }
-        if let value = properties.rssi { device.advertisement.rssi = value }
+        if let value = properties.rssi {
+            device.advertisement.rssi = value
+            device.isHeard = true
+        }
         if let value = properties.txPower { device.advertisement.txPower = value }
         if let value = properties.uuids { device.advertisement.serviceUUIDs = value }
         if let value = properties.manufacturerData { device.advertisement.manufacturerData = value }
@@ -115,14 +132,21 @@ struct ObjectTree {
         if let value = properties.isPaired { device.isPaired = value }
         if let value = properties.isTrusted { device.isTrusted = value }
         if let value = properties.isBlocked { device.isBlocked = value }
-        if properties.lostRSSI { device.advertisement.rssi = nil }
+        if properties.lostRSSI {
+            device.advertisement.rssi = nil
+            device.isHeard = false
+        }
         if properties.lostTxPower { device.advertisement.txPower = nil }
         devices[path] = device
+        if before.address != device.address || before.adapter != device.adapter {
+            forgetIdentity(path, before)
+            if !device.address.isEmpty { paths[Identity(adapter: device.adapter, address: device.address)] = path }
+        }
 
         var changes: [Change] = []
         // A device that is only remembered has no RSSI; what it learns on a connection is no advertisement either.
         let learned = before.advertisement != device.advertisement && !device.isConnected
-        if device.advertisement.rssi != nil, properties.isAdvertisement || learned { changes.append(.heard(path)) }
+        if device.isHeard, properties.isAdvertisement || learned { changes.append(.heard(path)) }
         if before.isConnected != device.isConnected || before.areServicesResolved != device.areServicesResolved {
             changes.append(.device(path))
         }
@@ -140,17 +164,37 @@ struct ObjectTree {
                 if adapters.removeValue(forKey: path) != nil { changes.append(.adapter(path)) }
             case BlueZ.device:
                 guard let device = devices.removeValue(forKey: path) else { continue }
+                forgetIdentity(path, device)
                 // bluetoothd may remove a device without having said that its link is down.
                 if device.isConnected { changes.append(.disconnected(path, address: device.address)) }
                 changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
             default:
-                guard AttributeKind(interface: interface) != nil, attributes.removeValue(forKey: path) != nil,
-                    let device = Self.device(ofAttribute: path)
+                guard AttributeKind(interface: interface) != nil, let device = Self.device(ofAttribute: path),
+                    attributes[device]?.removeValue(forKey: path) != nil
                 else { continue }
+                if attributes[device]?.isEmpty == true { attributes[device] = nil }
+                for use in [AttributeUse.notifying, .notifyAcquired, .writeAcquired] { self.use(path, use, false) }
                 changes.append(.attributes(device))
             }
         }
         return changes
+    }
+
+    private mutating func forgetIdentity(_ path: String, _ device: DeviceObject) {
+        let identity = Identity(adapter: device.adapter, address: device.address)
+        if paths[identity] == path { paths[identity] = nil }
+    }
+
+    /// Some client of bluetoothd uses a characteristic, or none does any more.
+    mutating func use(_ path: String, _ use: AttributeUse, _ isOn: Bool) {
+        guard let device = Self.device(ofAttribute: path) else { return }
+        var now = uses[device]?[path] ?? []
+        if isOn { now.insert(use) } else { now.remove(use) }
+        if !now.isEmpty {
+            uses[device, default: [:]][path] = now
+        } else if uses[device]?.removeValue(forKey: path) != nil, uses[device]?.isEmpty == true {
+            uses[device] = nil
+        }
     }
 
     // MARK: Looking
@@ -167,21 +211,27 @@ struct ObjectTree {
         // BlueZ builds the path from the address when the object is made; the address may change later, when pairing has told
         // the identity behind a private one.
         let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
-        // (a late signal about an object that is gone makes one that is only half there)
         if devices[usual]?.address.isEmpty == false { return usual }
-        return devices.first { $0.value.address == address && $0.value.adapter == adapter }?.key
+        return paths[Identity(adapter: adapter, address: address)]
     }
+
+    func hasAttribute(_ path: String) -> Bool {
+        Self.device(ofAttribute: path).map { attributes[$0]?[path] != nil } ?? false
+    }
+
+    /// Which characteristics of a device are used, by any client of bluetoothd.
+    func uses(ofDevice device: String) -> [String: AttributeUse] { uses[device] ?? [:] }
 
     /// The path of one characteristic of a device, whichever.
     func characteristic(ofDevice device: String) -> String? {
-        attributes.first { $0.value.kind == .characteristic && $0.key.hasPrefix(device + "/") }?.key
+        attributes[device]?.first { $0.value.kind == .characteristic }?.key
     }
 
     /// The attributes of a device as a database, and where each is.
     func database(ofDevice device: String) -> (database: GATTDatabase, paths: [UInt16: String]) {
         var paths: [UInt16: String] = [:]
         var children: [String: [(path: String, handle: UInt16, object: AttributeObject)]] = [:]
-        for (path, object) in attributes where path.hasPrefix(device + "/") {
+        for (path, object) in attributes[device] ?? [:] {
             guard let handle = BlueZ.handle(ofPath: path), let slash = path.lastIndex(of: "/") else { continue }
             paths[handle] = path
             children[String(path[..<slash]), default: []].append((path, handle, object))

@@ -10,6 +10,9 @@ final class CallingConnection: @unchecked Sendable {
     private let onLoss: @Sendable () -> Void
     private var connection: OpaquePointer?
     private var closedHandler: gulong = 0
+    private let turns = CallTurns()
+    /// Who waits for the answer to a call, or for its turn.
+    private var waiting: [CallTurns.Ticket: OneShot<MethodReply>] = [:]
 
     init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
         self.loop = loop
@@ -85,11 +88,15 @@ final class CallingConnection: @unchecked Sendable {
         g_signal_handler_disconnect(UnsafeMutableRawPointer(connection), closedHandler)
         g_dbus_connection_close(connection, nil, nil, nil)
         g_object_unref(UnsafeMutableRawPointer(connection))
+        // (those that were sent, too: GDBus tells them only if the loop still runs)
+        for outcome in waiting.values { outcome.finish(.failure(Self.closed)) }
     }
+
+    private static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
 
     private func open() throws(DBusError) -> OpaquePointer {
         loop.checkIsolated()
-        guard let connection else { throw DBusError(.disconnected, message: "the connection to the bus is closed") }
+        guard let connection else { throw Self.closed }
         return connection
     }
 
@@ -101,30 +108,60 @@ final class CallingConnection: @unchecked Sendable {
 
     // MARK: Calling
 
+    /// A call that was sent.
+    private final class PendingCall {
+        let turns: CallTurns
+        let ticket: CallTurns.Ticket
+        let outcome: OneShot<MethodReply>
+
+        init(_ turns: CallTurns, _ ticket: CallTurns.Ticket, _ outcome: OneShot<MethodReply>) {
+            (self.turns, self.ticket, self.outcome) = (turns, ticket, outcome)
+        }
+    }
+
     func call(
         _ call: MethodCall, timeout: Duration
     ) async throws(DBusError) -> MethodReply {
-        let connection = try open()
+        _ = try open()
         if Task.isCancelled { throw .cancelled }
-        let cancellable = Cancellable()
         let outcome = OneShot<MethodReply>()
-        let descriptors = Self.makeList(call.descriptors)
-        defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
-        g_dbus_connection_call_with_unix_fd_list(
-            connection, call.destination, call.path, call.interface, call.method,
-            DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START,
-            Int32(clamping: timeout.milliseconds), descriptors, cancellable.pointer,
-            { connection, result, box in
-                let outcome = Unmanaged<OneShot<MethodReply>>.fromOpaque(box!).takeRetainedValue()
-                outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
-            }, Unmanaged.passRetained(outcome).toOpaque())
+        let turns = turns
+        let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
+        let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
+            deadline.sent()
+            send(call, PendingCall(turns, ticket, outcome))
+        }
+        // Only the wait ends with it: a call that is under way keeps its place until it is answered.
+        defer {
+            deadline.cancel()
+            turns.leave(ticket)
+        }
+        waiting[ticket] = outcome
+        defer { waiting[ticket] = nil }
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
-            // Only the local wait ends; GDBus drops the answer when it comes.
-            if error.kind == .cancelled { cancellable.cancel() }
-            throw error
+            throw error.kind == .timedOut
+                ? turns.lateness(call.method, timeout, hasBeenSent: deadline.hasBeenSent) : error
         }
+    }
+
+    private func send(_ call: MethodCall, _ pending: PendingCall) {
+        guard let connection else {
+            pending.outcome.finish(.failure(Self.closed))
+            return turns.answered(pending.ticket)
+        }
+        let descriptors = Self.makeList(call.descriptors)
+        defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
+        // (without a limit and never cancelled: GDBus would forget a call that the bus still counts)
+        g_dbus_connection_call_with_unix_fd_list(
+            connection, call.destination, call.path, call.interface, call.method,
+            DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, Int32.max, descriptors, nil,
+            { connection, result, box in
+                let pending = Unmanaged<PendingCall>.fromOpaque(box!).takeRetainedValue()
+                pending.outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
+                pending.turns.answered(pending.ticket)
+            }, Unmanaged.passRetained(pending).toOpaque())
     }
 
     private static func finish(_ connection: OpaquePointer, _ result: OpaquePointer?) -> Result<MethodReply, DBusError>

@@ -35,8 +35,14 @@ final class ListeningConnection: @unchecked Sendable {
         let destination: String
         /// Who had the service's name when the question was sent.
         let owner: String?
-        let answered: (Result<IncomingMessage, DBusError>) -> Void
+        let ticket: CallTurns.Ticket
+        /// Nil once nobody waits any longer.
+        var answered: ((Result<IncomingMessage, DBusError>) -> Void)?
     }
+
+    private let turns = CallTurns()
+    /// Who waits for an answer, or for the question's turn: how to end the wait.
+    private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
 
     /// How many messages are delivered before the loop's other work gets its turn.
     private static let messagesPerTurn = 64
@@ -140,9 +146,8 @@ final class ListeningConnection: @unchecked Sendable {
         }
         handshake?.outcome.finish(.failure(Self.closed))
         handshake = nil
-        let lost = waiters
         waiters = [:]
-        for waiter in lost.values { waiter.answered(.failure(Self.closed)) }
+        for end in asking.values { end(Self.closed) }
     }
 
     private func lose() {
@@ -250,11 +255,13 @@ final class ListeningConnection: @unchecked Sendable {
             }
         case .answer:
             guard let waiter = waiter(for: message) else { return }
-            waiter.answered(.success(message))
+            waiter.answered?(.success(message))
+            turns.answered(waiter.ticket)
         case .error:
             guard let waiter = waiter(for: message) else { return }
             var body = message.body
-            waiter.answered(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
+            waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
+            turns.answered(waiter.ticket)
         case .call where !message.wantsNoReply:
             let name = "org.freedesktop.DBus.Error.UnknownMethod"
             let answer = try? OutgoingMessage.error(
@@ -303,28 +310,39 @@ final class ListeningConnection: @unchecked Sendable {
         let outcome = OneShot<Value>()
         let serial = nextSerial()
         let message = try OutgoingMessage.call(call, serial: serial)
-        let timer = loop.schedule(after: timeout) {
-            outcome.finish(.failure(DBusError(.timedOut, message: "no answer to \(call.method) within \(timeout)")))
-        }
-        // Whatever ended the wait, the serial is not waited for any longer: this runs on the loop's thread again.
-        defer {
-            waiters[serial] = nil
-            timer.cancel()
-        }
-        waiters[serial] = Waiter(destination: call.destination, owner: service?.owner) { answer in
-            switch answer {
-            case .failure(let error): outcome.finish(.failure(error))
-            case .success(let message):
-                var body = message.body
-                do throws(DBusError) {
-                    outcome.finish(.success(try read(&body)))
-                } catch {
-                    outcome.finish(.failure(error))
+        let turns = turns
+        let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
+        let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
+            deadline.sent()
+            guard socket != nil else { return turns.answered(ticket) }
+            waiters[serial] = Waiter(destination: call.destination, owner: service?.owner, ticket: ticket) { answer in
+                switch answer {
+                case .failure(let error): outcome.finish(.failure(error))
+                case .success(let message):
+                    var body = message.body
+                    do throws(DBusError) {
+                        outcome.finish(.success(try read(&body)))
+                    } catch {
+                        outcome.finish(.failure(error))
+                    }
                 }
             }
+            send(message)
         }
-        send(message)
-        return try await outcome.wait()
+        asking[ticket] = { outcome.finish(.failure($0)) }
+        // Whatever ended the wait, the answer is not waited for any longer: this runs on the loop's thread again.
+        defer {
+            deadline.cancel()
+            turns.leave(ticket)
+            asking[ticket] = nil
+            waiters[serial]?.answered = nil
+        }
+        do throws(DBusError) {
+            return try await outcome.wait()
+        } catch {
+            throw error.kind == .timedOut
+                ? turns.lateness(call.method, timeout, hasBeenSent: deadline.hasBeenSent) : error
+        }
     }
 
     /// Asks the bus to deliver what matches `rule`.

@@ -7,6 +7,10 @@ package struct MethodCall: Sendable {
     package var arguments: [DBusValue]
     /// Descriptors that `.unixFD` arguments index. The bus duplicates them.
     package var descriptors: [FileDescriptor]
+    /// How long its answer takes.
+    package var pace = CallPace.prompt
+    /// What it is about, so that one such thing does not take all places; nil for its path.
+    package var object: String?
 
     package init(
         _ destination: String, _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = [],

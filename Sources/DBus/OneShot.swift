@@ -29,6 +29,9 @@ final class OneShot<Value: Sendable>: Sendable {
         return try outcome.get()
     }
 
+    /// The time is up.
+    func expire() { finish(.failure(DBusError(.timedOut, message: "the time was up"))) }
+
     /// Delivers the outcome. All but the first are ignored.
     func finish(_ outcome: Outcome) {
         let waiting: CheckedContinuation<Outcome, Never>? = state.withLock { state in

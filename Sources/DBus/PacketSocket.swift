@@ -200,7 +200,13 @@ package final class PacketSocket: @unchecked Sendable {
     package func room() async throws(DBusError) {
         let waiter = OneShot<Void>()
         loop.perform { self.await(waiter) }
-        try await waiter.wait()
+        do throws(DBusError) {
+            try await waiter.wait()
+        } catch {
+            // (whoever has given up waits for no room)
+            loop.perform { self.waiters.removeAll { $0 === waiter } }
+            throw error
+        }
     }
 
     private func await(_ waiter: OneShot<Void>) {

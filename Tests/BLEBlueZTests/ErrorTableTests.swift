@@ -94,7 +94,7 @@ import Testing
                     .remote(name(row[0]), message(row[1])), during: try #require(Self.operations[operation]))
                 let expected = row[3] == "as Failed" ? try failure(during: operation, listed) : row
                 check(error, expected[3], retry: expected[4], remedy: expected[6], row)
-                #expect((error.attError.map { "\($0)".suffix(4) } ?? "") == row[5], "\(row)")
+                #expect((error.attError.map { "0x\(Hex.string([$0.rawValue]))" } ?? "") == row[5], "\(row)")
                 #expect(error.busErrorName == name(row[0]))
             }
         }

@@ -35,6 +35,10 @@ struct PairingTests {
     func `the agent is registered with its capability`(_ capability: PairingCapability) async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes(), capability: capability))
+        // (who only scans has none)
+        let lock = try await central.find(world.grip.id)
+        #expect(await world.daemon.agentCapabilities == [])
+        try await lock.connect()
         #expect(await world.daemon.agentCapabilities == [capability])
         #expect(await world.daemon.calls["RequestDefaultAgent"] == nil)
         await central.shutDown()
@@ -43,6 +47,7 @@ struct PairingTests {
     @Test func `the default agent is asked for only when the configuration says so`() async throws {
         let world = try await World()
         let first = try await world.central()
+        try await first.find(world.grip.id).connect()
         let second = try await world.central(
             PairingBehaviour(capability: .keyboardOnly, delegate: Yes(), isDefaultAgent: true))
         #expect(await world.daemon.agentCapabilities == [.keyboardOnly, .noInputNoOutput])
@@ -53,6 +58,7 @@ struct PairingTests {
     @Test func `a new bluetoothd is given the agent again`() async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes()))
+        try await central.find(world.grip.id).connect()
         var states = await central.adapterStates().makeAsyncIterator()
         await world.daemon.kill()
         #expect(await world.daemon.agentCapabilities == [])
@@ -90,6 +96,7 @@ struct PairingTests {
     @Test func `only bluetoothd may call the agent`() async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes()))
+        try await central.find(world.grip.id).connect()
         let owner = try #require(await world.daemon.agentOwners.first)
         let stranger = BusSession(
             loop: EventLoop(name: "stranger"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})

@@ -36,6 +36,7 @@ struct RealPeer: ContractPeer {
     func disconnect() async throws { try await tell("disconnect") }
     func loseLink() async throws { try await tell("lost") }
     func setAdvertising(_ isAdvertising: Bool) async throws { try await tell("adv \(isAdvertising ? "on" : "off")") }
+    func setStrength(_ strength: Int?) async throws { try await tell("strength \(strength ?? 127)") }
     func notify(_ value: [UInt8]) async throws { try await tell("notify \(Hex.string(value))") }
     func burst(count: Int, length: Int) async throws { try await ask("burst \(count) \(length)") }
 

@@ -17,14 +17,16 @@ import Testing
         #expect(
             error.description == "pairingRequired: the attribute wants a paired link "
                 + "(peripheral F0:F1, service 180f, characteristic 2a19) "
-                + "[ATT error 0x0f, org.bluez.Error.NotPermitted] — Pair with the peripheral.")
+                + "[ATT error 0x0f (insufficient encryption), org.bluez.Error.NotPermitted] — Pair with the peripheral."
+        )
     }
 
     @Test func `a place that is partly known is partly described`() {
         #expect(
             BLEError(.failed, "no", characteristic: BluetoothUUID(0x2A19)).description
                 == "failed: no (characteristic 2a19)")
-        #expect(BLEError(.failed, "no", attError: .outOfRange).description == "failed: no [ATT error 0xff]")
+        #expect(
+            BLEError(.failed, "no", attError: .outOfRange).description == "failed: no [ATT error 0xff (out of range)]")
     }
 
     @Test(arguments: [
@@ -97,7 +99,8 @@ import Testing
     }
 
     @Test func `an ATT error describes itself with two digits`() {
-        #expect(ATTError.unlikelyError.description == "ATT error 0x0e")
-        #expect(ATTError(rawValue: 0x80).description == "ATT error 0x80")
+        #expect(ATTError.unlikelyError.description == "ATT error 0x0e (unlikely error)")
+        #expect(ATTError(rawValue: 0x80).description == "ATT error 0x80 (application error)")
+        #expect(ATTError(rawValue: 0x30).description == "ATT error 0x30")
     }
 }

@@ -178,12 +178,24 @@ struct CentralPairingTests {
 
     // MARK: Prompts
 
-    @Test func `by default a pairing without numbers is accepted on a link of ours, all else is refused`() async throws
+    @Test func `by default a pairing without numbers is accepted while it is wanted, all else is refused`() async throws
     {
         let strap = try await strap()
         #expect(await ask(.authorizePairing, strap) == .refuse)
         try await strap.connect()
-        #expect(await ask(.authorizePairing, strap) == .accept)
+        // A link alone is no reason: whoever has taken the peripheral's place may ask, too.
+        #expect(await ask(.authorizePairing, strap) == .refuse)
+        for operation in [ScriptedBackend.Operation.read, .pair] {
+            await backend.script(operation, .hold)
+            let work = Task {
+                if operation == .pair { try await strap.pair() } else { _ = try await strap.read(Bench.level) }
+            }
+            await backend.asked(operation)
+            #expect(await ask(.authorizePairing, strap) == .accept)
+            await backend.release(operation)
+            _ = await work.result
+            #expect(await ask(.authorizePairing, strap) == .refuse)
+        }
         let prompts: [PairingPrompt] = [
             .confirm(Self.number), .enterPasskey, .enterPINCode, .show(Self.number, entered: 0), .showPINCode("0000"),
             .authorizeService(BluetoothUUID(0x1108)),
@@ -193,6 +205,43 @@ struct CentralPairingTests {
         #expect(await ask(.authorizePairing, strap) == .refuse)
         #expect(await backend.agent.capability() == .noInputNoOutput)
         #expect(await backend.agent.isDefault == false)
+    }
+
+    @Test func `peripherals may ask for a pairing where the configuration says so, on links of ours`() async throws {
+        var pairing = PairingBehaviour.justWorks
+        pairing.acceptsPeripheralRequests = true
+        let strap = try await strap(pairing)
+        #expect(await ask(.authorizePairing, strap) == .refuse)
+        try await strap.connect()
+        #expect(await ask(.authorizePairing, strap) == .accept)
+    }
+
+    @Test func `what waits for the end of a prompt while it shows is told of it`() async throws {
+        actor Sign: PairingDelegate {
+            private var ended: [CheckedContinuation<Void, Never>] = []
+            private(set) var shown: [Int] = []
+            func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
+                shown.append(entered)
+                await withCheckedContinuation { ended.append($0) }
+            }
+            func promptEnded(for peripheral: Peripheral) {
+                for continuation in ended { continuation.resume() }
+                ended = []
+            }
+        }
+        let sign = Sign()
+        let strap = try await strap(.prompting(sign))
+        try await strap.connect()
+        #expect(await ask(.show(Self.number, entered: 0), strap) == .accept)
+        await until { await sign.shown == [0] }
+        // (not shown: the first is deaf to its cancellation)
+        #expect(await ask(.show(Self.number, entered: 1), strap) == .accept)
+        try await strap.disconnect()
+        // Its end is told, and there is nothing in the way of the next.
+        try await strap.connect()
+        #expect(await ask(.show(Self.number, entered: 3), strap) == .accept)
+        await until { await sign.shown.last == 3 }
+        try await strap.disconnect()
     }
 
     @Test func `a delegate is asked about our peripherals, about others only as the default agent`() async throws {

@@ -15,6 +15,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case discoveryKeepsToItsTransport
     case discoveryStopsWithItsLastScan
     case discoveryReportsLostPeripherals
+    case discoveryReportsEachChangeOfStrength
+    case discoveryFindsWhatHasNoKnownStrength
     // Connection
     case connectionGoesThroughItsStatesAndKnowsTheServices
     case unknownPeripheralIsNotFound
@@ -112,6 +114,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .discoveryKeepsToItsTransport: try await contract.transports()
         case .discoveryStopsWithItsLastScan: try await contract.scanEnd()
         case .discoveryReportsLostPeripherals: try await contract.lostPeripherals()
+        case .discoveryReportsEachChangeOfStrength: try await contract.strengthChanges()
+        case .discoveryFindsWhatHasNoKnownStrength: try await contract.unknownStrength()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
         case .unknownPeripheralIsNotFound: try await contract.unknownPeripheral()
         case .vanishedPeripheralRunsIntoTheDeadline: try await contract.vanishedPeripheral()

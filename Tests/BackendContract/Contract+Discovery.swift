@@ -66,6 +66,36 @@ extension Contract {
         }
     }
 
+    func strengthChanges() async throws {
+        var expected = [-51, -52, -53, -52]
+        try await peer.setStrength(expected[0])
+        try await withCentral { central in
+            for try await event in central.discoveryEvents(duplicates: true) {
+                guard case .found(let discovery) = event.asReport, discovery.peripheral.id == EchoStrap.id,
+                    discovery.advertisement.rssi == expected.first
+                else { continue }
+                expected.removeFirst()
+                guard let next = expected.first else { return }
+                try await peer.setStrength(next)
+            }
+        }
+    }
+
+    func unknownStrength() async throws {
+        try await peer.setStrength(nil)
+        try await withCentral { central in
+            #expect(try await find(central).advertisement.rssi == nil)
+            // A limit is not met by what nobody knows.
+            let nothing = failing {
+                for try await found in central.discoveries(matching: .rssi(atLeast: -100))
+                where found.peripheral.id == EchoStrap.id { return }
+            }
+            _ = try await find(central)
+            nothing.cancel()
+            #expect(await nothing.value?.code == .cancelled)
+        }
+    }
+
     func lostPeripherals() async throws {
         try await withCentral { central in
             for try await event in central.discoveryEvents(staleAfter: .seconds(1)) {

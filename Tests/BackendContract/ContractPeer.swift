@@ -18,6 +18,8 @@ public protocol ContractPeer: Sendable {
     /// Ends the links as a failing radio does.
     func loseLink() async throws
     func setAdvertising(_ isAdvertising: Bool) async throws
+    /// How strong its advertisements are heard from now on, in dBm; nil for where that is not known.
+    func setStrength(_ strength: Int?) async throws
     /// Notifies a value on the echo output.
     func notify(_ value: [UInt8]) async throws
     /// Sends so many values on the echo output, each beginning with its number from 0 in 32 bits, little-endian.

@@ -20,6 +20,12 @@ extension SimulatedStrapPeer {
     public func loseLink() async { await peripheral.dropLink() }
     public func setAdvertising(_ isAdvertising: Bool) async { await peripheral.setAdvertising(isAdvertising) }
 
+    public func setStrength(_ strength: Int?) async {
+        var advertisement = strap.definition.advertisement
+        advertisement.rssi = strength
+        await peripheral.setAdvertisement(advertisement)
+    }
+
     public func notify(_ value: [UInt8]) async {
         await peripheral.notify(value, from: EchoStrap.output.key.characteristic)
     }

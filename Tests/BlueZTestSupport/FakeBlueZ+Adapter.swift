@@ -83,19 +83,24 @@ extension FakeBlueZ {
             try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
-            guard discoverers.remove(call.sender) != nil else {
+            guard discoverers.contains(call.sender) else {
                 return .failure(.bluez("Failed", "No discovery started"))
             }
-            if discoverers.isEmpty {
-                if monitors.isEmpty { try? await backend.stopDiscovery() }
-                await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
-                for device in devices.values {
-                    devices[device.id]?.advertisement.rssi = nil
-                    devices[device.id]?.advertisement.txPower = nil
-                    await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
-                }
-            }
+            await stopDiscovery(call.sender)
             return .success(MethodReply())
+        }
+    }
+
+    /// A client has no session any more. After the last one's, nothing is in range.
+    func stopDiscovery(_ client: String) async {
+        discoverers.remove(client)
+        guard discoverers.isEmpty else { return }
+        if monitors.isEmpty { try? await backend.stopDiscovery() }
+        await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
+        for device in devices.values {
+            devices[device.id]?.isInRange = false
+            devices[device.id]?.advertisement.txPower = nil
+            await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
         }
     }
 
@@ -130,6 +135,9 @@ extension FakeBlueZ {
         default:
             return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
+        limits[call.sender] = Limits(
+            rssi: call.arguments.first?[key: "RSSI"]?.integer, pathloss: call.arguments.first?[key: "Pathloss"]?.integer
+        )
         if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())
     }

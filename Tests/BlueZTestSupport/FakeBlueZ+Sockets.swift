@@ -56,6 +56,7 @@ extension FakeBlueZ {
             await daemon.destroyNotifySocket(place, attribute.path)
         }
         notifySockets[place] = socket
+        setUse("NotifyAcquired", of: place, true)
         return .success(
             MethodReply(
                 [.unixFD(0), .uint16(UInt16(packetLength))], descriptors: [theirs],
@@ -64,6 +65,7 @@ extension FakeBlueZ {
 
     private func destroyNotifySocket(_ place: AttributeID, _ path: String) async {
         guard let socket = notifySockets.removeValue(forKey: place) else { return }
+        setUse("NotifyAcquired", of: place, false)
         close(socket)
         try? await backend.stopNotifications(of: place)
         await changed(path, BlueZ.gattCharacteristic, ["NotifyAcquired": .boolean(false)])
@@ -81,9 +83,11 @@ extension FakeBlueZ {
             arrivals.finish()
             guard daemon.writeSockets[place] === socket else { return }
             daemon.writeSockets[place] = nil
+            daemon.setUse("WriteAcquired", of: place, false)
             await daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
         }
         writeSockets[place] = socket
+        setUse("WriteAcquired", of: place, true)
         Task { [backend] in
             for await packet in packets { try? await backend.write(packet, to: place, type: .withoutResponse) }
         }
@@ -118,17 +122,24 @@ extension FakeBlueZ {
         loop.perform { socket.close() }
     }
 
-    /// The link has ended, and with it everybody's notifications and sockets.
+    /// The link has ended, and with it everybody's sockets. (Who has called `StartNotify` has notifications on the next one, too.)
     func endSockets(of id: Peripheral.ID) {
-        for place in notifiers.keys where place.peripheral == id { notifiers[place] = nil }
         for (place, socket) in notifySockets where place.peripheral == id {
             notifySockets[place] = nil
+            endUse("NotifyAcquired", of: place)
             close(socket)
         }
         for (place, socket) in writeSockets where place.peripheral == id {
             writeSockets[place] = nil
+            endUse("WriteAcquired", of: place)
             close(socket)
         }
+    }
+
+    private func endUse(_ use: String, of place: AttributeID) {
+        setUse(use, of: place, false)
+        guard let path = attribute(place)?.path else { return }
+        Task.immediate { await changed(path, BlueZ.gattCharacteristic, [use: .boolean(false)]) }
     }
 
     /// How many sockets the daemon has handed out.

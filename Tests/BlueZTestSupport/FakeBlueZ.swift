@@ -29,6 +29,8 @@ public actor FakeBlueZ {
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
     /// The transport that each client has set in its filter, whether it scans or not.
     var transports: [String: Transport] = [:]
+    /// The other limits of each client's filter.
+    var limits: [String: Limits] = [:]
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
     var isBlocked = false
@@ -92,8 +94,11 @@ public actor FakeBlueZ {
             try await backend.start(context)
         }
         let session = BusSession(
-            loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
+            loop: loop, logger: Logger(label: "fake"),
+            onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
         try await session.open(.address(address), timeout: HangLimit.step)
+        try await session.listen(
+            "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: HangLimit.step)
         self.session = session
         isPowered = true
         // GDBus answers this on a thread of its own, ahead of answers and signals that are on their way. The daemon has one thread.
@@ -127,6 +132,7 @@ public actor FakeBlueZ {
             device.pairing?.cancel()
             endSockets(of: device.id)
         }
+        notifiers = [:]
         devices = [:]
         release()
         try? await backend.stopDiscovery()
@@ -139,7 +145,10 @@ public actor FakeBlueZ {
     public var isDiscovering: Bool { !discoverers.isEmpty }
 
     /// The signal strength of an advertisement that was heard from a connected peripheral.
-    public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) { devices[id]?.advertisement.rssi = strength }
+    public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) {
+        devices[id]?.advertisement.rssi = strength
+        devices[id]?.isInRange = strength != nil
+    }
 
     // MARK: The radio's events
 
@@ -153,10 +162,12 @@ public actor FakeBlueZ {
     }
 
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) async {
-        guard session != nil else { return }
+        guard session != nil, passesKernel(advertisement) else { return }
         if let device = devices[id] {
+            let shown = shown(advertisement, of: device)
             devices[id]?.advertisement = advertisement
-            await changed(device.path, BlueZ.device, FakeDevice.advertised(advertisement))
+            devices[id]?.isInRange = true
+            await changed(device.path, BlueZ.device, shown)
             await tellMonitors(device.path, advertisement)
             return
         }

@@ -7,6 +7,10 @@ struct FakeDevice {
     let id: Peripheral.ID
     let path: String
     var advertisement: Advertisement
+    /// It is heard, and so has a signal strength, known or not.
+    var isInRange = true
+    /// What its characteristics are used for, by their handles: the properties that say so.
+    var uses: [UInt16: Set<String>] = [:]
     /// What `MTU` shows while there is a link.
     var packetLength: Int?
     /// What the link's packets hold while there is one.
@@ -38,7 +42,7 @@ struct FakeDevice {
     }
 
     var properties: [String: DBusValue] {
-        Self.advertised(advertisement).merging([
+        Self.advertised(advertisement).filter { isInRange || $0.key != "RSSI" }.merging([
             "UUIDs": .strings(services.map(\.fullDescription)),
             "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
             "Trusted": .boolean(isTrusted), "Blocked": .boolean(isBlocked),
@@ -64,7 +68,7 @@ struct FakeDevice {
                     uniqueKeysWithValues: advertisement.serviceData.map { ($0.fullDescription, .bytes($1)) })),
         ]
         if let name = advertisement.localName { properties["Name"] = .string(name) }
-        if let rssi = advertisement.rssi { properties["RSSI"] = .int16(Int16(rssi)) }
+        properties["RSSI"] = .int16(Int16(advertisement.rssi ?? 127))
         if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
         if let value = advertisement.appearance { properties["Appearance"] = .uint16(value) }
         if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
@@ -92,6 +96,14 @@ struct FakeDevice {
         let properties: [String: DBusValue]
     }
 
+    private func used(_ characteristic: GATTCharacteristic) -> [String: DBusValue] {
+        var names = ["Notifying"]
+        if characteristic.properties.contains(.notify) { names.append("NotifyAcquired") }
+        if characteristic.properties.contains(.writeWithoutResponse) { names.append("WriteAcquired") }
+        let uses = uses[characteristic.handle] ?? []
+        return Dictionary(uniqueKeysWithValues: names.map { ($0, .boolean(uses.contains($0))) })
+    }
+
     /// In order of handles, parents first.
     var attributes: [Attribute] {
         func child(_ parent: String, _ kind: String, _ handle: UInt16) -> String {
@@ -116,8 +128,8 @@ struct FakeDevice {
                         path: characteristicPath, interface: BlueZ.gattCharacteristic, handle: characteristic.handle,
                         properties: [
                             "UUID": .string(characteristic.uuid.fullDescription), "Service": .objectPath(servicePath),
-                            "Flags": .strings(flags.map(\.name)), "Notifying": .boolean(false),
-                        ]))
+                            "Flags": .strings(flags.map(\.name)),
+                        ].merging(used(characteristic)) { $1 }))
                 for descriptor in characteristic.descriptors {
                     all.append(
                         Attribute(

@@ -58,6 +58,9 @@ class LowEnergyController(Controller):
     supported_max_tx_octets = 251
     supported_max_rx_octets = 251
 
+    signal_strength = SIGNAL_STRENGTH
+    """What this receiver reports of every advertisement, in dBm; 127 is not known."""
+
     # --- advertising and scanning ---
 
     def send_advertising_pdu(self, packet: ll.AdvertisingPdu) -> None:
@@ -83,7 +86,7 @@ class LowEnergyController(Controller):
     def _report(self, address: hci.Address, event_type: int, data: bytes) -> None:
         event = hci.HCI_LE_Advertising_Report_Event
         report = event.Report(
-            event_type=event_type, address_type=address.address_type, address=address, data=data, rssi=SIGNAL_STRENGTH
+            event_type=event_type, address_type=address.address_type, address=address, data=data, rssi=self.signal_strength
         )
         self.send_hci_packet(event([report]))
 

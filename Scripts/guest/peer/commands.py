@@ -13,6 +13,7 @@ from bumble import hci
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Advertisement, Connection, Peer
 
+from air import SIGNAL_STRENGTH
 from command_set import CommandError, CommandSet
 from gauge_commands import GaugeCommands
 from gauges import Gauges
@@ -113,6 +114,10 @@ class Commands(CommandSet):
         else:
             raise CommandError('adv on or adv off')
 
+    async def do_strength(self, strength: str) -> None:
+        """strength N: how strong the adapter hears everything from now on, in dBm; 127 for a strength that it does not know."""
+        self.adapter.controller.signal_strength = int(strength)
+
     async def do_rename(self, *words: str) -> None:
         """rename NAME: changes the name, which may have spaces, in advertisements and in the generic access service."""
         await self.strap.rename(' '.join(words))
@@ -159,8 +164,9 @@ class Commands(CommandSet):
         return self.strap.echo.gate.waiting
 
     async def do_reset(self) -> None:
-        """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising. Held requests are answered,
-        following ones are held. The lock forgets and counts from 0. Links stay."""
+        """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising, heard at -50 dBm. Held
+        requests are answered, following ones are held. The lock forgets and counts from 0. Links stay."""
+        self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
 

@@ -1,0 +1,25 @@
+internal import BLE
+
+/// Something for each attribute, where all of one peripheral is found without looking at the others.
+struct AttributeTable<Value> {
+    private var values: [Peripheral.ID: [UInt16: Value]] = [:]
+
+    subscript(attribute: AttributeID) -> Value? {
+        get { values[attribute.peripheral]?[attribute.handle] }
+        set {
+            values[attribute.peripheral, default: [:]][attribute.handle] = newValue
+            if values[attribute.peripheral]?.isEmpty == true { values[attribute.peripheral] = nil }
+        }
+    }
+
+    var isEmpty: Bool { values.isEmpty }
+
+    var peripherals: [Peripheral.ID] { Array(values.keys) }
+
+    /// What there is of one peripheral.
+    func all(of peripheral: Peripheral.ID) -> [(attribute: AttributeID, value: Value)] {
+        (values[peripheral] ?? [:]).map { (AttributeID(peripheral: peripheral, handle: $0), $1) }
+    }
+
+    mutating func removeAll(of peripheral: Peripheral.ID) { values[peripheral] = nil }
+}

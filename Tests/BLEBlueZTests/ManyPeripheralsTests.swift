@@ -1,0 +1,43 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Testing
+
+/// More peripherals than a bus allows calls.
+@Suite(.startsProcesses, .hangLimit)
+struct ManyPeripheralsTests {
+    private static let level = Characteristic<UInt8>(BluetoothUUID(0x2A19))
+
+    @Test func `a live link works beside 140 peripherals that are being connected to in vain`() async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.battery())
+        var others: [SimulatedPeripheral] = []
+        for _ in 0..<140 { others.append(await world.radio.add(.battery())) }
+        let central = try await world.makeCentral()
+        var missing = Set((others + [strap]).map(\.id))
+        for try await discovery in central.discoveries() {
+            missing.remove(discovery.peripheral.id)
+            if missing.isEmpty { break }
+        }
+        let peripheral = central.peripheral(strap.id)
+        try await peripheral.connect()
+        await world.daemon.hang("Connect")
+        for other in others { try await central.peripheral(other.id).setConnectionPolicy(.maintained()) }
+        await until { await world.daemon.hungCount == 32 }
+        for _ in 0..<200 { #expect(try await peripheral.read(Self.level) > 0) }
+        do {
+            let levels = try await peripheral.notifications(Self.level)
+            await strap.notify([42], from: Self.level.key.characteristic)
+            for try await level in levels where level == 42 { break }
+        }
+        try await peripheral.disconnect()
+        #expect(await strap.isConnected == false)
+        #expect(await world.daemon.hungCount == 32)
+        // What waits gets its turn.
+        await world.daemon.release()
+        for other in others { await until { await other.isConnected } }
+        await central.shutDown()
+    }
+}

@@ -1,0 +1,122 @@
+import BLE
+public import Testing
+
+/// What programs on one bluetoothd owe each other: whoever stops takes nothing from the others. One check a case; for peers whose
+/// centrals share the stack.
+public enum SharedLinkContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case whoComesLaterLeavesTheLink
+    case whoMadeTheLinkLeavesItToSubscribers
+    case whoMadeTheLinkLeavesItToReadersOfSockets
+    case idleLinksAreLeftToSubscribers
+    case scopesLeaveTheLinkToSubscribers
+    case whatNobodyElseUsesEnds
+    case leftoversOfEarlierLinksAreNobodyElses
+
+    public var testDescription: String { rawValue }
+
+    public func check(_ peer: some ContractPeer) async throws {
+        try await peer.reset()
+        let contract = Contract(peer: peer)
+        switch self {
+        case .whoComesLaterLeavesTheLink: try await contract.laterComer()
+        case .whoMadeTheLinkLeavesItToSubscribers:
+            try await contract.leaving(delivery: .standard) { try await $0.disconnect() }
+        case .whoMadeTheLinkLeavesItToReadersOfSockets:
+            try await contract.leaving(delivery: .socket) { try await $0.disconnect() }
+        case .idleLinksAreLeftToSubscribers:
+            try await contract.leaving(delivery: .standard) {
+                try await $0.setConnectionPolicy(.onDemand(idle: .milliseconds(100)))
+            }
+        case .scopesLeaveTheLinkToSubscribers: try await contract.leavingScope()
+        case .whatNobodyElseUsesEnds: try await contract.endingOwn()
+        case .leftoversOfEarlierLinksAreNobodyElses: try await contract.leftovers()
+        }
+    }
+}
+
+extension Contract {
+    fileprivate func laterComer() async throws {
+        try await withStrap { strap in
+            let values = try await strap.notifications(EchoStrap.output)
+            try await withCentral { later in
+                let same = later.peripheral(EchoStrap.id)
+                _ = try await same.notifications(EchoStrap.controlPoint)
+                try await same.disconnect()
+                #expect(await same.connectionState == .disconnected)
+                #expect(await strap.connectionState == .connected)
+                // (the link is there to be taken again, and left again at the shutdown)
+                #expect(try await same.read(EchoStrap.twin).isEmpty == false)
+            }
+            try await stillHears(values)
+            #expect(await strap.connectionState == .connected)
+        }
+    }
+
+    /// The value that is sent now is the next that a stream has.
+    private func stillHears(_ values: some AsyncSequence<[UInt8], BLEError>) async throws {
+        try await peer.until(connections: 1)
+        try await peer.notify([77])
+        for try await value in values where value == [77] { return }
+        Issue.record("the stream has ended")
+    }
+
+    fileprivate func leaving(
+        delivery: NotificationDelivery, _ leave: (Peripheral) async throws -> Void
+    ) async throws {
+        try await withStrap { strap in
+            try await withCentral { later in
+                let same = later.peripheral(EchoStrap.id)
+                let values = try await same.notifications(EchoStrap.output, delivery: delivery)
+                try await leave(strap)
+                try await until(.disconnected, strap)
+                try await stillHears(values)
+                #expect(await same.connectionState == .connected)
+                #expect(try await same.read(EchoStrap.twin).isEmpty == false)
+                try await peer.disconnect()
+            }
+        }
+    }
+
+    fileprivate func leavingScope() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            try await withCentral { later in
+                let same = later.peripheral(EchoStrap.id)
+                let values = try await strap.withConnection { strap in
+                    _ = try await strap.read(EchoStrap.twin)
+                    return try await same.notifications(EchoStrap.output)
+                }
+                #expect(await strap.connectionState == .disconnected)
+                try await stillHears(values)
+                try await peer.disconnect()
+            }
+        }
+    }
+
+    fileprivate func endingOwn() async throws {
+        try await withStrap { strap in
+            let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
+            let answers = try await strap.notifications(EchoStrap.controlPoint)
+            let writer = try await strap.packetWriter(to: EchoStrap.input)
+            try await strap.disconnect()
+            try await peer.until(connections: 0)
+            _ = (values, answers, writer)
+        }
+    }
+
+    fileprivate func leftovers() async throws {
+        try await withStrap { strap in
+            // Both have subscribed on a link that has ended since; bluetoothd keeps such a subscription, and renews it.
+            do {
+                let values = try await strap.notifications(EchoStrap.output)
+                try await peer.disconnect()
+                try await until(.disconnected, strap)
+                _ = values
+            }
+            try await strap.connect()
+            _ = try await strap.read(EchoStrap.twin)
+            try await strap.disconnect()
+            try await peer.until(connections: 0)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+/// The daemon's clients: what one has begun ends when it leaves the bus.
+extension FakeBlueZ {
+    /// A filter of a client's, as far as the radio does not see to it.
+    struct Limits {
+        var rssi: Int?
+        var pathloss: Int?
+    }
+
+    /// A signal of the bus: a name that nobody has any more is a client that has left.
+    nonisolated func heard(_ message: IncomingMessage) {
+        guard message.member == "NameOwnerChanged" else { return }
+        var body = message.body
+        guard let name = try? body.string(), (try? body.string()) != nil, (try? body.string())?.isEmpty == true else {
+            return
+        }
+        Task { await self.left(name) }
+    }
+
+    private func left(_ client: String) async {
+        transports[client] = nil
+        limits[client] = nil
+        if discoverers.contains(client) { await stopDiscovery(client) }
+        for (place, clients) in notifiers where clients.contains(client) {
+            guard let attribute = attribute(place) else { continue }
+            try? await stopNotifying(place, attribute.path, client)
+        }
+    }
+
+    func attribute(_ place: AttributeID) -> FakeDevice.Attribute? {
+        devices[place.peripheral]?.attributes.first {
+            $0.handle == place.handle && $0.interface == BlueZ.gattCharacteristic
+        }
+    }
+
+    /// Somebody has switched a characteristic's notifications on or off, or the last who had has left.
+    func setUse(_ use: String, of place: AttributeID, _ isOn: Bool) {
+        if isOn {
+            devices[place.peripheral]?.uses[place.handle, default: []].insert(use)
+        } else {
+            devices[place.peripheral]?.uses[place.handle]?.remove(use)
+        }
+    }
+
+    /// The last of a characteristic's clients stops its notifications.
+    func stopNotifying(_ place: AttributeID, _ path: String, _ client: String) async throws(BLEError) {
+        guard notifiers[place]?.remove(client) != nil, notifiers[place]?.isEmpty == true else { return }
+        notifiers[place] = nil
+        setUse("Notifying", of: place, false)
+        await changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
+        try await backend.stopNotifications(of: place)
+    }
+
+    /// Whether the kernel reports an advertisement: with a limit of strength from every client, what is weaker or of unknown
+    /// strength is dropped (`is_filter_match` in Linux's `net/bluetooth/mgmt.c`).
+    func passesKernel(_ advertisement: Advertisement) -> Bool {
+        let minima = discoverers.map { limits[$0]?.rssi }
+        guard !minima.isEmpty, let minimum = minima.compactMap({ $0 }).min(), !minima.contains(nil) else { return true }
+        guard let rssi = advertisement.rssi else { return false }
+        return rssi >= minimum
+    }
+
+    /// Whether the daemon shows each change of the strength: only when some client has a limit of either kind.
+    var showsSmallChanges: Bool {
+        discoverers.contains { limits[$0]?.rssi != nil || limits[$0]?.pathloss != nil }
+    }
+
+    /// What is shown of an advertisement: the strength only when it has changed by 8 dB, unless small changes are shown, too
+    /// (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
+    func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
+        var properties = FakeDevice.advertised(advertisement)
+        let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
+        if device.isInRange, !showsSmallChanges, abs(before - now) < 8 { properties["RSSI"] = nil }
+        return properties
+    }
+}

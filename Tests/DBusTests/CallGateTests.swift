@@ -1,0 +1,87 @@
+@testable import DBus
+import Testing
+
+struct CallGateTests {
+    private static func turns(_ gate: inout CallGate) -> [Int] {
+        var turns: [Int] = []
+        while let ticket = gate.next() { turns.append(ticket) }
+        return turns
+    }
+
+    @Test func `calls that take long leave places to the others`() {
+        var gate = CallGate()
+        let long = (0..<200).map { gate.join(.long, object: "/\($0)") }
+        #expect(Self.turns(&gate) == Array(long.prefix(CallGate.longCapacity)))
+        let slow = (0..<200).map { gate.join(.slow, object: "/\($0)") }
+        #expect(Self.turns(&gate) == Array(slow.prefix(CallGate.slowCapacity - CallGate.longCapacity)))
+        let prompt = (0..<50).map { _ in gate.join(.prompt, object: "/") }
+        #expect(Self.turns(&gate) == Array(prompt.prefix(CallGate.capacity - CallGate.slowCapacity)))
+        #expect(gate.sentCount == CallGate.capacity)
+        // One place is one turn, for what is prompt first.
+        gate.answered(long[0])
+        #expect(Self.turns(&gate) == [prompt[16]])
+        for ticket in prompt { gate.answered(ticket) }
+        _ = Self.turns(&gate)
+        for ticket in prompt { gate.answered(ticket) }
+        gate.answered(slow[0])
+        gate.answered(long[1])
+        #expect(Set(Self.turns(&gate)).isSuperset(of: [slow[72]]))
+    }
+
+    @Test func `one object has only some of the places, and the others take turns`() {
+        var gate = CallGate()
+        let stalled = (0..<100).map { _ in gate.join(.slow, object: "/stalled") }
+        #expect(Self.turns(&gate) == Array(stalled.prefix(CallGate.objectCapacity)))
+        let other = gate.join(.slow, object: "/other")
+        #expect(Self.turns(&gate) == [other])
+        gate.answered(stalled[3])
+        #expect(Self.turns(&gate) == [stalled[16]])
+        for ticket in stalled.prefix(17) { gate.answered(ticket) }
+        #expect(Self.turns(&gate) == Array(stalled[17..<33]))
+    }
+
+    @Test func `objects take turns while there are not places for all`() {
+        var gate = CallGate()
+        let long = (0..<CallGate.longCapacity).map { _ in gate.join(.long, object: "/") }
+        #expect(Self.turns(&gate) == long)
+        let (first, second) = ((0..<3).map { _ in gate.join(.long, object: "/1") }, gate.join(.long, object: "/2"))
+        for (answered, next) in zip(long, [first[0], second, first[1], first[2]]) {
+            gate.answered(answered)
+            #expect(Self.turns(&gate) == [next])
+        }
+    }
+
+    @Test func `who leaves the line loses the turn, and who is under way keeps the place`() {
+        var gate = CallGate()
+        let long = (0..<CallGate.longCapacity + 2).map { gate.join(.long, object: "/\($0)") }
+        _ = Self.turns(&gate)
+        gate.leave(long[0])
+        gate.leave(long[32])
+        #expect(Self.turns(&gate).isEmpty)
+        gate.answered(long[0])
+        #expect(Self.turns(&gate) == [long[33]])
+        gate.answered(long[0])
+        #expect(gate.sentCount == CallGate.longCapacity)
+    }
+
+    @Test func `a line of any length is first in, first out`() {
+        var fifo = Fifo<Int>()
+        var (last, next) = (0, 0)
+        for round in 0..<1000 {
+            for _ in 0..<(round % 7) {
+                fifo.append(last)
+                last += 1
+            }
+            for _ in 0..<(round % 5) {
+                guard let number = fifo.popFirst() else { break }
+                #expect(number == next)
+                next += 1
+            }
+        }
+        while let number = fifo.popFirst() {
+            #expect(number == next)
+            next += 1
+        }
+        #expect(next == last && fifo.isEmpty)
+    }
+}
