@@ -170,16 +170,31 @@ extension BlueZBackend {
         }
     }
 
+    /// How long after it has said that the services are resolved bluetoothd may take to show the first. There may be none: it
+    /// keeps those that every peripheral has to itself.
+    private static let emptyGrace = Duration.seconds(1)
+
     private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
-        try await wait(forObject: path) { () throws(BLEError) in
-            guard let device = self.tree.devices[path] else { throw self.gone }
-            guard device.isConnected else {
-                throw BLEError(.disconnected, "the link ended before the services were discovered")
+        let found = try await wait(forObject: path) { () throws(BLEError) in try self.resolvedNow(path) }
+        guard found.database.isEmpty else { return found }
+        do throws(BLEError) {
+            return try await wait(forObject: path, within: Self.emptyGrace) { () throws(BLEError) in
+                let found = try self.resolvedNow(path)
+                return found?.database.isEmpty == false ? found : nil
             }
-            guard device.areServicesResolved else { return nil }
-            let found = self.tree.database(ofDevice: path)
-            return found.database.isEmpty ? nil : found
+        } catch {
+            guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
+            return found
         }
+    }
+
+    /// What is resolved now; nil while nothing is.
+    private func resolvedNow(_ path: String) throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String])? {
+        guard let device = tree.devices[path] else { throw gone }
+        guard device.isConnected else {
+            throw BLEError(.disconnected, "the link ended before the services were discovered")
+        }
+        return device.areServicesResolved ? tree.database(ofDevice: path) : nil
     }
 
     /// Attributes came or went. While services are being resolved that is the discovery itself.

@@ -143,9 +143,21 @@ public actor Devices {
             if connecting[serial] === work { connecting[serial] = nil }
             return device
         } catch {
-            if work.isOver, !work.isAbandoned, connecting[serial] === work { connecting[serial] = nil }
+            if !work.isAbandoned {
+                if work.isOver { settle(work, serial) }
+            } else {
+                // (until its link is down, whoever comes next waits for that)
+                Task { [weak self] in
+                    await work.untilEnded()
+                    await self?.settle(work, serial)
+                }
+            }
             throw error
         }
+    }
+
+    private func settle(_ work: SharedWork<Device>, _ serial: String) {
+        if connecting[serial] === work { connecting[serial] = nil }
     }
 
     private func publish(_ device: Device) {

@@ -59,6 +59,55 @@ struct FailureTests {
         }
     }
 
+    @Test func `a peripheral that does not answer within the protocol's limit has timed out, whatever bluetoothd says`()
+        async throws
+    {
+        let peer = try await FakePeer()
+        let clock = ManualClock()
+        let central = try await peer.makeCentral(
+            Central.Configuration(operationTimeout: .seconds(600), clock: clock))
+        let strap = try await central.find()
+        try await strap.connect()
+        let unlikely = DBusError.bluez("Failed", "Operation failed with ATT error: 0x0e")
+        for (elapsed, code) in [(Duration.seconds(30), BLEError.Code.timedOut), (.seconds(3), .attributeError)] {
+            await peer.daemon.hang("ReadValue")
+            let reading = Task { try await strap.read(.batteryLevel) }
+            await peer.daemon.untilHung()
+            clock.advance(by: elapsed)
+            await peer.daemon.fail("ReadValue", unlikely)
+            await peer.daemon.release()
+            await expectError(code) { try await reading.value }
+        }
+        await central.shutDown()
+    }
+
+    @Test func `who has paired is not told to pair`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.connect()
+        for isPaired in [false, true] {
+            if isPaired { try await strap.pair() }
+            await peer.daemon.fail("ReadValue", .bluez("NotPermitted", "Not paired"))
+            let error = await expectError(.pairingRequired) { _ = try await strap.read(.batteryLevel) }
+            #expect(error?.remedy?.hasPrefix("Unpair") == isPaired)
+        }
+        await central.shutDown()
+    }
+
+    @Test func `what bluetoothd keeps to itself is not said to be absent`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        for uuid in [0x2A00, 0x2A05] as [UInt32] {
+            let error = await expectError(.characteristicNotFound) {
+                _ = try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(uuid)))
+            }
+            #expect(error?.message.contains("bluetoothd keeps") == true)
+        }
+        await central.shutDown()
+    }
+
     @Test(arguments: Operation.allCases, End.allCases)
     func `every wait ends with its own error`(_ operation: Operation, _ end: End) async throws {
         // There is no link yet that a scan or a connect could lose.

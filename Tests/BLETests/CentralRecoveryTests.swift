@@ -170,7 +170,13 @@ import Testing
     @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
         try await strap.connect()
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
+        var events = await strap.connectionEvents().makeAsyncIterator()
         await expectError(.disconnectionFailed) { try await strap.disconnect() }
+        // (not that the link has ended, which is not so)
+        guard case .disconnected(let error) = try await events.next() else {
+            return #expect(Bool(false), "disconnected was expected")
+        }
+        #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)
         try await strap.connect()
         try await strap.disconnect()
@@ -278,6 +284,8 @@ import Testing
         guard case .servicesChanged = try await events.next() else {
             return #expect(Bool(false), "servicesChanged was expected")
         }
+        // (one change comes in many parts)
+        await bench.backend.emit(.servicesChanged(strap.id))
         await bench.backend.script(.discoverServices, .hold)
         async let first = strap.services()
         async let second = strap.services()
@@ -286,6 +294,10 @@ import Testing
         await bench.backend.release(.discoverServices)
         #expect(try await first == second)
         #expect(await bench.backend.count(.discoverServices) == 2)
+        await bench.dropLink()
+        guard case .disconnected = try await events.next() else {
+            return #expect(Bool(false), "disconnected was expected")
+        }
     }
 
     @Test func `services that change while they are discovered are discovered again`() async throws {

@@ -35,7 +35,9 @@ extension FakeBlueZ {
         await waitWhileHanging(call.method)
         calls[call.method, default: 0] += 1
         if let error = faults.errors.removeValue(forKey: call.method) { return .failure(error) }
-        return await handle(call)
+        let answer = await handle(call)
+        await waitWhileHanging("after \(call.method)")
+        return answer
     }
 
     func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
@@ -61,6 +63,7 @@ extension FakeBlueZ {
     func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
         var objects: [DBusValue: DBusValue] = [:]
         if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
+        for path in otherAdapters { objects[.objectPath(path)] = interfaces(Self.other) }
         for device in devices.values {
             for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
         }

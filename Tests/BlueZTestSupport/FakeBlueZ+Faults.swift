@@ -27,7 +27,7 @@ extension FakeBlueZ {
     /// The next call of `method` is answered with an error.
     package func fail(_ method: String, _ error: DBusError) { faults.errors[method] = error }
 
-    /// From now on `method` is not answered, until ``release()``.
+    /// From now on `method` is not answered, until ``release()``; with "after " before its name, it does what it is to do before.
     public func hang(_ method: String) { faults.hanging.insert(method) }
 
     /// Answers what hangs, and what follows.

@@ -33,6 +33,8 @@ public actor FakeBlueZ {
     var limits: [String: Limits] = [:]
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
+    /// The paths of further adapters, which hear nothing.
+    var otherAdapters: [String] = []
     var isBlocked = false
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
@@ -110,6 +112,7 @@ public actor FakeBlueZ {
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
+        for path in otherAdapters { await exportOther(path) }
         await exportMonitorManager()
         if faults.hasAgentManager {
             await export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
