@@ -11,13 +11,24 @@ public final class MessageSession: Sendable {
     public let encryption: MessageEncryption?
     private let keys: any PairingKeys
     private let agreements = Agreements()
+    private let didConfirm: @Sendable () async -> Void
 
     /// A session. Nothing happens before the first message.
     ///
     /// - Parameter keys: where the device's pairing key is kept.
-    public init(
+    public convenience init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool = false,
         encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys()
+    ) {
+        self.init(
+            peripheral, configuration: configuration, reassembles: reassembles, encryption: encryption, keys: keys
+        ) {}
+    }
+
+    /// - Parameter didConfirm: called each time that the device has proved that it has the pairing key.
+    init(
+        _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool,
+        encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
     ) {
         var configuration = configuration
         // (keys are those of one link)
@@ -26,6 +37,7 @@ public final class MessageSession: Sendable {
             peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)
         self.encryption = encryption
         self.keys = keys
+        self.didConfirm = didConfirm
     }
 
     /// Whom it talks to.
@@ -133,6 +145,14 @@ public final class MessageSession: Sendable {
         }
     }
 
+    /// Whether there is a pairing key that the device can prove to have.
+    var hasProvableKey: Bool {
+        get async {
+            guard encryption?.mode == .bound else { return false }
+            return (try? await keys.key()) != nil
+        }
+    }
+
     /// Sends what `message` says, with keys; once more where another pairing has come in between.
     private func withKeys<Result>(
         _ message: Message, _ send: () async throws(BLEError) -> Result
@@ -169,7 +189,10 @@ public final class MessageSession: Sendable {
             } catch {
                 throw BLEError(error).at(peripheral.id)
             }
-            if let confirmation = exchange.confirmation { _ = try await transactions.send(confirmation) }
+            if let confirmation = exchange.confirmation {
+                _ = try await transactions.send(confirmation)
+                await didConfirm()
+            }
             return keys
         } catch {
             await transactions.abandonExchange()

@@ -70,6 +70,7 @@ private struct ScriptedSession {
         precondition(!others, "two requests of one command are under way")
         requests[id]?.isWritten = true
         let message = Message(request.key.command, isEncrypted: request.key.isEncrypted, payload: [1])
+        if request.key.isEncrypted, codec.keys.needsExchange { renewKeys() }
         guard let frame = try? codec.encode(message) else { preconditionFailure("a message that fits") }
         guard request.key.isEncrypted else { return }
         precondition((try? device.open(frame)) == message)
@@ -97,10 +98,15 @@ private struct ScriptedSession {
         codec.reset()
         for id in queue.interrupt() { precondition(requests.removeValue(forKey: id)?.isWritten == true) }
         precondition(!requests.values.contains { $0.isWritten })
+        renewKeys()
+        late = []
+    }
+
+    /// Another link, or another exchange after a frame that could not be authenticated.
+    private mutating func renewKeys() {
         codec.cipher = cipher(.central)
         device = cipher(.peripheral)
-        late = []
-        // (another link has other keys, which is more than these have; the frames of this one would be good again)
+        // (other keys are more than these have; the frames of the old ones would be good again)
         sealed = []
         opened = []
         asked = [:]
