@@ -184,7 +184,7 @@ import Testing
 
     @Test func `a device that is heard only after a spoofer has failed is found`() async throws {
         let secure = FakeSecureDevice(.bound)
-        // (not known by the serial number yet)
+        // It is not known by the serial number yet.
         let genuine = try await FakeDevice(in: world, advertisement: FakeDevice.advertisement([9, 9, 9, 9, 9, 9])) {
             secure.answer($0)
         }

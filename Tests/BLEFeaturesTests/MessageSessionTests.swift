@@ -202,7 +202,7 @@ import Testing
     @Test func `an unanswered confirmation ends a pairing, and the next message exchanges keys`() async throws {
         let secure = FakeSecureDevice(.bound)
         let silent = SharedValue(false)
-        // (the device has its part of the new pairing)
+        // The device has its part of the new pairing.
         let device = try await FakeDevice(in: world) { frame in
             let answer = secure.answer(frame)
             return silent.value && frame[4] == 1 ? [] : answer
@@ -236,7 +236,7 @@ import Testing
         let oldReply = secure.answer(device.requests[2])
         first.cancel()
         await expectError(.cancelled) { try await first.value }
-        // (the grace of the request that was given up)
+        // The grace of the request that was given up ends.
         await world.clock.sleepers(1)
         world.clock.advance(by: .seconds(2))
         let next = Message(Self.secret.command, isEncrypted: true, payload: [4, 5, 6])

@@ -106,7 +106,7 @@ private struct ScriptedSession {
     private mutating func renewKeys() {
         codec.cipher = cipher(.central)
         device = cipher(.peripheral)
-        // (other keys are more than these have; the frames of the old ones would be good again)
+        // These have the same key again, so that old frames would open.
         sealed = []
         opened = []
         asked = [:]
