@@ -23,7 +23,7 @@ extension BLEError {
         let code: Code =
             switch error {
             case .missingKey, .notEncrypted, .authenticationFailed, .replayed, .malformedCiphertext, .invalidPublicKey,
-                .invalidPrivateKey, .keyUnknownToDevice:
+                .invalidPrivateKey, .keyUnknownToDevice, .confirmationFailed, .unrequestedReply:
                 .encryptionFailed
             case .tooShort, .lengthMismatch, .unknownType, .invalidEncryptedFlag, .payloadTooLong, .bufferTooSmall:
                 .invalidMessage

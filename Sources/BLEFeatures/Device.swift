@@ -23,7 +23,14 @@ public final class Device: Sendable {
         let session = MessageSession(
             discovered.peripheral, configuration: configuration.transactions, reassembles: configuration.reassembles,
             encryption: configuration.encryption,
-            keys: StoredPairingKeys(serial: discovered.serial, storage: storage))
+            keys: StoredPairingKeys(serial: discovered.serial, storage: storage)
+        ) {
+            // Only now it is known that this peripheral is the device.
+            await storage.remember(discovered.serial, discovered.peripheral.central) {
+                $0.name = discovered.name ?? $0.name
+                $0.peripheral = discovered.peripheral.id
+            }
+        }
         messages = session
         features = configuration.features.map { type in
             type.init(handler: MessageHandler(serial: discovered.serial, session: session, commands: type.commands))
@@ -60,12 +67,15 @@ public final class Device: Sendable {
     // MARK: Its life
 
     /// Connects, discovers, subscribes.
-    func start(_ timeout: Duration) async throws(BLEError) {
+    ///
+    /// - Parameter provesKey: the peripheral must prove that it has the pairing key, before features talk to it.
+    func start(_ timeout: Duration, provesKey: Bool) async throws(BLEError) {
         try await peripheral.connect(timeout: timeout)
         _ = try await peripheral.services()
         isAnnounced.withLock { $0 = true }
         for feature in features { await feature.connected() }
         try await messages.start()
+        if provesKey { try await messages.secure() }
         for feature in features { await feature.ready() }
         try await messages.transactions.checkOpen()
     }

@@ -2,6 +2,9 @@ internal import BLE
 internal import Logging
 
 /// Finds one device and connects to it, as often as the configuration says.
+///
+/// Several peripherals may claim its serial number. Those that fail are passed over for the next one, and so are those that do not prove
+/// that they have its pairing key.
 struct DeviceConnector: Sendable {
     let devices: Devices
     let serial: String
@@ -11,37 +14,44 @@ struct DeviceConnector: Sendable {
 
     /// The pause before another attempt: a link that is lost in the instant it is made may be the first sign of more.
     private static let pause = Duration.milliseconds(500)
+    /// How many peripherals that claim the serial number are tried. Whoever makes them up could go on forever.
+    private static let maximumCandidates = 8
 
     /// The device, connected and ready.
     ///
-    /// - Parameter discovered: where it was found; nil: it is to be looked for.
-    func connect(_ discovered: DiscoveredDevice?) async throws(BLEError) -> Device {
-        var discovered = discovered
+    /// - Parameter chosen: the peripheral that it is; nil: it is to be looked for.
+    func connect(_ chosen: DiscoveredDevice?) async throws(BLEError) -> Device {
+        let finder = DeviceFinder(devices: devices, serial: serial, chosen: chosen?.peripheral.id)
+        var found = chosen
+        var tried: Set<Peripheral.ID> = []
         var attempt = 1
+        var firstError: BLEError?
         while true {
-            let found = if let discovered { discovered } else { try await find() }
-            let device = Device(found, configuration, devices.storage)
-            let hadLink = await device.peripheral.connectionState == .connected
+            let candidate = if let found { found } else { try await finder.first() }
+            let error: BLEError
             do throws(BLEError) {
-                try await start(device)
-                await remember(device)
-                return device
-            } catch {
-                await device.end(error)
-                // (in a task that is not cancelled: no link stays behind)
-                if !hadLink { await Task { try? await device.disconnect() }.value }
-                central.configuration.logger.debug(
-                    "not connected", metadata: ["device": "\(serial)", "attempt": "\(attempt)", "error": "\(error)"])
-                let error = error.at(device.peripheral.id)
-                guard error.isRetryable, !Task.isCancelled, attempt < configuration.connectAttempts else { throw error }
+                return try await connected(candidate, isChosen: chosen != nil, attempt)
+            } catch let failure {
+                error = failure
+            }
+            if Task.isCancelled { throw error }
+            if error.isRetryable, attempt < configuration.connectAttempts {
                 attempt += 1
-                // (what the system has forgotten has to be heard again)
+                found = candidate
+                // What the system has forgotten has to be heard again.
                 if error.code == .peripheralNotFound {
-                    discovered = nil
-                    devices.unlist(serial)
+                    found = nil
+                    devices.unlist(candidate.peripheral.id)
                 }
                 guard (try? await central.configuration.clock.sleep(for: Self.pause)) != nil else { throw .cancelled }
+                continue
             }
+            tried.insert(candidate.peripheral.id)
+            firstError = firstError ?? error
+            guard chosen == nil, tried.count < Self.maximumCandidates,
+                let other = try await finder.another(than: tried, scanning: error.code == .encryptionFailed)
+            else { throw firstError ?? error }
+            found = other
         }
     }
 
@@ -51,15 +61,33 @@ struct DeviceConnector: Sendable {
         try? await device.disconnect()
     }
 
-    private func start(_ device: Device) async throws(BLEError) {
-        try await withinConnectTimeout { try await device.start(configuration.connectTimeout) }
+    /// The device, if it is this peripheral. Leaves no link otherwise.
+    private func connected(
+        _ candidate: DiscoveredDevice, isChosen: Bool, _ attempt: Int
+    ) async throws(BLEError) -> Device {
+        let device = Device(candidate, configuration, devices.storage)
+        let hadLink = await device.peripheral.connectionState == .connected
+        do throws(BLEError) {
+            let isTrusted = await isTrusted(device.peripheral)
+            let provesKey = if isTrusted || isChosen { false } else { await device.messages.hasProvableKey }
+            try await start(device, provesKey)
+            await remember(device, isTrusted: isTrusted)
+            return device
+        } catch {
+            await device.end(error)
+            // In a task that is not cancelled, so that no link stays behind.
+            if !hadLink { await Task { try? await device.disconnect() }.value }
+            central.configuration.logger.debug(
+                "not connected", metadata: ["device": "\(serial)", "attempt": "\(attempt)", "error": "\(error)"])
+            throw error.at(device.peripheral.id)
+        }
     }
 
-    private func withinConnectTimeout<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws(BLEError) -> Value {
+    private func start(_ device: Device, _ provesKey: Bool) async throws(BLEError) {
         do {
-            return try await central.withDeadline(configuration.connectTimeout, body)
+            try await central.withDeadline(configuration.connectTimeout) { [configuration] in
+                try await device.start(configuration.connectTimeout, provesKey: provesKey)
+            }
         } catch let error as BLEError where error.code == .timedOut {
             throw BLEError(
                 .timedOut, "device \(serial) was not ready within \(configuration.connectTimeout)", cause: error)
@@ -68,61 +96,40 @@ struct DeviceConnector: Sendable {
         }
     }
 
-    // MARK: Finding
+    // MARK: Remembering
 
-    /// A device that is listed, or that has a link already, or that a scan finds.
-    private func find() async throws(BLEError) -> DiscoveredDevice {
-        if let listed = devices.listed(serial) { return listed }
-        if let linked = try await linked() { return linked }
-        try await checkAdapter()
+    /// Whether the peripheral is known to be the device, without any proof on this link: it was saved as such, or there is a bond.
+    private func isTrusted(_ peripheral: Peripheral) async -> Bool {
+        if let saved = (try? await devices.storage.device(serial))??.peripheral, saved == peripheral.id { return true }
+        return await DeviceFinder.isBonded(peripheral)
+    }
+
+    /// Saves what is connected, as far as it is known to be the device. One that can prove that it has a pairing key is saved when it
+    /// has done so; see ``Device``.
+    private func remember(_ device: Device, isTrusted: Bool) async {
+        let canProveKey = configuration.encryption?.mode == .bound
+        await devices.storage.remember(device.serial, central) { saved in
+            // What was saved of another peripheral is not this one's to change.
+            let isFree = saved.peripheral == nil && (saved.key == nil || !canProveKey)
+            guard isTrusted || isFree else { return }
+            saved.name = device.name ?? saved.name
+            if isTrusted || !canProveKey { saved.peripheral = device.peripheral.id }
+        }
+    }
+}
+
+extension DeviceStorage {
+    /// Changes what is saved of a device. A device that cannot be saved works all the same.
+    func remember(
+        _ serial: String, _ central: Central, _ change: @escaping @Sendable (inout SavedDevice) -> Void
+    ) async {
         do throws(BLEError) {
-            return try await withinConnectTimeout { [self] in
-                for try await found in central.discoveries(matching: configuration.criteria) {
-                    if let device = devices.device(in: found), device.serial == serial { return device }
-                }
-                throw BLEError(.scanFailed, "the scan has ended")
-            }
-        } catch {
-            guard error.code == .timedOut else { throw error }
-            throw BLEError(
-                .peripheralNotFound, "no device \(serial) was heard within \(configuration.connectTimeout)",
-                isRetryable: false, remedy: "See that it is switched on, near, and not connected to something else.",
-                cause: error)
-        }
-    }
-
-    /// What has a link does not advertise: it is known by what it has said before, or by what was saved of it.
-    private func linked() async throws(BLEError) -> DiscoveredDevice? {
-        let saved = try? await devices.storage.device(serial)
-        for known in await central.knownPeripherals() where known.isConnected {
-            if configuration.serial(in: known.advertisement) == serial || saved?.peripheral == known.id {
-                return DiscoveredDevice(
-                    serial: serial, peripheral: central.peripheral(known.id), advertisement: known.advertisement)
-            }
-        }
-        return nil
-    }
-
-    /// A scan would wait for the adapter.
-    private func checkAdapter() async throws(BLEError) {
-        switch await central.adapterState {
-        case .poweredOff: throw BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")
-        case .unavailable: throw BLEError(.adapterNotFound, "there is no adapter", remedy: "Plug an adapter in.")
-        default: break
-        }
-    }
-
-    private func remember(_ device: Device) async {
-        let (serial, name, id) = (serial, device.name, device.peripheral.id)
-        do throws(BLEError) {
-            try await devices.storage.update(serial) {
+            try await update(serial) {
                 var saved = $0 ?? SavedDevice(serial: serial)
-                saved.name = name ?? saved.name
-                saved.peripheral = id
+                change(&saved)
                 return saved
             }
         } catch {
-            // (the device works all the same)
             central.configuration.logger.info("a device was not saved", metadata: ["error": "\(error)"])
         }
     }

@@ -19,7 +19,7 @@ public actor Devices {
     private var connected: [String: Device] = [:]
     private var connecting: [String: SharedWork<Device>] = [:]
     /// The devices that the last snapshot of any list had, and when it came.
-    nonisolated let listed = Mutex<(devices: [String: DiscoveredDevice], at: Duration)>(([:], .zero))
+    nonisolated let listed = Mutex<(devices: [DiscoveredDevice], at: Duration)>(([], .zero))
 
     /// The central's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { central.unownedExecutor }
@@ -39,6 +39,8 @@ public actor Devices {
 
     /// The devices that are near, as a list that is kept up to date, in the order in which they were found; see
     /// ``Central/nearby(matching:minimumRSSI:staleAfter:)``. Iterating starts a scan, leaving the loop stops it.
+    ///
+    /// Anybody can advertise any serial number: peripherals that claim the same one are all in the list.
     public nonisolated func nearby() -> NearbyDevices {
         NearbyDevices(
             devices: self,
@@ -55,15 +57,17 @@ public actor Devices {
 
     // MARK: Connecting
 
-    /// The device of that serial number in the newest list, if that is not stale.
-    nonisolated func listed(_ serial: String) -> DiscoveredDevice? {
+    /// All that claim that serial number in the newest list, in its order, if it is not stale.
+    nonisolated func listed(_ serial: String) -> [DiscoveredDevice] {
         let now = central.elapsed()
-        return listed.withLock { now - $0.at <= configuration.staleness ? $0.devices[serial] : nil }
+        return listed.withLock { list in
+            now - list.at <= configuration.staleness ? list.devices.filter { $0.serial == serial } : []
+        }
     }
 
-    /// What the list says of the device is no longer so.
-    nonisolated func unlist(_ serial: String) {
-        listed.withLock { $0.devices[serial] = nil }
+    /// What the list says of the peripheral is no longer so.
+    nonisolated func unlist(_ peripheral: Peripheral.ID) {
+        listed.withLock { $0.devices.removeAll { $0.peripheral.id == peripheral } }
     }
 
     /// The connected device of that serial number; nil when it is not.
@@ -88,6 +92,9 @@ public actor Devices {
     /// Connects to a device that was found; returns when it listens and its features are ready. One that is connected is
     /// returned at once; callers at the same time share the attempts.
     ///
+    /// The peripheral that was found is taken for the device without a proof. It is saved as the device only if no other one is, and,
+    /// where encryption is in `bound` mode, only after it has proved that it has the pairing key, or was paired with.
+    ///
     /// Throws what connecting and discovering throw when the last attempt fails; then no link stays behind that was made for it.
     public func connect(to discovered: DiscoveredDevice) async throws(BLEError) -> Device {
         try await connect(discovered.serial, discovered)
@@ -95,6 +102,11 @@ public actor Devices {
 
     /// Connects to the device of that serial number: at once when it is listed or has a link, otherwise as soon as a scan has found
     /// it.
+    ///
+    /// Several peripherals may claim the serial number. The one that was saved, or that this machine is bonded with, is preferred, and
+    /// waited for up to 2 s longer than for the others. These are tried in the order in which they were found, each after the one before
+    /// has failed. With encryption in `bound` mode and a saved pairing key, they must prove that they have the key: what does not is
+    /// neither connected to nor saved. If all fail, the error of the first is thrown. To pair anew with such a peripheral, use ``connect(to:)``.
     ///
     /// Throws `peripheralNotFound` when it is not found within the connect timeout, `invalidArgument` for what is no serial number,
     /// and what ``connect(to:)`` throws.

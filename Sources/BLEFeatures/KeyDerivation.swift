@@ -29,9 +29,16 @@ public struct KeyDerivation: Sendable, Hashable {
                 inputKeyMaterial: secret, salt: salt, info: info, outputByteCount: MessageKey.size))
     }
 
-    /// The derivation of a connection's session key from its own shared secret: nobody can make the key who lacks either
-    /// that secret or the pairing key.
-    static func session(_ pairingKey: MessageKey) -> KeyDerivation {
-        KeyDerivation(salt: pairingKey.bytes, info: Array("swift-ble session".utf8))
+    func bytes(_ count: Int, from secret: SymmetricKey) -> [UInt8] {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, salt: salt, info: info, outputByteCount: count)
+            .withUnsafeBytes { [UInt8]($0) }
+    }
+
+    /// The same derivation with more bytes at the end of its info.
+    func appending(_ bytes: [UInt8]) -> KeyDerivation { KeyDerivation(salt: salt, info: info + bytes) }
+
+    /// The derivation of something of one link from its shared secret: only who has both that secret and the pairing key can make it.
+    static func link(_ pairingKey: MessageKey, _ purpose: String, _ transcript: [UInt8]) -> KeyDerivation {
+        KeyDerivation(salt: pairingKey.bytes, info: Array(purpose.utf8) + transcript)
     }
 }

@@ -12,10 +12,12 @@ public struct MessageCodec: TransactionCodec {
     }
 
     /// Seals and opens encrypted messages; nil until keys are agreed on.
-    public var cipher: MessageCipher?
-    /// The exchange whose request is written next, and the one whose reply comes next.
-    private var prepared: PendingExchange?
-    private var active: PendingExchange?
+    public var cipher: MessageCipher? {
+        get { keys.cipher }
+        set { keys.use(newValue) }
+    }
+    /// The keys of this link, and how they come about.
+    var keys = LinkKeys()
     private var reassembler: MessageReassembler?
 
     /// A codec.
@@ -34,14 +36,10 @@ public struct MessageCodec: TransactionCodec {
 
     /// The frame. Throws `invalidMessage` and `encryptionFailed`.
     public mutating func encode(_ request: Message) throws(BLEError) -> [UInt8] {
-        if let prepared, prepared.request == request {
-            // (the device changes its keys when it has read this)
-            (active, self.prepared, cipher) = (prepared, nil, nil)
-        }
         do throws(MessageError) {
-            guard request.isEncrypted else { return try request.encode() }
-            guard cipher != nil else { throw .missingKey }
-            return try cipher!.seal(request)
+            guard !request.isEncrypted else { return try keys.seal(request) }
+            keys.didEncode(request)
+            return try request.encode()
         } catch {
             throw BLEError(error)
         }
@@ -64,24 +62,18 @@ public struct MessageCodec: TransactionCodec {
     /// Throws away a frame that has come in part, and the keys, which are those of one link.
     public mutating func reset() {
         reassembler?.reset()
-        (cipher, prepared, active) = (nil, nil, nil)
+        keys.use(nil)
     }
 
     /// Throws away a frame that has come in part.
     public mutating func discardPartial() { reassembler?.reset() }
-
-    /// An exchange of keys is about to be sent: its reply changes the keys for what comes right after it.
-    mutating func prepare(_ exchange: PendingExchange) { prepared = exchange }
 
     private mutating func decode(_ frame: Span<UInt8>, _ take: (TransactionInput<Key, Message>) -> Void) {
         do throws(MessageError) {
             let message = try open(frame)
             switch message.type {
             case .reply:
-                if let active, active.request.command == message.command, !message.isEncrypted {
-                    cipher = active.cipher(for: message)
-                    self.active = nil
-                }
+                if !message.isEncrypted { keys.didDecode(message) }
                 take(.reply(key(of: message), message))
             case .notification: take(.notification(message))
             case .request:
@@ -98,8 +90,7 @@ public struct MessageCodec: TransactionCodec {
     }
 
     private mutating func open(_ frame: Span<UInt8>) throws(MessageError) -> Message {
-        guard try MessageHeader(decoding: frame).isEncrypted else { return try Message(decoding: frame) }
-        guard cipher != nil else { throw .missingKey }
-        return try cipher!.open(frame)
+        let header = try MessageHeader(decoding: frame)
+        return header.isEncrypted ? try keys.open(frame, header) : try Message(decoding: frame)
     }
 }

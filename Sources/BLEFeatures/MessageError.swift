@@ -30,6 +30,10 @@ public enum MessageError: Error, Hashable, Sendable {
     case invalidPrivateKey
     /// The device does not know the pairing key that was to be resumed with.
     case keyUnknownToDevice
+    /// The device did not prove that it has the same keys.
+    case confirmationFailed
+    /// The encrypted reply answers no request, or another one than that under way.
+    case unrequestedReply
 }
 
 extension MessageError: CustomStringConvertible {
@@ -54,6 +58,8 @@ extension MessageError: CustomStringConvertible {
         case .invalidPublicKey: "the other side's public key is not a usable one of 32 bytes"
         case .invalidPrivateKey: "the private key does not have 32 bytes"
         case .keyUnknownToDevice: "the device does not know the key of an earlier pairing"
+        case .confirmationFailed: "the device did not prove that it has the same keys"
+        case .unrequestedReply: "the encrypted reply does not answer the request under way"
         }
     }
 
@@ -73,6 +79,9 @@ extension MessageError: CustomStringConvertible {
         case .invalidPublicKey: "check that the device does X25519 with raw keys"
         case .invalidPrivateKey: "give the key's 32 raw bytes"
         case .keyUnknownToDevice: "pair anew: the device was reset, or has forgotten its oldest pairings"
+        case .confirmationFailed:
+            "check that it is the device that was paired with, and that both sides use the same mode, salt and info"
+        case .unrequestedReply: "drop the frame: its request is over, or was never sent"
         }
     }
 }

@@ -25,9 +25,13 @@ public struct MessageKey: Sendable, Equatable {
         material.withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// Eight bytes that name the key and tell nothing about it: the first of its SHA-256.
-    public var identifier: [UInt8] {
-        [UInt8](SHA256.hash(data: bytes).prefix(8))
+    static let identifierSize = 8
+
+    /// What names the key in the exchange that a central begins with this public key. Without the key, two such names do not tell
+    /// whether they name the same one.
+    func identifier(for publicKey: [UInt8]) -> [UInt8] {
+        KeyDerivation(salt: publicKey, info: Array("swift-ble identifier".utf8))
+            .bytes(Self.identifierSize, from: material)
     }
 }
 

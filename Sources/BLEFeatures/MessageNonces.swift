@@ -21,7 +21,7 @@ struct CountingNonces: MessageNonces {
 
     mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8] {
         defer { sent += 1 }
-        return [role.direction, 0, 0, 0] + (0..<8).map { UInt8(truncatingIfNeeded: sent >> (56 - 8 * $0)) }
+        return [role.direction, 0, 0, 0] + Self.bytes(sent)
     }
 
     func check(_ nonce: [UInt8]) throws(MessageError) {
@@ -33,8 +33,14 @@ struct CountingNonces: MessageNonces {
         received = Self.counter(nonce)
     }
 
-    private static func counter(_ nonce: [UInt8]) -> UInt64 {
+    /// The counter in a nonce.
+    static func counter(_ nonce: [UInt8]) -> UInt64 {
         nonce.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// A counter as the eight bytes that it has in a nonce.
+    static func bytes(_ counter: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * $0)) }
     }
 }
 

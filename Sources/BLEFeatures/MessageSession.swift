@@ -11,13 +11,24 @@ public final class MessageSession: Sendable {
     public let encryption: MessageEncryption?
     private let keys: any PairingKeys
     private let agreements = Agreements()
+    private let didConfirm: @Sendable () async -> Void
 
     /// A session. Nothing happens before the first message.
     ///
     /// - Parameter keys: where the device's pairing key is kept.
-    public init(
+    public convenience init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool = false,
         encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys()
+    ) {
+        self.init(
+            peripheral, configuration: configuration, reassembles: reassembles, encryption: encryption, keys: keys
+        ) {}
+    }
+
+    /// - Parameter didConfirm: called each time that the device has proved that it has the pairing key.
+    init(
+        _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool,
+        encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
     ) {
         var configuration = configuration
         // (keys are those of one link)
@@ -26,6 +37,7 @@ public final class MessageSession: Sendable {
             peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)
         self.encryption = encryption
         self.keys = keys
+        self.didConfirm = didConfirm
     }
 
     /// Whom it talks to.
@@ -95,7 +107,10 @@ public final class MessageSession: Sendable {
     /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on. Those that are under way may
     /// lose their replies. The device may allow it only at certain times.
     ///
-    /// Throws `storageFailed` when the key cannot be kept: it is good for this link then.
+    /// Pairing does not tell who the device is: an attacker between the two while they pair shares keys with both, unnoticed.
+    ///
+    /// Throws `storageFailed` when the key cannot be kept: it is good for this link then. Throws `encryptionFailed` when the device
+    /// does not confirm the key.
     public func pair() async throws(BLEError) {
         let encryption = try requireEncryption()
         try await agreements.run { [self] () throws(BLEError) in
@@ -112,17 +127,29 @@ public final class MessageSession: Sendable {
     }
 
     /// Agrees on the keys of this link from the pairing's, so that encrypted notifications can be read. Encrypted messages do it by
-    /// themselves. Throws `encryptionFailed` when there is no pairing, or when the device does not know it.
+    /// themselves; in `bound` mode again, after a frame could not be authenticated, or an encrypted request was not answered in time.
+    ///
+    /// In `bound` mode each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, caused by `missingKey`
+    /// when there is no pairing, `keyUnknownToDevice` when the device says that it does not know it, and `confirmationFailed` when it
+    /// does not prove that it does.
     public func secure() async throws(BLEError) {
         let encryption = try requireEncryption()
-        guard await transactions.needsCipher else { return }
+        guard await transactions.needsKeys else { return }
         try await agreements.run { [self] () throws(BLEError) in
-            guard await transactions.needsCipher else { return }
+            guard await transactions.needsKeys else { return }
             guard let key = try await keys.key() else { throw BLEError(MessageError.missingKey).at(peripheral.id) }
             switch encryption.mode {
             case .firmware: await transactions.use(MessageCipher(.firmware, role: .central, key: key))
             case .bound: _ = try await exchange(encryption, key)
             }
+        }
+    }
+
+    /// Whether there is a pairing key that the device can prove to have.
+    var hasProvableKey: Bool {
+        get async {
+            guard encryption?.mode == .bound else { return false }
+            return (try? await keys.key()) != nil
         }
     }
 
@@ -133,21 +160,43 @@ public final class MessageSession: Sendable {
         guard message.isEncrypted else { return try await send() }
         try await secure()
         do throws(BLEError) {
-            return try await send()
+            return try await withTrust(send)
         } catch {
             guard error.cause as? MessageError == .missingKey, await !transactions.isClosed else { throw error }
             try await secure()
+            return try await withTrust(send)
+        }
+    }
+
+    /// Sends something encrypted. A device does not answer what it cannot open, so a missing reply may mean that it has other keys.
+    private func withTrust<Result>(_ send: () async throws(BLEError) -> Result) async throws(BLEError) -> Result {
+        let number = await transactions.keyNumber
+        do throws(BLEError) {
             return try await send()
+        } catch {
+            if error.code == .commandTimedOut, encryption?.mode == .bound { await transactions.distrustKeys(number) }
+            throw error
         }
     }
 
     private func exchange(_ encryption: MessageEncryption, _ key: MessageKey?) async throws(BLEError) -> AgreedKeys {
         let exchange = PendingExchange(resuming: key, encryption)
-        let reply = try await transactions.send(exchange)
-        do throws(MessageError) {
-            return try exchange.keys(from: reply)
+        do throws(BLEError) {
+            let reply = try await transactions.send(exchange)
+            let keys: AgreedKeys
+            do throws(MessageError) {
+                keys = try exchange.keys(from: reply)
+            } catch {
+                throw BLEError(error).at(peripheral.id)
+            }
+            if let confirmation = exchange.confirmation {
+                _ = try await transactions.send(confirmation)
+                await didConfirm()
+            }
+            return keys
         } catch {
-            throw BLEError(error).at(peripheral.id)
+            await transactions.abandonExchange()
+            throw error
         }
     }
 
@@ -162,13 +211,18 @@ public final class MessageSession: Sendable {
 }
 
 extension TransactionSession<MessageCodec> {
-    var needsCipher: Bool { codec.cipher == nil }
+    var needsKeys: Bool { codec.keys.needsExchange }
+    var keyNumber: Int { codec.keys.number }
 
     /// Sends the request of an exchange, after whose reply its keys count.
     func send(_ exchange: PendingExchange) async throws(BLEError) -> Message {
-        codec.prepare(exchange)
+        codec.keys.prepare(exchange)
         return try await send(exchange.request)
     }
+
+    func abandonExchange() { codec.keys.abandonExchange() }
+
+    func distrustKeys(_ number: Int) { codec.keys.distrust(number) }
 
     func use(_ cipher: MessageCipher?) {
         if !isClosed { codec.cipher = cipher }

@@ -31,7 +31,7 @@ public struct NearbyDevices: AsyncSequence, Sendable {
             guard let list = try await lists.next(isolation: actor) else { return nil }
             let found = list.compactMap { devices.device(in: $0) }
             let now = devices.central.elapsed()
-            devices.listed.withLock { $0 = (Dictionary(found.map { ($0.serial, $0) }) { $1 }, now) }
+            devices.listed.withLock { $0 = (found, now) }
             return found
         }
     }

@@ -1,4 +1,4 @@
-/// An exchange of keys between its request and its reply.
+/// An exchange of keys between its request and its end.
 struct PendingExchange: Sendable {
     /// The message that asks for it.
     let request: Message
@@ -15,9 +15,19 @@ struct PendingExchange: Sendable {
         request = Message(encryption.command, payload: exchange.request(resuming: pairingKey))
     }
 
+    /// How messages are sealed after it.
+    var mode: MessageCipher.Mode { encryption.mode }
+
+    /// The message that confirms the keys, sealed with them; its reply ends the exchange. Nil in `firmware` mode, where the reply to
+    /// ``request`` does.
+    var confirmation: Message? {
+        mode == .bound ? Message(encryption.command, isEncrypted: true) : nil
+    }
+
     /// What both sides have in common after this reply.
     func keys(from reply: Message) throws(MessageError) -> AgreedKeys {
-        try exchange.keys(with: reply.payload, resuming: pairingKey, derivation: encryption.derivation)
+        try exchange.keys(
+            from: reply.payload, resuming: pairingKey, derivation: encryption.derivation, mode: encryption.mode)
     }
 
     /// The cipher for what follows this reply; nil when the device does not agree.

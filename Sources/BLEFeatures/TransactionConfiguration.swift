@@ -19,7 +19,7 @@ public struct TransactionConfiguration: Sendable {
     /// The longest that a request may take, from call to reply.
     public var replyTimeout: Duration
     /// How long the place of a request that was written and given up stays occupied by its reply. A reply that comes later
-    /// than that is taken for the next one's, since replies cannot be told apart otherwise.
+    /// than that is taken for the next one's, unless the codec can tell them apart, as with encrypted messages in `bound` mode.
     public var lateReplyGrace: Duration
     /// What becomes of long requests.
     public var longFrames: LongFrames

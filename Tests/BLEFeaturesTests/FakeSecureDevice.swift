@@ -3,7 +3,8 @@ import BLEFeatures
 import BLESimulation
 import BLETestSupport
 
-/// The other side of the encryption: a device that exchanges keys and answers encrypted requests with their payload, reversed.
+/// The other side of the encryption: a device that exchanges keys and answers encrypted requests with their payload, reversed. It
+/// does what `Docs/MessageEncryption.md` says of the device.
 final class FakeSecureDevice: Sendable {
     static let derivation = KeyDerivation(salt: "salt", info: "info")
     static let exchange = MessageCommand(rawValue: 0x0103)
@@ -11,7 +12,10 @@ final class FakeSecureDevice: Sendable {
     private struct State {
         var pairingKeys: [MessageKey] = []
         var cipher: MessageCipher?
+        /// The keys that the central has yet to confirm.
+        var candidate: (cipher: MessageCipher, pairingKey: MessageKey)?
         var exchanges = 0
+        var forgedReply: [UInt8]?
         /// Everything that was sent, to be sent again by a hostile test.
         var sent: [[UInt8]] = []
         var plainReplies = false
@@ -34,6 +38,24 @@ final class FakeSecureDevice: Sendable {
         state.change {
             $0.pairingKeys = []
             $0.cipher = nil
+            $0.candidate = nil
+        }
+    }
+
+    /// How many pairing keys it keeps.
+    var knownKeys: Int { state.value.pairingKeys.count }
+
+    /// Answers the first frame of exchanges with this payload from now on; nil: as it should.
+    func forgeExchangeReply(_ payload: [UInt8]?) { state.change { $0.forgedReply = payload } }
+
+    /// Uses another session key than was agreed on, as a device whose memory is damaged.
+    func damageSessionKey() {
+        state.change { [mode] in
+            guard let key = MessageKey(Array(repeating: 0x5A, count: 32)) else { return }
+            var cipher = MessageCipher(mode, role: .peripheral, key: key)
+            // Its nonces go on, or its frames would be taken for repeated ones.
+            for _ in $0.sent { _ = try? cipher.seal(Message(Self.exchange, type: .notification)) }
+            $0.cipher = cipher
         }
     }
 
@@ -61,6 +83,7 @@ final class FakeSecureDevice: Sendable {
         guard header.isEncrypted else {
             return try exchange(try Message(decoding: frame.span), mode, &state).encode()
         }
+        if header.command == exchange { return try confirm(frame, &state) }
         guard let request = try state.cipher?.open(frame.span) else { throw MessageError.missingKey }
         let payload = Array(request.payload.reversed())
         if state.plainReplies { return try Message(request.command, type: .reply, payload: payload).encode() }
@@ -74,13 +97,27 @@ final class FakeSecureDevice: Sendable {
         _ message: Message, _ mode: MessageCipher.Mode, _ state: inout State
     ) throws -> Message {
         state.exchanges += 1
+        if let forged = state.forgedReply { return Message(message.command, type: .reply, payload: forged) }
         let request = try KeyExchangeRequest(decoding: message.payload)
-        let known = state.pairingKeys.first { $0.identifier == request.identifier }
+        let known = request.pairingKey(among: state.pairingKeys)
         if request.identifier != nil, known == nil { return Message(message.command, type: .reply) }
-        let exchange = KeyExchange()
-        let keys = try exchange.keys(with: request.publicKey, resuming: known, derivation: derivation)
-        if known == nil { state.pairingKeys.append(keys.pairingKey) }
-        state.cipher = MessageCipher(mode, role: .peripheral, keys: keys)
-        return Message(message.command, type: .reply, payload: exchange.publicKey)
+        let (keys, reply) = try KeyExchange().answer(request, resuming: known, derivation: derivation, mode: mode)
+        let cipher = MessageCipher(mode, role: .peripheral, keys: keys)
+        switch mode {
+        case .bound: state.candidate = (cipher, keys.pairingKey)
+        case .firmware: (state.cipher, state.pairingKeys) = (cipher, [keys.pairingKey])
+        }
+        return Message(message.command, type: .reply, payload: reply)
+    }
+
+    /// The reply to the message that confirms the keys.
+    private static func confirm(_ frame: [UInt8], _ state: inout State) throws -> [UInt8] {
+        guard let request = try state.candidate?.cipher.open(frame), request.payload.isEmpty,
+            let reply = try state.candidate?.cipher.seal(Message(request.command, type: .reply)),
+            let candidate = state.candidate
+        else { throw MessageError.missingKey }
+        if !state.pairingKeys.contains(candidate.pairingKey) { state.pairingKeys.append(candidate.pairingKey) }
+        (state.cipher, state.candidate) = (candidate.cipher, nil)
+        return reply
     }
 }

@@ -10,7 +10,7 @@ import Testing
     private func cipher(
         _ mode: MessageCipher.Mode, _ role: MessageCipher.Role, key: String? = nil
     ) throws -> MessageCipher {
-        let key = key ?? (mode == .bound ? CipherVectors.sessionKey : CipherVectors.pairingKey)
+        let key = key ?? (mode == .bound ? CipherVectors.sessionKey : CipherVectors.firmwareKey)
         return try MessageCipher(mode, role: role, key: #require(MessageKey(Hex.bytes(key) ?? [])))
     }
 
@@ -29,20 +29,42 @@ import Testing
         let second = Message(MessageCommand(rawValue: 0x0301), isEncrypted: true)
         #expect(try Hex.string(central.seal(Self.request)) == CipherVectors.boundRequest)
         #expect(try Hex.string(central.seal(second)) == CipherVectors.secondBoundRequest)
-        #expect(try Hex.string(peripheral.seal(Self.reply)) == CipherVectors.boundReply)
         let requests = try [CipherVectors.boundRequest, CipherVectors.secondBoundRequest].map {
             try #require(Hex.bytes($0))
         }
         #expect(try peripheral.open(requests[0]) == Self.request)
+        let reply = try peripheral.seal(Self.reply)
+        #expect(Hex.string(reply) == CipherVectors.boundReply)
+        #expect(try central.open(reply) == Self.reply)
         #expect(try peripheral.open(requests[1]) == second)
+        var other = try cipher(.bound, .peripheral)
+        #expect(try Hex.string(other.seal(Self.reply, answering: 1)) == CipherVectors.otherBoundReply)
+        other = try cipher(.bound, .peripheral)
+        let notification = Message(Self.request.command, type: .notification)
+        #expect(try Hex.string(other.seal(notification)) == CipherVectors.boundNotification)
     }
 
-    @Test func `the longest bound frame, with a counter of two bytes, is the one that others compute`() throws {
+    @Test func `the messages that confirm keys are those that others compute`() throws {
         var central = try cipher(.bound, .central)
         var peripheral = try cipher(.bound, .peripheral)
-        let message = Message(
-            MessageCommand(rawValue: 0x0201), type: .reply, isEncrypted: true, payload: Array(0..<222))
-        for _ in 0..<258 { _ = try peripheral.seal(Self.reply) }
+        let confirmation = Message(MessageCommand(rawValue: 0x0103), isEncrypted: true)
+        let request = try central.seal(confirmation)
+        #expect(Hex.string(request) == CipherVectors.confirmation)
+        #expect(try peripheral.open(request) == confirmation)
+        let reply = try peripheral.seal(Message(confirmation.command, type: .reply))
+        #expect(Hex.string(reply) == CipherVectors.confirmationReply)
+        #expect(try central.open(reply).payload.isEmpty)
+    }
+
+    @Test func `the longest bound frame, with counters of two bytes, is the one that others compute`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        let command = MessageCommand(rawValue: 0x0201)
+        for _ in 0..<300 { _ = try central.seal(Self.request) }
+        _ = try peripheral.open(central.seal(Message(command)))
+        #expect(peripheral.requestCounter == 300)
+        for _ in 0..<258 { _ = try peripheral.seal(Message(command, type: .notification)) }
+        let message = Message(command, type: .reply, isEncrypted: true, payload: Array(0..<222))
         let frame = try peripheral.seal(message)
         #expect(Hex.string(frame) == CipherVectors.longestBoundReply)
         #expect(try central.open(frame) == message)
@@ -99,13 +121,74 @@ import Testing
         var peripheral = try cipher(mode, .peripheral)
         for _ in 0..<300 {
             var message = random.message(upTo: Message.maximumEncryptedPayload)
+            message.type = .request
             let sent = try central.seal(message)
-            let answered = try peripheral.seal(message)
             message.isEncrypted = true
             #expect(try peripheral.open(sent) == message)
-            #expect(try central.open(answered) == message)
+            for type in [MessageType.notification, .reply] {
+                message.type = type
+                #expect(try central.open(peripheral.seal(message)) == message)
+            }
         }
     }
+
+    // MARK: Replies
+
+    @Test func `a bound reply opens for the request that it answers, and once that is not the newest for none`() throws
+    {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        _ = try peripheral.open(central.seal(Self.request))
+        let held = try peripheral.seal(Self.reply)
+        _ = try peripheral.open(central.seal(Self.request))
+        #expect(throws: MessageError.unrequestedReply) { try central.open(held) }
+        #expect(try central.open(peripheral.seal(Self.reply)) == Self.reply)
+    }
+
+    @Test func `a bound reply that names another request does not open`() throws {
+        for answers in [UInt64(0), 2, .max] {
+            var central = try cipher(.bound, .central)
+            var peripheral = try cipher(.bound, .peripheral)
+            _ = try central.seal(Message(MessageCommand(rawValue: 0x0301)))
+            _ = try central.seal(Self.request)
+            let frame = try peripheral.seal(Self.reply, answering: answers)
+            #expect(throws: MessageError.authenticationFailed) { try central.open(frame) }
+            #expect(try central.open(peripheral.seal(Self.reply, answering: 1)) == Self.reply)
+        }
+    }
+
+    @Test func `a bound reply opens for no request, and a request has one reply`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        #expect(throws: MessageError.unrequestedReply) { try central.open(peripheral.seal(Self.reply, answering: 0)) }
+        _ = try peripheral.open(central.seal(Self.request))
+        #expect(try central.open(peripheral.seal(Self.reply)) == Self.reply)
+        #expect(throws: MessageError.unrequestedReply) { try central.open(peripheral.seal(Self.reply)) }
+    }
+
+    @Test func `a bound reply to nothing is not sealed, and no nonce is spent on it`() throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        #expect(throws: MessageError.unrequestedReply) { try peripheral.seal(Self.reply) }
+        _ = try peripheral.open(central.seal(Self.request))
+        let other = Message(MessageCommand(rawValue: 0x0301), type: .reply)
+        #expect(throws: MessageError.unrequestedReply) { try peripheral.seal(other) }
+        #expect(try Hex.string(peripheral.seal(Self.reply)) == CipherVectors.boundReply)
+    }
+
+    @Test(arguments: [(MessageType.notification, MessageType.reply), (.reply, .notification), (.reply, .request)])
+    func `a bound frame is not taken for one of another type`(_ sealed: MessageType, _ claimed: MessageType) throws {
+        var central = try cipher(.bound, .central)
+        var peripheral = try cipher(.bound, .peripheral)
+        _ = try peripheral.open(central.seal(Self.request))
+        var frame = try peripheral.seal(Message(Self.request.command, type: sealed))
+        frame[1] = claimed.rawValue
+        #expect(throws: MessageError.authenticationFailed) { try central.open(frame) }
+        frame[1] = sealed.rawValue
+        #expect(try central.open(frame).type == sealed)
+    }
+
+    // MARK: Hostile frames
 
     @Test(arguments: [MessageCipher.Mode.bound, .firmware])
     func `a frame is opened once`(_ mode: MessageCipher.Mode) throws {
@@ -224,9 +307,9 @@ import Testing
 
     @Test(arguments: [MessageCipher.Mode.bound, .firmware])
     func `the key follows from the mode`(_ mode: MessageCipher.Mode) throws {
-        let (one, other) = (KeyExchange(), KeyExchange())
         let derivation = KeyDerivation(salt: CipherVectors.salt, info: CipherVectors.info)
-        let keys = try one.keys(with: other.publicKey, derivation: derivation)
+        let request = try KeyExchangeRequest(decoding: KeyExchange().request())
+        let keys = try KeyExchange().answer(request, derivation: derivation, mode: mode).keys
         var central = MessageCipher(mode, role: .central, keys: keys)
         var peripheral = MessageCipher(
             mode, role: .peripheral, key: mode == .bound ? keys.sessionKey : keys.pairingKey)

@@ -10,7 +10,8 @@ import Testing
         (.missingKey, "exchange keys first"), (.notEncrypted, "not encrypted"),
         (.authenticationFailed, "exchange keys again"), (.replayed, "used before"),
         (.malformedCiphertext, "the same mode"), (.invalidPublicKey, "32 bytes"), (.invalidPrivateKey, "32 bytes"),
-        (.keyUnknownToDevice, "pair anew"),
+        (.keyUnknownToDevice, "pair anew"), (.confirmationFailed, "did not prove"),
+        (.unrequestedReply, "does not answer the request"),
     ]
 
     @Test(arguments: errors)

@@ -18,7 +18,7 @@ public func fuzzCipher(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 }
 
 private func key(_ mode: MessageCipher.Mode) -> MessageKey {
-    MessageKey(Hex.bytes(mode == .bound ? CipherVectors.sessionKey : CipherVectors.pairingKey)!)!
+    MessageKey(Hex.bytes(mode == .bound ? CipherVectors.sessionKey : CipherVectors.firmwareKey)!)!
 }
 
 /// A generator for nonces that are the same in every run.
@@ -56,13 +56,18 @@ private func sealed(_ mode: MessageCipher.Mode) -> Sealed { mode == .bound ? bou
 /// The sealed frames among the inputs that Scripts/fuzz begins with.
 private let vectors = [
     CipherVectors.boundRequest, CipherVectors.secondBoundRequest, CipherVectors.boundReply,
-    CipherVectors.longestBoundReply, CipherVectors.firmwareRequest, CipherVectors.firmwareReply,
+    CipherVectors.otherBoundReply, CipherVectors.longestBoundReply, CipherVectors.boundNotification,
+    CipherVectors.confirmation, CipherVectors.confirmationReply,
+    CipherVectors.firmwareRequest, CipherVectors.firmwareReply,
 ]
 
 /// Opens any bytes. What opens must be one of the frames of the seeds, at most once.
 private func fuzzFrame(_ bytes: [UInt8], _ mode: MessageCipher.Mode) {
     for role in [MessageCipher.Role.central, .peripheral] {
         var cipher = MessageCipher(mode, role: role, key: key(mode))
+        // A reply opens only after its request was sealed; CipherVectors.boundReply answers this one.
+        let request = Message(MessageCommand(rawValue: 0x0204), isEncrypted: true)
+        if mode == .bound, role == .central { precondition((try? cipher.seal(request)) != nil) }
         guard let message = try? cipher.open(bytes) else { continue }
         precondition(message.isEncrypted && message.payload.count + 28 + MessageHeader.size == bytes.count)
         let known = vectors.compactMap { Hex.bytes($0) } + bound.frames + firmware.frames

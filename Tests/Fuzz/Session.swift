@@ -4,7 +4,7 @@ internal import BLE
 /// The input is a script: each byte is a step of a session, with the bytes that it takes. Requests are sent, written, given up
 /// and interrupted; what arrives is anything, or a good reply, or one that is repeated. A trap is a finding; so is a reply that
 /// goes to a request of another command, to one that was not written or is over; and an encrypted one that was not sealed on this
-/// link, or is opened twice.
+/// link, is opened twice, or answers another request than the newest of its command.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzSession(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     var session = ScriptedSession(reassembles: count % 2 == 0)
@@ -40,7 +40,10 @@ private struct ScriptedSession {
     private var device = cipher(.peripheral)
     private var requests: [Int: Request] = [:]
     private var late: [(id: Int, key: MessageCodec.Key)] = []
-    private var sealed: [[UInt8]] = []
+    /// The sealed replies, and the counters of the requests that they answer.
+    private var sealed: [(frame: [UInt8], answers: UInt64)] = []
+    /// The counters of the encrypted requests that the device has read, in order.
+    private var asked: [MessageCommand: [UInt64]] = [:]
     /// The numbers of those that were opened. (One that the reassembler has thrown away is good later.)
     private var opened: Set<[UInt8]> = []
     private var lastID = 0
@@ -67,8 +70,12 @@ private struct ScriptedSession {
         precondition(!others, "two requests of one command are under way")
         requests[id]?.isWritten = true
         let message = Message(request.key.command, isEncrypted: request.key.isEncrypted, payload: [1])
+        if request.key.isEncrypted, codec.keys.needsExchange { renewKeys() }
         guard let frame = try? codec.encode(message) else { preconditionFailure("a message that fits") }
-        if request.key.isEncrypted { precondition((try? device.open(frame)) == message) }
+        guard request.key.isEncrypted else { return }
+        precondition((try? device.open(frame)) == message)
+        guard let counter = device.requestCounter else { preconditionFailure("a request that was opened") }
+        asked[request.key.command, default: []].append(counter)
     }
 
     mutating func giveUp(_ number: UInt8) {
@@ -91,12 +98,18 @@ private struct ScriptedSession {
         codec.reset()
         for id in queue.interrupt() { precondition(requests.removeValue(forKey: id)?.isWritten == true) }
         precondition(!requests.values.contains { $0.isWritten })
+        renewKeys()
+        late = []
+    }
+
+    /// Another link, or another exchange after a frame that could not be authenticated.
+    private mutating func renewKeys() {
         codec.cipher = cipher(.central)
         device = cipher(.peripheral)
-        late = []
-        // (another link has other keys, which is more than these have; the frames of this one would be good again)
+        // These have the same key again, so that old frames would open.
         sealed = []
         opened = []
+        asked = [:]
     }
 
     mutating func receivePlainReply(_ number: UInt8) {
@@ -108,14 +121,19 @@ private struct ScriptedSession {
     mutating func receiveSealedReply(_ number: UInt8) {
         let serial = [UInt8(truncatingIfNeeded: sealed.count >> 8), UInt8(truncatingIfNeeded: sealed.count)]
         let reply = Message(command(number), type: .reply, isEncrypted: true, payload: serial)
-        guard let frame = try? device.seal(reply) else { preconditionFailure("a message that fits") }
-        sealed.append(frame)
+        let counters = asked[reply.command] ?? []
+        // From 128 on, it answers the oldest; without any, one that was never sent.
+        let answers = (number < 128 ? counters.last : counters.first) ?? UInt64(number)
+        guard let frame = try? device.seal(reply, answering: answers) else {
+            preconditionFailure("a message that fits")
+        }
+        sealed.append((frame, answers))
         receive(frame)
     }
 
     mutating func receiveAgain(_ number: UInt8) {
         guard !sealed.isEmpty else { return }
-        receive(sealed[Int(number) % sealed.count])
+        receive(sealed[Int(number) % sealed.count].frame)
     }
 
     mutating func receive(_ packet: [UInt8]) {
@@ -128,6 +146,7 @@ private struct ScriptedSession {
                 if key.isEncrypted {
                     let number = message.payload.reduce(0) { $0 << 8 | Int($1) }
                     precondition(number < sealed.count && opened.insert(message.payload).inserted)
+                    precondition(sealed[number].answers == asked[message.command]?.last)
                 }
                 settle(key)
             case .failure(let key, _): settle(key)

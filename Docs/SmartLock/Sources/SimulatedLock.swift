@@ -153,8 +153,11 @@ public actor SimulatedLock {
         let request = try keys.decode(frame)
         guard request.type == .request else { throw SimulatedLockMemory.Rejection.unknownCommand }
         let payload: [UInt8]
-        if request.command == .keyExchange {
-            guard !request.isEncrypted else { throw SimulatedLockMemory.Rejection.encrypted }
+        if request.command == .keyExchange, request.isEncrypted {
+            guard request.payload.isEmpty else { throw SimulatedLockMemory.Rejection.wrongPayload }
+            keys.confirm()
+            payload = []
+        } else if request.command == .keyExchange {
             payload = try keys.exchange(request.payload)
         } else {
             payload = try memory.carryOut(request)

@@ -24,7 +24,6 @@ public struct SimulatedLockMemory: Sendable, Equatable {
         case unknownCommand
         case wrongPayload
         case notEncrypted
-        case encrypted
     }
 
     static let encryptedCommands: Set<MessageCommand> = [.setDevicePassword, .setLockState, .guestUnlock]

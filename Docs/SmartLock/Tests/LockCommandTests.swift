@@ -35,12 +35,20 @@ struct LockCommandTests {
         #expect(await world.lock.rejectedCount == 0)
     }
 
-    @Test func `a key exchange carries one public key each way`() async throws {
+    @Test func `a key exchange carries one public key each way, and is confirmed`() async throws {
         let world = try await LockWorld()
-        try await LockExchange.pairing.call(world.connect())
+        let device = try await world.connect()
+        await world.lock.hold(at: .reply)
+        let caller = Task { try await LockExchange.pairing.call(device) }
+        await until { await world.lock.isHolding }
+        let (request, reply) = (await world.lock.lastRequest, await world.lock.lastReply)
+        #expect(request.prefix(5) == [37, 1, 0x01, 0x03, 0] && request.count == 37)
+        // With the key come 16 bytes that prove that the lock has computed the same ones.
+        #expect(reply.prefix(5) == [53, 2, 0x01, 0x03, 0] && reply.count == 53)
+        await world.lock.release()
+        try await caller.value
         for (frame, type) in [(await world.lock.lastRequest, UInt8(1)), (await world.lock.lastReply, 2)] {
-            #expect(frame.prefix(5) == [37, type, 0x01, 0x03, 0])
-            #expect(frame.count == 37)
+            #expect(frame.prefix(5) == [33, type, 0x01, 0x03, 1] && frame.count == 33)
         }
     }
 

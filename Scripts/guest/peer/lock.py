@@ -33,8 +33,7 @@ code command            request's payload           reply's payload
                         request to listen was)
 0402 connectToNetwork   SSID, 1F, password          01 if the SSID is known, or 00; no
                                                     password is wrong
-0103 keyExchange        (see lock_cipher.py; never  (see there)
-                        sealed)
+0103 keyExchange        (see lock_cipher.py)        (see there)
 0203 setDevicePassword  the password, 1 byte or     –
                         more; only sealed
 0104 getLockState       –                           00 locked, 01 unlocked
@@ -183,9 +182,10 @@ class Lock(Peripheral):
     def _take(self, connection: Connection, value: bytes) -> None:
         """A write to the request characteristic."""
         self.requests += 1
-        session = self.keys.session(connection)  # (before a reset: its reply is still sealed)
         try:
-            reply = self._carry_out(connection, bytes(value), session)
+            request = Frame.decode(bytes(value))
+            session = self._session(connection, request)  # (before a reset: its reply is still sealed)
+            reply = self._carry_out(connection, request, session)
         except Malformed as problem:
             self.malformed += 1
             logger.info('malformed: %s: %s', problem, bytes(value).hex())
@@ -195,14 +195,17 @@ class Lock(Peripheral):
         else:
             self._answer(connection, reply.encode(session))
 
-    def _carry_out(self, connection: Connection, data: bytes, session: Session | None) -> Frame:
+    def _session(self, connection: Connection, request: Frame) -> Session | None:
+        """What opens a request and seals the reply to it."""
+        if request.command == Command.KEY_EXCHANGE:
+            return self.keys.exchange_session(connection)
+        return self.keys.session(connection)
+
+    def _carry_out(self, connection: Connection, request: Frame, session: Session | None) -> Frame:
         """Does what a request says. The reply to it."""
-        request = Frame.decode(data)
         handler = self._handlers.get(request.command)
         if request.kind != Kind.REQUEST or not handler:
             raise Malformed('no request that the lock knows')
-        if request.command == Command.KEY_EXCHANGE and request.encrypted:
-            raise Refused('an encrypted key exchange')
         if request.command in SEALED_ONLY and not request.encrypted:
             raise Refused('it has to be encrypted')
         payload = handler(connection, request.opened(session))
@@ -295,6 +298,10 @@ class Lock(Peripheral):
         return bytes([is_known])
 
     def _exchange_keys(self, connection: Connection, request: Frame) -> bytes:
+        if request.encrypted:
+            self._expect(not request.payload)
+            self.keys.confirm(connection)
+            return b''
         self._expect(len(request.payload) in self.keys.REQUEST_LENGTHS)
         return self.keys.exchange(connection, request.payload)
 

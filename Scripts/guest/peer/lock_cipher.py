@@ -1,49 +1,61 @@
 """The lock's keys, and the sealing of frames: X25519, HKDF-SHA256, AES-256-GCM.
 
-A sealed payload is a nonce of 12 bytes, the ciphertext, and a tag of 16 bytes. What a key exchange carries and leaves
-behind depends on the mode. In both, the pairing key is HKDF(shared secret, SALT, INFO), of 32 bytes.
+Docs/MessageEncryption.md is the protocol, of which this is an implementation of its own. A sealed payload is a nonce of 12
+bytes, the ciphertext, and a tag of 16 bytes. What a key exchange carries and leaves behind depends on the mode.
 
-========= ==================================== ================================================
-mode      bound                                firmware
-========= ==================================== ================================================
-request   a public key: a new pairing; or a    a public key: a new pairing
-          public key and the identifier of a
-          pairing key, which is the first 8
-          bytes of its SHA-256: a resumption
-reply     a fresh public key; nothing, if the  a fresh public key
-          identifier is unknown
-key       HKDF(shared secret, pairing key,     the pairing key, the last one only
-          SESSION_INFO)
-lasts     for the connection, or until the     until a reset or the next exchange, on every
-          next exchange or a reset             connection
-nonce     the direction (01 to the lock, 02    random; none is taken twice
-          from it), 00 00 00, and a counter of
-          64 bits, big-endian, from 0; only
-          higher ones than the last are taken
-also      the five bytes of the frame's header nothing
-signed
-========= ==================================== ================================================
+============ ========================================== ==============================================
+mode         bound                                      firmware
+============ ========================================== ==============================================
+request      the central's public key C: a new pairing; a public key: a new pairing
+             or C and an identifier, 8 bytes of
+             HKDF(pairing key, C, IDENTIFIER_INFO):
+             a resumption
+reply        a fresh public key D, and a proof, 16      a fresh public key
+             bytes of HKDF(secret, pairing key,
+             PROOF_INFO + C + D); nothing, if the
+             identifier is of no pairing key
+confirmation a sealed request of the same command,      –
+             with nothing in it, and such a reply
+pairing key  HKDF(secret, SALT, INFO + C + D); kept     HKDF(secret, SALT, INFO)
+             from the confirmation on
+key          HKDF(secret, pairing key, SESSION_INFO +   the pairing key, the last one only
+             C + D), from the confirmation on
+lasts        for the connection, or until the next      until a reset or the next exchange, on every
+             exchange is confirmed, or a reset          connection
+nonce        the direction (01 to the lock, 02 from     random; none is taken twice
+             it), 00 00 00, and a counter of 64 bits,
+             big-endian, from 0; only higher ones than
+             the last are taken
+also         the five bytes of the frame's header; of a nothing
+signed       reply, then the counter of its request,
+             64 bits, big-endian
+============ ========================================== ==============================================
 """
 
 from __future__ import annotations
 
+import hmac
 import os
 import struct
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from bumble.device import Connection
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256, Hash
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 SALT = b'9iac7i7zikocotce9gn3ji7lztz8rltn'
 INFO = b'smartlockperipheral'
 SESSION_INFO = b'swift-ble session'
+PROOF_INFO = b'swift-ble confirmation'
+IDENTIFIER_INFO = b'swift-ble identifier'
 
 KEY_LENGTH = 32
 IDENTIFIER_LENGTH = 8
+PROOF_LENGTH = 16
 NONCE_LENGTH = 12
 OVERHEAD = NONCE_LENGTH + 16
 """By how many bytes a sealed payload is longer."""
@@ -61,8 +73,8 @@ class Session(Protocol):
     def open(self, header: bytes, payload: bytes) -> bytes: ...
 
 
-def _derive(material: bytes, salt: bytes, info: bytes) -> bytes:
-    return HKDF(SHA256(), KEY_LENGTH, salt, info).derive(material)
+def _derive(material: bytes, salt: bytes, info: bytes, length: int = KEY_LENGTH) -> bytes:
+    return HKDF(SHA256(), length, salt, info).derive(material)
 
 
 def _agree(public_key: bytes) -> tuple[bytes, bytes]:
@@ -83,10 +95,13 @@ def _decrypt(cipher: AESGCM, nonce: bytes, sealed: bytes, header: bytes | None) 
 
 
 class BoundSession:
-    """One connection's cipher in the mode "bound"."""
+    """One connection's cipher in the mode "bound". It answers the request that it has opened last."""
 
     NONCE = struct.Struct('>B3sQ')
+    COUNTER = struct.Struct('>Q')
     TO_PERIPHERAL, TO_CENTRAL = 1, 2
+    REPLY = 2
+    """The second byte of a reply's header."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
@@ -94,9 +109,12 @@ class BoundSession:
         self._last_taken = -1
 
     def seal(self, header: bytes, text: bytes) -> bytes:
+        signed = header
+        if header[1] == self.REPLY:
+            signed += self.COUNTER.pack(self._last_taken)
         nonce = self.NONCE.pack(self.TO_CENTRAL, bytes(3), self._next)
         self._next += 1
-        return nonce + self._cipher.encrypt(nonce, text, header)
+        return nonce + self._cipher.encrypt(nonce, text, signed)
 
     def open(self, header: bytes, payload: bytes) -> bytes:
         if len(payload) < OVERHEAD:
@@ -134,8 +152,17 @@ class FirmwareSession:
         return text
 
 
+@dataclass
+class Exchange:
+    """An exchange that the central has yet to confirm."""
+
+    pairing_key: bytes
+    session: BoundSession
+    resumes: bool
+
+
 class BoundKeys:
-    """The keys in the mode "bound": the pairing keys by their identifiers, and a session for each connection."""
+    """The keys in the mode "bound": the pairing keys, and for each connection a session and the exchange under way."""
 
     REQUEST_LENGTHS: ClassVar = (KEY_LENGTH, KEY_LENGTH + IDENTIFIER_LENGTH)
 
@@ -144,8 +171,9 @@ class BoundKeys:
 
     def forget(self) -> None:
         """Forgets all keys, and how many exchanges there were."""
-        self._pairing_keys: dict[bytes, bytes] = {}
+        self._pairing_keys: list[bytes] = []
         self._sessions: dict[Connection, BoundSession] = {}
+        self._exchanges: dict[Connection, Exchange] = {}
         self.pairings = self.resumptions = 0
 
     @property
@@ -154,33 +182,46 @@ class BoundKeys:
         return len(self._pairing_keys)
 
     def exchange(self, connection: Connection, payload: bytes) -> bytes:
-        """The reply to a key exchange. One that fails leaves the session as it was."""
-        identifier = payload[KEY_LENGTH:]
-        if identifier and identifier not in self._pairing_keys:
+        """The reply to a key exchange. The session stays as it was until the central confirms the keys."""
+        central, identifier = payload[:KEY_LENGTH], payload[KEY_LENGTH:]
+        pairing_key = self._identified(central, identifier)
+        if identifier and pairing_key is None:
             return b''
-        public_key, secret = _agree(payload[:KEY_LENGTH])
-        if identifier:
-            pairing_key = self._pairing_keys[identifier]
+        own, secret = _agree(central)
+        keys = central + own
+        exchange_key = pairing_key or _derive(secret, SALT, INFO + keys)
+        session = BoundSession(_derive(secret, exchange_key, SESSION_INFO + keys))
+        self._exchanges[connection] = Exchange(exchange_key, session, pairing_key is not None)
+        return own + _derive(secret, exchange_key, PROOF_INFO + keys, PROOF_LENGTH)
+
+    def confirm(self, connection: Connection) -> None:
+        """The central has confirmed the keys of the exchange under way."""
+        exchange = self._exchanges.pop(connection)
+        self._sessions[connection] = exchange.session
+        if exchange.resumes:
             self.resumptions += 1
         else:
-            pairing_key = _derive(secret, SALT, INFO)
-            self._pairing_keys[self._identifier(pairing_key)] = pairing_key
+            self._pairing_keys.append(exchange.pairing_key)
             self.pairings += 1
-        self._sessions[connection] = BoundSession(_derive(secret, pairing_key, SESSION_INFO))
-        return public_key
 
     def session(self, connection: Connection) -> Session | None:
         return self._sessions.get(connection)
 
+    def exchange_session(self, connection: Connection) -> Session | None:
+        """What opens and seals the frames of the exchange under way."""
+        exchange = self._exchanges.get(connection)
+        return exchange and exchange.session
+
     def end(self, connection: Connection) -> None:
         """The connection has ended."""
         self._sessions.pop(connection, None)
+        self._exchanges.pop(connection, None)
 
-    @staticmethod
-    def _identifier(pairing_key: bytes) -> bytes:
-        digest = Hash(SHA256())
-        digest.update(pairing_key)
-        return digest.finalize()[:IDENTIFIER_LENGTH]
+    def _identified(self, central: bytes, identifier: bytes) -> bytes | None:
+        for key in self._pairing_keys:
+            if hmac.compare_digest(_derive(key, central, IDENTIFIER_INFO, IDENTIFIER_LENGTH), identifier):
+                return key
+        return None
 
 
 class FirmwareKeys:
@@ -212,6 +253,13 @@ class FirmwareKeys:
 
     def session(self, connection: Connection) -> Session | None:
         return self._session
+
+    def exchange_session(self, connection: Connection) -> Session | None:
+        """None: exchanges have no sealed frames in this mode."""
+        return None
+
+    def confirm(self, connection: Connection) -> None:
+        raise NotImplementedError('there is nothing to confirm in this mode')
 
     def end(self, connection: Connection) -> None:
         """The connection has ended; the key outlasts it."""

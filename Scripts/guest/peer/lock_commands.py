@@ -80,8 +80,8 @@ class LockCommands(CommandSet):
         return f'requests {lock.requests} malformed {lock.malformed} refused {lock.refused}'
 
     async def do_sessions(self) -> str:
-        """lock sessions: how many key exchanges have paired anew or resumed since the keys were last forgotten, and how
-        many pairing keys it knows: "paired N resumed N known N"."""
+        """lock sessions: how many confirmed key exchanges have paired anew or resumed since the keys were last forgotten,
+        and how many pairing keys it knows: "paired N resumed N known N"."""
         keys = self.lock.keys
         return f'paired {keys.pairings} resumed {keys.resumptions} known {keys.known}'
 

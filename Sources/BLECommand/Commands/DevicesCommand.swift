@@ -89,11 +89,12 @@
         }
 
         private func show(_ devices: Devices, _ output: Output) async throws {
-            var shown: [String: DiscoveredDevice] = [:]
+            // Several peripherals may claim one serial number.
+            var shown: [Peripheral.ID: DiscoveredDevice] = [:]
             for try await list in devices.nearby() {
-                let now = Dictionary(list.map { ($0.serial, $0) }) { $1 }
-                for device in list where shown[device.serial] == nil { try show("found", device, output) }
-                for device in shown.values where now[device.serial] == nil { try show("lost", device, output) }
+                let now = Dictionary(list.map { ($0.peripheral.id, $0) }) { $1 }
+                for device in list where shown[device.peripheral.id] == nil { try show("found", device, output) }
+                for device in shown.values where now[device.peripheral.id] == nil { try show("lost", device, output) }
                 shown = now
             }
         }

@@ -95,10 +95,9 @@ private final class AnsweringDevice: Sendable {
         guard request.command.rawValue == 0x0103 else {
             return try Message(request.command, type: .reply, payload: request.payload).encode()
         }
-        let exchange = KeyExchange()
-        let keys = try exchange.keys(
-            with: KeyExchangeRequest(decoding: request.payload).publicKey, derivation: derivation)
+        let (keys, reply) = try KeyExchange().answer(
+            KeyExchangeRequest(decoding: request.payload), derivation: derivation)
         cipher.withLock { $0 = MessageCipher(.bound, role: .peripheral, keys: keys) }
-        return try Message(request.command, type: .reply, payload: exchange.publicKey).encode()
+        return try Message(request.command, type: .reply, payload: reply).encode()
     }
 }

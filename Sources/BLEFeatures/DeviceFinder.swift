@@ -1,0 +1,131 @@
+internal import BLE
+
+/// Finds the peripherals that claim a serial number, the most trustworthy one first.
+///
+/// Anybody can advertise any serial number. The peripheral that was saved, or that this machine is bonded with, comes before the others;
+/// these come in the order in which they were found.
+struct DeviceFinder: Sendable {
+    let devices: Devices
+    let serial: String
+    /// The only peripheral that is looked for; nil: any that claims the serial number.
+    let chosen: Peripheral.ID?
+
+    /// How long the expected peripheral is waited for after another one has been found.
+    private static let patience = Duration.seconds(2)
+
+    private var central: Central { devices.central }
+    private var configuration: Devices.Configuration { devices.configuration }
+
+    /// A peripheral that is listed, or that has a link already, or that a scan finds. Throws `peripheralNotFound`.
+    func first() async throws(BLEError) -> DiscoveredDevice {
+        let expected = await expected()
+        let near = devices.listed(serial) + (await known { $0.isConnected })
+        if let found = near.first(where: { isWanted($0) && expected.contains($0.peripheral.id) }) { return found }
+        var found = near.first { isWanted($0) }
+        if expected.isEmpty, let found { return found }
+        try await checkAdapter()
+        if found == nil { found = try await scan { _ in true } }
+        guard let found else { throw notFound(nil) }
+        if expected.isEmpty || expected.contains(found.peripheral.id) { return found }
+        return try await wait { expected.contains($0) } ?? found
+    }
+
+    /// Another peripheral that claims the serial number; nil if there is none.
+    ///
+    /// - Parameter scanning: listens for one that was not heard yet, too.
+    func another(than tried: Set<Peripheral.ID>, scanning: Bool) async throws(BLEError) -> DiscoveredDevice? {
+        // What was not heard lately has no strength.
+        let near = devices.listed(serial) + (await known { $0.isConnected || $0.advertisement.rssi != nil })
+        if let found = near.first(where: { isWanted($0) && !tried.contains($0.peripheral.id) }) { return found }
+        return scanning ? try await wait { !tried.contains($0) } : nil
+    }
+
+    private func isWanted(_ found: DiscoveredDevice) -> Bool { chosen == nil || found.peripheral.id == chosen }
+
+    // MARK: Who is expected
+
+    /// The peripherals that are known to be the device: the saved one, and those that claim its serial number and have a bond.
+    private func expected() async -> Set<Peripheral.ID> {
+        if let chosen { return [chosen] }
+        var expected: Set<Peripheral.ID> = []
+        if let saved = await saved() { expected.insert(saved) }
+        for found in await known({ _ in true }) where !expected.contains(found.peripheral.id) {
+            if await Self.isBonded(found.peripheral) { expected.insert(found.peripheral.id) }
+        }
+        return expected
+    }
+
+    private func saved() async -> Peripheral.ID? { (try? await devices.storage.device(serial))??.peripheral }
+
+    static func isBonded(_ peripheral: Peripheral) async -> Bool { (try? await peripheral.isPaired) ?? false }
+
+    // MARK: Where it is looked for
+
+    /// What the system knows. What has a link does not advertise: it is recognised by what it has said before, or by what was saved of
+    /// it.
+    private func known(_ matches: (KnownPeripheral) -> Bool) async -> [DiscoveredDevice] {
+        let saved = await saved()
+        return await central.knownPeripherals().filter(matches).compactMap { known in
+            guard configuration.serial(in: known.advertisement) == serial || known.id == saved else { return nil }
+            return DiscoveredDevice(
+                serial: serial, peripheral: central.peripheral(known.id), advertisement: known.advertisement)
+        }
+    }
+
+    private func scan(
+        _ matches: @escaping @Sendable (Peripheral.ID) -> Bool
+    ) async throws(BLEError) -> DiscoveredDevice {
+        do throws(BLEError) {
+            return try await scan(configuration.connectTimeout, matches)
+        } catch {
+            throw error.code == .timedOut ? notFound(error) : error
+        }
+    }
+
+    /// A peripheral that is heard soon; nil if none is.
+    private func wait(
+        _ matches: @escaping @Sendable (Peripheral.ID) -> Bool
+    ) async throws(BLEError) -> DiscoveredDevice? {
+        do throws(BLEError) {
+            return try await scan(Self.patience, matches)
+        } catch {
+            if error.code == .timedOut { return nil }
+            throw error
+        }
+    }
+
+    private func scan(
+        _ timeout: Duration, _ matches: @escaping @Sendable (Peripheral.ID) -> Bool
+    ) async throws(BLEError) -> DiscoveredDevice {
+        do {
+            return try await central.withDeadline(timeout) { [self] in
+                for try await found in central.discoveries(matching: configuration.criteria) {
+                    if let device = devices.device(in: found), device.serial == serial, isWanted(device),
+                        matches(device.peripheral.id)
+                    {
+                        return device
+                    }
+                }
+                throw BLEError(.scanFailed, "the scan has ended")
+            }
+        } catch {
+            throw error as? BLEError ?? BLEError(.cancelled, "\(error)")
+        }
+    }
+
+    private func notFound(_ cause: BLEError?) -> BLEError {
+        BLEError(
+            .peripheralNotFound, "no device \(serial) was heard within \(configuration.connectTimeout)",
+            isRetryable: false, remedy: "See that it is switched on, near, and not connected to something else.",
+            cause: cause)
+    }
+
+    /// A scan would wait for the adapter.
+    private func checkAdapter() async throws(BLEError) {
+        switch await central.adapterState {
+        case .poweredOff: throw BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")
+        case .unavailable: throw BLEError(.adapterNotFound, "there is no adapter", remedy: "Plug an adapter in.")
+        default: break
+        }
+    }
+}
