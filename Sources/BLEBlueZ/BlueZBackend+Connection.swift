@@ -75,7 +75,12 @@ extension BlueZBackend {
             ownLinks.remove(peripheral)
             return
         }
-        guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
+        if tree.devices[path]?.isConnected == true {
+            guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
+        } else if !ownLinks.contains(peripheral) {
+            // What is subscribed to stays: bluetoothd renews it on the next link before it is asked to.
+            return
+        }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection, timeout: Self.promptly)
@@ -92,12 +97,11 @@ extension BlueZBackend {
         ownLinks.remove(peripheral)
     }
 
-    /// Whether a link, or the attempt to make one, was made for this client and is used by no other. Ends this client's use.
+    /// Whether a link was made for this client and is used by no other. Ends this client's use.
     ///
     /// bluetoothd ends a link for all its clients, and does not tell who they are. What it tells is whether a characteristic
     /// notifies, for whomever, and whether its socket is taken; what is so after this client has stopped is somebody else's.
     private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
-        guard tree.devices[path]?.isConnected == true else { return ownLinks.contains(peripheral) }
         // (the sockets are not shared: what this client has of them, no other has)
         let acquired = Set(sockets.all(of: peripheral).map(\.value.path))
         endSockets(of: peripheral)

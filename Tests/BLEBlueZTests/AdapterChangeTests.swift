@@ -2,6 +2,7 @@ import BLE
 import BLEBlueZ
 import BLESimulation
 import BLETestSupport
+import BackendContract
 import BlueZTestSupport
 import Testing
 
@@ -63,6 +64,30 @@ struct AdapterChangeTests {
         await world.daemon.release()
         // The scan of now is another, and hears.
         _ = try await found.value
+        await central.shutDown()
+    }
+
+    @Test func `what a renewed subscription brings before it is asked for is delivered`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.setConnectionPolicy(.maintained(backoff: Backoff(initial: .milliseconds(10), factor: 2, maximum: .seconds(1))))
+        var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
+        var story = await strap.connectionEvents().makeAsyncIterator()
+        await peer.daemon.setPowered(false)
+        // (an attempt that fails takes nothing back)
+        while let event = try await story.next() { if case .connectFailed = event { break } }
+        await peer.daemon.hang("StartNotify")
+        await peer.daemon.setPowered(true)
+        await peer.daemon.untilHung()
+        await peer.until(subscribers: 1)
+        await peer.notify([2])
+        await peer.daemon.release()
+        while let event = try await events.next() {
+            guard case .value(let value) = event else { continue }
+            #expect(value == [2])
+            break
+        }
         await central.shutDown()
     }
 
