@@ -12,6 +12,9 @@ struct DiscoveryTracker {
     let criteria: DiscoveryCriteria
     private var seen: [Peripheral.ID: (advertisement: Advertisement, at: Duration)] = [:]
 
+    /// How many peripherals it knows of.
+    var count: Int { seen.count }
+
     init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?) {
         self.criteria = criteria
         self.duplicates = duplicates

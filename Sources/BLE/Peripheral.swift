@@ -51,6 +51,9 @@ extension Peripheral {
 
     /// Ends the link, or the attempt to make one, and returns once it is down. No error when there is none.
     ///
+    /// A link that other programs use is left to them: one that was there before this central connected, and one on which they have
+    /// subscribed. For this central it has ended, too. See Docs/Security.md for what bluetoothd does not tell.
+    ///
     /// Ends the upkeep of a maintained link, too. Throws `disconnectionFailed` and `timedOut` when the system cannot end it.
     public func disconnect() async throws(BLEError) {
         try await central.disconnect(id)

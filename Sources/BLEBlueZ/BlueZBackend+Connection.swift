@@ -20,6 +20,8 @@ extension BlueZBackend {
         await wantAgent()
         // (whose link it is depends on whether there is one already)
         try await refresh(path)
+        let isFormer = formerLinks.remove(peripheral) != nil
+        if isFormer, tree.devices[path]?.isConnected == true { ownLinks.insert(peripheral) }
         var attempt = 0
         while tree.devices[path]?.isConnected != true {
             attempt += 1

@@ -13,6 +13,8 @@ extension BlueZBackend {
         endSockets()
         tree = ObjectTree()
         voidDiscovery()
+        // (those of earlier losses, too, but not for ever)
+        formerLinks = formerLinks.count < 1000 ? formerLinks.union(ownLinks) : ownLinks
         ownLinks = []
         paths = AttributeTable()
         deliveries = [:]

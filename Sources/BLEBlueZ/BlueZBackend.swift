@@ -65,6 +65,8 @@ public actor BlueZBackend: CentralBackend {
     var reads: [String: PendingReads] = [:]
     /// The devices whose links were made for this client. (bluetoothd ends a link for all its clients.)
     var ownLinks: Set<Peripheral.ID> = []
+    /// Those of before bluetoothd was lost: one that is started soon takes its predecessor's links over.
+    var formerLinks: Set<Peripheral.ID> = []
 
     /// The session that the agent is served on, and why bluetoothd does not know it, if so.
     var agentSession: BusSession?

@@ -71,7 +71,8 @@ struct AdapterChangeTests {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
-        try await strap.setConnectionPolicy(.maintained(backoff: Backoff(initial: .milliseconds(10), factor: 2, maximum: .seconds(1))))
+        try await strap.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: .milliseconds(10), factor: 2, maximum: .seconds(1))))
         var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
         var story = await strap.connectionEvents().makeAsyncIterator()
         await peer.daemon.setPowered(false)
