@@ -93,16 +93,16 @@ extension Central {
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
         case .startAttempt(let number):
             connections[id]?.attempt = Task { [weak self] in
-                // (a search may take for ever, and does not keep the central)
+                // (what may take for ever does not keep the central)
                 var failure: BLEError?
-                while let search = await self?.attempt(number, on: id, after: failure) {
+                while let wait = await self?.attempt(number, on: id, after: failure) {
                     do throws(BLEError) {
-                        try await search.found.wait()
+                        try await wait.outcome.wait()
                         failure = nil
                     } catch {
                         failure = error
                     }
-                    await self?.endSearch(search.token)
+                    await self?.end(wait)
                 }
             }
         case .cancelAttempt:
@@ -135,16 +135,30 @@ extension Central {
     /// The longest that a backend may take to make a link, the wait for its turn included. BlueZ gives up after 20 s to 40 s.
     private static let linkLimit = Duration.seconds(300)
 
+    /// What an attempt waits for without a limit.
+    struct AttemptWait {
+        let isSearch: Bool
+        let token: Int
+        let outcome: Outcome<Void>
+    }
+
+    private func end(_ wait: AttemptWait) {
+        if wait.isSearch { endSearch(wait.token) } else { endAdapterWait(wait.token) }
+    }
+
     /// Makes the link and learns the services. What never happens has a limit, whether or not anybody waits for it.
     ///
-    /// - Parameter failure: how the attempt's search has failed, if so.
-    /// - Returns: a search, when the peripheral has to be heard before the attempt can go on; nil when it has ended.
-    private func attempt(
-        _ number: Int, on id: Peripheral.ID, after failure: BLEError?
-    ) async -> (token: Int, found: Outcome<Void>)? {
+    /// - Parameter failure: how what the attempt has waited for has failed, if so.
+    /// - Returns: what has to happen before the attempt can go on: Bluetooth returns, or the peripheral is heard. Nil when it has
+    ///   ended.
+    private func attempt(_ number: Int, on id: Peripheral.ID, after failure: BLEError?) async -> AttemptWait? {
         do throws(BLEError) {
             if let failure { throw failure }
-            try await untilAdapterHasSettled()
+            if adapterState == .resetting {
+                try checkRunning()
+                let (token, outcome) = beginAdapterWait()
+                return AttemptWait(isSearch: false, token: token, outcome: outcome)
+            }
             do throws(BLEError) {
                 try await within(Self.linkLimit, "making the link") { (backend) throws(BLEError) in
                     try await backend.connect(id)
@@ -152,7 +166,8 @@ extension Central {
             } catch {
                 if isSearchedFor(id, error) {
                     logger.debug("searching", metadata: ["peripheral": "\(id)"])
-                    return beginSearch(for: id)
+                    let (token, found) = beginSearch(for: id)
+                    return AttemptWait(isSearch: true, token: token, outcome: found)
                 }
                 throw error
             }
@@ -197,7 +212,7 @@ extension Central {
     }
 
     /// Waits for `work`, not longer than `limit`.
-    private func within<Value: Sendable>(
+    func within<Value: Sendable>(
         _ limit: Duration, _ name: String,
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {

@@ -21,7 +21,11 @@ extension Central {
             ?? Task {
                 do throws(BLEError) {
                     connections[id]?.lostInAttempt = nil
-                    let database = try await discover(id)
+                    let database = try await within(configuration.connectTimeout, "discovering the services") {
+                        [weak self] (_) throws(BLEError) in
+                        guard let self else { throw .shutDown }
+                        return try await discover(id)
+                    }
                     connections[id]?.database = database
                     connections[id]?.rediscovery = nil
                     return .success(database)

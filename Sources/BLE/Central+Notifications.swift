@@ -153,6 +153,8 @@ extension Central {
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
         for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
             let key = subscription.key
+            // (its last reader may have gone while another was switched on)
+            guard subscriptions[old]?.fanout === subscription.fanout else { continue }
             do throws(BLEError) {
                 let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
                 if attribute != old {

@@ -160,7 +160,9 @@ extension Central {
     }
 
     /// Whether something is under way here that a pairing may be for.
-    private func isWanted(_ id: Peripheral.ID) -> Bool { pairings.running[id] != nil || operations.isAny(on: id) }
+    private func isWanted(_ id: Peripheral.ID) -> Bool {
+        pairings.running[id] != nil || operations.isAttributeUsed(on: id)
+    }
 
     /// The delegate's answer; a refusal once it is not wanted any more.
     private func ask(
@@ -190,7 +192,7 @@ extension Central {
     }
 
     /// Takes back what was shown and asked.
-    func endPrompts(where matches: (Peripheral.ID) -> Bool) {
+    func endPrompts(isTold: Bool = true, where matches: (Peripheral.ID) -> Bool) {
         for question in pairings.questions.values where matches(question.peripheral) {
             question.outcome.deliver(.failure(.cancelled))
         }
@@ -198,6 +200,7 @@ extension Central {
         for (id, shown) in pairings.showing where matches(id) {
             pairings.showing[id] = nil
             shown.end()
+            guard isTold else { continue }
             let peripheral = peripheral(id)
             tell {
                 // (not for its end, which may be what it waits for)

@@ -105,7 +105,7 @@ public actor Central {
         guard !isShutDown else { return }
         // (from here on nothing may make a task of this object)
         isShutDown = true
-        end()
+        end(isLast: true)
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -128,10 +128,10 @@ public actor Central {
         await leaving?.value
     }
 
-    /// Ends everything that somebody could wait for.
-    private func end() {
+    /// Ends everything that somebody could wait for. At the end of this object's life, nothing is told that would need it.
+    private func end(isLast: Bool = false) {
         operations.fail(.shutDown) { _ in true }
-        endPrompts { _ in true }
+        endPrompts(isTold: !isLast) { _ in true }
         endScanning(.shutDown)
         endSubscriptions(.shutDown) { _ in true }
         endWriters(.shutDown) { _ in true }
@@ -182,12 +182,20 @@ public actor Central {
     func untilAdapterHasSettled() async throws(BLEError) {
         while adapterState == .resetting {
             try checkRunning()
-            let (token, outcome) = (token(), Outcome<Void>())
-            adapterWaiters[token] = outcome
+            let (token, outcome) = beginAdapterWait()
             defer { adapterWaiters[token] = nil }
             try await outcome.wait()
         }
     }
+
+    /// Begins to wait for an adapter that is resetting, until ``endAdapterWait(_:)``.
+    func beginAdapterWait() -> (token: Int, outcome: Outcome<Void>) {
+        let (token, outcome) = (token(), Outcome<Void>())
+        adapterWaiters[token] = outcome
+        return (token, outcome)
+    }
+
+    func endAdapterWait(_ token: Int) { adapterWaiters[token] = nil }
 
     private func removeAdapterStateStream(_ token: Int) {
         adapterStateStreams[token] = nil

@@ -44,8 +44,8 @@ extension CharacteristicDefinition {
                 if let bytes = try await answer(request) { await notifier.notify(bytes) }
             },
             onSubscribe: { notifier in
-                subscriber.notifier = notifier
-                defer { subscriber.notifier = nil }
+                let number = subscriber.begin(notifier)
+                defer { subscriber.end(number) }
                 // (until it is cancelled)
                 try await Outcome<Void>().wait()
             })
@@ -61,10 +61,20 @@ extension Notifier {
 
 /// Who is told what a control point answers.
 private final class Subscriber: Sendable {
-    private let current = Mutex<Notifier?>(nil)
+    private let state = Mutex<(notifier: Notifier?, number: Int)>((nil, 0))
 
-    var notifier: Notifier? {
-        get { current.withLock { $0 } }
-        set { current.withLock { $0 = newValue } }
+    var notifier: Notifier? { state.withLock { $0.notifier } }
+
+    /// A subscription has begun. Returns its number.
+    func begin(_ notifier: Notifier) -> Int {
+        state.withLock { state in
+            state = (notifier, state.number + 1)
+            return state.number
+        }
+    }
+
+    /// A subscription has ended; the next may have begun already.
+    func end(_ number: Int) {
+        state.withLock { if $0.number == number { $0.notifier = nil } }
     }
 }

@@ -47,6 +47,8 @@ struct ConnectionMachine {
     private(set) var upkeep: Backoff?
     private(set) var isRetryScheduled = false
     private var failures = 0
+    /// The last disconnect has failed: the link may be up, although it is not used any longer.
+    private var mayBeUp = false
     private var connecting: [Waiter] = []
     private var disconnecting: [Waiter] = []
 
@@ -120,7 +122,10 @@ struct ConnectionMachine {
             // (those who waited for the next attempt)
             if !connecting.isEmpty { actions.append(.fail(connecting, .cancelledByDisconnect)) }
             connecting = []
-            return actions + [.succeed([waiter])]
+            guard mayBeUp else { return actions + [.succeed([waiter])] }
+            state = .disconnecting
+            disconnecting.append(waiter)
+            return actions + [.publish(.disconnecting), .startDisconnect]
         case .disconnecting:
             disconnecting.append(waiter)
             return actions
@@ -199,6 +204,7 @@ struct ConnectionMachine {
     mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
         guard state == .disconnecting else { return [] }
         state = .disconnected
+        mayBeUp = hasFailed
         let done = disconnecting
         disconnecting = []
         let actions: [Action] = [.publish(.disconnected), hasFailed ? .fail(done, .disconnect) : .succeed(done)]

@@ -20,6 +20,8 @@ struct Operations {
     private var operations: [Int: Operation] = [:]
     /// How many there are on each peripheral.
     private var counts: [Peripheral.ID: Int] = [:]
+    /// How many of them read, write or switch notifications on or off.
+    private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
     /// What has not had its turn yet.
     private var waiting: [Int: () -> Task<Void, Never>] = [:]
@@ -29,13 +31,19 @@ struct Operations {
     /// Whether anything is under way on a peripheral, or waits for its turn.
     func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
 
+    /// Whether an attribute of a peripheral is being used, or somebody waits for the turn to use it.
+    func isAttributeUsed(on peripheral: Peripheral.ID) -> Bool { attributeCounts[peripheral] != nil }
+
     /// Starts now, or when it is the operation's turn. Without a resource there is nothing to wait for.
     mutating func begin(
         _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
         start: @escaping () -> Task<Void, Never>
     ) {
         operations[token] = Operation(peripheral: peripheral, resource: resource, fail: fail)
-        if let peripheral { counts[peripheral, default: 0] += 1 }
+        if let peripheral {
+            counts[peripheral, default: 0] += 1
+            if resource != nil { attributeCounts[peripheral, default: 0] += 1 }
+        }
         if let resource, !turns.join(resource, token) {
             waiting[token] = start
         } else {
@@ -47,8 +55,11 @@ struct Operations {
     /// cancelled, and keeps the resource until its work has ended.
     mutating func leave(_ token: Int) {
         guard let operation = operations.removeValue(forKey: token) else { return }
-        if let peripheral = operation.peripheral, let count = counts[peripheral] {
-            counts[peripheral] = count > 1 ? count - 1 : nil
+        if let peripheral = operation.peripheral {
+            if let count = counts[peripheral] { counts[peripheral] = count > 1 ? count - 1 : nil }
+            if operation.resource != nil, let count = attributeCounts[peripheral] {
+                attributeCounts[peripheral] = count > 1 ? count - 1 : nil
+            }
         }
         running.removeValue(forKey: token)?.cancel()
         leaveQueue(token, operation)

@@ -12,15 +12,17 @@ extension BlueZBackend {
 
     /// A link is wanted, on which something may want to pair. Returns once bluetoothd knows whom to ask.
     func wantAgent() async {
-        if agentRegistration == nil { agentRegistration = Task { await self.registerAgent() } }
-        await agentRegistration?.value
+        isAgentWanted = true
+        let registration = agentRegistration ?? Task { await self.registerAgent() }
+        agentRegistration = registration
+        await registration.value
+        // (who wants a link next tries again)
+        if agentProblem != nil, agentRegistration == registration { agentRegistration = nil }
     }
 
     /// bluetoothd is back: it has to be told again.
     func renewAgent() async {
-        guard agentRegistration != nil else { return }
-        agentRegistration = nil
-        await wantAgent()
+        if isAgentWanted { await wantAgent() }
     }
 
     /// Has bluetoothd call this program's agent. What goes wrong is logged: all but pairing works without.

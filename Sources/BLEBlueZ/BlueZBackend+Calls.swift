@@ -8,7 +8,8 @@ extension BlueZBackend {
     ) async throws(BLEError) -> MethodReply {
         var call = call
         if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
-        if operation == .attribute {
+        // (the others bluetoothd answers without asking the peripheral)
+        if ["ReadValue", "WriteValue", "StartNotify", "AcquireNotify", "AcquireWrite"].contains(call.method) {
             call.pace = .slow
             call.object = ObjectTree.device(ofAttribute: call.path)
         }

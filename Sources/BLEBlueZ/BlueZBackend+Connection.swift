@@ -25,10 +25,13 @@ extension BlueZBackend {
         var attempt = 0
         while tree.devices[path]?.isConnected != true {
             attempt += 1
-            ownLinks.insert(peripheral)
             do throws(BLEError) {
-                _ = try await call(
-                    BlueZ.call(path, BlueZ.device, "Connect"), during: .connection, timeout: Self.connecting)
+                var connect = BlueZ.call(path, BlueZ.device, "Connect")
+                connect.onTurn = { [weak self] in
+                    // (another client may have made the link while this one waited for its turn)
+                    self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
+                }
+                _ = try await call(connect, during: .connection, timeout: Self.connecting)
                 try await checkLink(path)
             } catch {
                 // (another client is making the link)
@@ -44,6 +47,13 @@ extension BlueZBackend {
                 try await sleep(.milliseconds(200 * attempt))
             }
         }
+    }
+
+    /// `Connect` is about to be sent. What it makes is this client's; with a link there is nothing to make.
+    private func takeTurn(_ peripheral: Peripheral.ID, _ path: String) -> MethodReply? {
+        if tree.devices[path]?.isConnected == true { return MethodReply() }
+        ownLinks.insert(peripheral)
+        return nil
     }
 
     /// BlueZ's own attempt was cut short, which the next one is not; or another client is connecting.
@@ -118,6 +128,8 @@ extension BlueZBackend {
         let others = tree.uses(ofDevice: path).filter { characteristic, use in
             var own: AttributeUse = acquired.contains(characteristic) ? .notifyAcquired : []
             if writing[peripheral]?.contains(characteristic) == true { own.insert(.writeAcquired) }
+            // (one that could not be stopped)
+            if started[peripheral]?.contains(characteristic) == true { own.insert(.notifying) }
             return !use.isSubset(of: own)
         }
         if !others.isEmpty {
@@ -140,6 +152,8 @@ extension BlueZBackend {
     func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
         let own = linkEndErrors.removeValue(forKey: path)
+        // (another adapter's links are other programs' business)
+        guard path.hasPrefix(adapter + "/") else { return }
         let error =
             own
             ?? BLEError(

@@ -137,14 +137,24 @@ extension BlueZBackend {
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
         let acquired = sockets[characteristic]
-        sockets[characteristic] = nil
-        defer { acquired?.socket.close() }
-        guard let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic] else { return }
+        defer {
+            if sockets[characteristic]?.socket === acquired?.socket { sockets[characteristic] = nil }
+            acquired?.socket.close()
+        }
+        let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic]
         endDelivery(of: characteristic)
+        // (bluetoothd takes the socket away from whoever has it, whoever asks)
+        guard let path, acquired != nil || started[characteristic.peripheral]?.contains(path) == true else { return }
         try await stopNotifying(path, characteristic.peripheral)
     }
 
     func stopNotifying(_ path: String, _ peripheral: Peripheral.ID) async throws(BLEError) {
+        let device = ObjectTree.device(ofAttribute: path) ?? path
+        let isOwn = sockets.all(of: peripheral).contains { $0.value.path == path }
+        if !isOwn, tree.uses(ofDevice: device)[path]?.contains(.notifyAcquired) == true {
+            // Another program has the socket, so there is nothing of this one's.
+            return forgetStarted(path, peripheral)
+        }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)

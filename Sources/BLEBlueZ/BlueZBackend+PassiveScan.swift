@@ -57,7 +57,11 @@ extension BlueZBackend {
                 during: .discovery, timeout: Self.promptly)
             try await activation(of: scan)
         } catch {
-            if passiveScan?.root == scan.root { passiveScan = before }
+            if passiveScan?.root == scan.root {
+                passiveScan = before
+            } else if let before {
+                await end(before)
+            }
             if error.code == .notSupported {
                 // (released: bluetoothd 5.66 dies when it is told to forget a monitor that it has released itself)
                 await withdraw(scan)
@@ -79,6 +83,10 @@ extension BlueZBackend {
     func forgetPassiveScan() {
         guard let scan = passiveScan else { return }
         passiveScan = nil
+        scan.isActive.deliver(
+            .failure(
+                isRunning && tree.adapters[adapter] != nil
+                    ? BLEError(.poweredOff, "the adapter was switched off") : unavailable))
         Task { await self.end(scan) }
     }
 

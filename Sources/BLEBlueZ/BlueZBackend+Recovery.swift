@@ -11,7 +11,10 @@ extension BlueZBackend {
         guard isRunning else { return }
         isRunning = false
         endSockets()
+        // (those that the next one does not know are gone)
+        formerPeripherals.formUnion(knownPeripherals().map(\.id))
         tree = ObjectTree()
+        agentRegistration = nil
         voidDiscovery()
         // (those of earlier losses, too, but not for ever)
         formerLinks = formerLinks.count < 1000 ? formerLinks.union(ownLinks) : ownLinks

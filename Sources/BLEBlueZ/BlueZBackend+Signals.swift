@@ -40,7 +40,12 @@ extension BlueZBackend {
                 if let deliver, let bytes = try? value.bytes() { deliver(bytes) }
             } else if let use = AttributeUse(property: name), let isOn = try? value.boolean() {
                 let path = path.string
-                if tree.hasAttribute(path) { tree.use(path, use, isOn) }
+                guard tree.hasAttribute(path) else { return }
+                tree.use(path, use, isOn)
+                // (it was this client's as long as it was taken)
+                if use == .writeAcquired, !isOn, let device = ObjectTree.device(ofAttribute: path) {
+                    writing[Self.id(inPath: device)]?.remove(path)
+                }
             }
         }
     }
@@ -110,7 +115,7 @@ extension BlueZBackend {
             case .adapter(let path):
                 // One that is plugged in takes the place of one that is gone. (That is told, too, where both are on: nothing of
                 // what was going on on the first goes on on the second.)
-                reportAdapterState()
+                if !isFormerAdapterAwaited { reportAdapterState() }
                 if tree.adapters[adapter] == nil, !isFormerAdapterAwaited, let path = preferredAdapter() {
                     adapter = path
                     reportAdapterState()

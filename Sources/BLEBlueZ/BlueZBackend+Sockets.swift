@@ -37,7 +37,16 @@ extension BlueZBackend {
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         let path = try path(characteristic)
         writing[characteristic.peripheral, default: []].insert(path)
-        let (socket, packetLength) = try await acquire("AcquireWrite", path)
+        let (socket, packetLength): (PacketSocket, Int)
+        do throws(BLEError) {
+            (socket, packetLength) = try await acquire("AcquireWrite", path)
+        } catch {
+            // (bluetoothd may have given it to who did not wait)
+            if error.code != .timedOut, error.code != .cancelled {
+                writing[characteristic.peripheral]?.remove(path)
+            }
+            throw error
+        }
         let channel = SocketChannel(socket, loop: loop, packetLength: packetLength)
         channel.open()
         return channel

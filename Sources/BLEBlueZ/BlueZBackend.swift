@@ -23,6 +23,8 @@ public actor BlueZBackend: CentralBackend {
     var recovery: Task<Void, Never>?
     /// From the end of ``start(_:)`` on.
     private(set) var isStarted = false
+    /// Who was known before bluetoothd was lost.
+    var formerPeripherals: Set<Peripheral.ID> = []
     var isShutDown = false
 
     var tree = ObjectTree()
@@ -70,7 +72,9 @@ public actor BlueZBackend: CentralBackend {
 
     /// The session that the agent is served on, and why bluetoothd does not know it, if so.
     var agentSession: BusSession?
-    /// That it is registered, from the first wish for a link on.
+    /// A link was wanted.
+    var isAgentWanted = false
+    /// That it is registered with the bluetoothd of now.
     var agentRegistration: Task<Void, Never>?
     var agentProblem: DBusError?
     /// What the agent has been asked and has not answered, by the device's path.
@@ -191,6 +195,8 @@ public actor BlueZBackend: CentralBackend {
             self?.assumeIsolated {
                 $0.tree = tree
                 $0.isRunning = true
+                for id in $0.formerPeripherals.subtracting($0.knownPeripherals().map(\.id)) { $0.report(.removed(id)) }
+                $0.formerPeripherals = []
             }
         }
     }

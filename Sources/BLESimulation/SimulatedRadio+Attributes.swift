@@ -144,26 +144,31 @@ extension SimulatedRadio {
             throw BLEError(.requestNotSupported)
         }
         try await secure(attribute, characteristic.definition.security, port)
-        var subscription = SimulatedSubscription(number: number(), isChannel: isChannel, deliver: deliver)
+        let number = number()
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = SimulatedSubscription(
+            number: number, isChannel: isChannel, deliver: deliver)
         if let handler = characteristic.definition.onSubscribe {
-            let number = subscription.number
             let notifier = Notifier(clock: clock) { [weak self] value in
                 await self?.notify(value, attribute, number)
             }
-            subscription.task = Task { [weak self] in
+            // The handler begins before the central knows that it has subscribed: what it writes next finds it prepared.
+            let task = Task.immediate { [weak self] in
                 do {
                     try await handler(notifier)
                 } catch {
                     guard !Task.isCancelled, !(error is CancellationError) else { return }
-                    await self?.endLink(
-                        attribute.peripheral,
-                        BLEError(
-                            .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
-                            cause: error))
+                    // (in a task of its own: the subscription is made first)
+                    let failure = BLEError(
+                        .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
+                        cause: error)
+                    Task { await self?.endLink(attribute.peripheral, failure) }
                 }
             }
+            guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
+                return task.cancel()
+            }
+            peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
         }
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = subscription
     }
 
     /// A value from a subscription's handler; it goes nowhere once the subscription has ended.

@@ -129,6 +129,10 @@ final class CallingConnection: @unchecked Sendable {
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
         let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
             deadline.sent()
+            if let reply = call.onTurn?() {
+                outcome.finish(.success(reply))
+                return turns.answered(ticket)
+            }
             send(call, PendingCall(turns, ticket, outcome))
         }
         // Only the wait ends with it: a call that is under way keeps its place until it is answered.

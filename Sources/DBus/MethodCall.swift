@@ -11,6 +11,8 @@ package struct MethodCall: Sendable {
     package var pace = CallPace.prompt
     /// What it is about, so that one such thing does not take all places; nil for its path.
     package var object: String?
+    /// Called on the loop's thread when the call's turn to be sent has come. A reply given here is the answer, and nothing is sent.
+    package var onTurn: (@Sendable () -> MethodReply?)?
 
     package init(
         _ destination: String, _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = [],

@@ -10,6 +10,26 @@ import Testing
 struct ManyPeripheralsTests {
     private static let level = Characteristic<UInt8>(BluetoothUUID(0x2A19))
 
+    @Test func `a link on which nothing is answered is ended all the same`() async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.battery())
+        let central = try await world.makeCentral()
+        let peripheral = try await central.find(strap.id)
+        let levels = try await peripheral.notifications(Self.level)
+        await world.daemon.hang("ReadValue")
+        for count in 1...16 {
+            let reading = Task { try await peripheral.read(Self.level) }
+            await until { await world.daemon.hungCount == count }
+            reading.cancel()
+            _ = await reading.result
+        }
+        try await peripheral.disconnect()
+        #expect(await strap.isConnected == false)
+        await world.daemon.release()
+        await central.shutDown()
+        _ = levels
+    }
+
     @Test func `a live link works beside 140 peripherals that are being connected to in vain`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())

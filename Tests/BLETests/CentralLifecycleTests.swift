@@ -133,6 +133,37 @@ import Testing
         #expect(await backend.calls == [.start, .adapters, .shutDown])
     }
 
+    @Test func `a central that is dropped while it waits for Bluetooth shuts its backend down`()
+        async throws
+    {
+        let backend = ScriptedBackend()
+        do {
+            let central = try await Central(backend: backend, configuration: .quiet(clock: ManualClock()))
+            await backend.emit(.adapter(.resetting))
+            let strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
+            try await strap.setConnectionPolicy(
+                .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
+            await until { await strap.connectionState == .connecting }
+        }
+        await backend.asked(.shutDown)
+    }
+
+    @Test func `a central that is dropped while a number is shown shuts its backend down`() async throws {
+        struct Sign: PairingDelegate {
+            func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {}
+        }
+        let backend = ScriptedBackend()
+        await backend.set(Bench.database)
+        let strap = Peripheral.ID(rawValue: "strap")
+        do {
+            let central = try await Central(
+                backend: backend, configuration: .quiet(clock: ManualClock(), pairing: .prompting(Sign())))
+            try await central.peripheral(strap).connect()
+            #expect(await backend.agent.answer(strap, .show(Passkey(123_456)!, entered: 0)) == .accept)
+        }
+        await backend.asked(.shutDown)
+    }
+
     @Test func `a central that was shut down and is dropped shuts its backend down once`() async throws {
         let backend = ScriptedBackend()
         func use() async throws { try await Central(backend: backend).shutDown() }

@@ -178,6 +178,11 @@ import Testing
         }
         #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)
+        // (once more is no mere word)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
         try await strap.connect()
         try await strap.disconnect()
     }

@@ -11,6 +11,8 @@ public enum SharedLinkContract: String, CaseIterable, Sendable, CustomTestString
     case scopesLeaveTheLinkToSubscribers
     case whatNobodyElseUsesEnds
     case leftoversOfEarlierLinksAreNobodyElses
+    case whoMadeTheLinkLeavesItToWriters
+    case whoIsRefusedLeavesTheSocketToWhoHasIt
 
     public var testDescription: String { rawValue }
 
@@ -30,6 +32,8 @@ public enum SharedLinkContract: String, CaseIterable, Sendable, CustomTestString
         case .scopesLeaveTheLinkToSubscribers: try await contract.leavingScope()
         case .whatNobodyElseUsesEnds: try await contract.endingOwn()
         case .leftoversOfEarlierLinksAreNobodyElses: try await contract.leftovers()
+        case .whoMadeTheLinkLeavesItToWriters: try await contract.leavingWriter()
+        case .whoIsRefusedLeavesTheSocketToWhoHasIt: try await contract.refusal()
         }
     }
 }
@@ -89,6 +93,39 @@ extension Contract {
                 #expect(await strap.connectionState == .disconnected)
                 try await stillHears(values)
                 try await peer.disconnect()
+            }
+        }
+    }
+
+    fileprivate func leavingWriter() async throws {
+        try await withStrap { strap in
+            try await withCentral { later in
+                let writer = try await later.peripheral(EchoStrap.id).packetWriter(to: EchoStrap.input)
+                let refused = await error { _ = try await strap.packetWriter(to: EchoStrap.input) }
+                #expect(refused?.code == .busy)
+                try await strap.disconnect()
+                try await peer.until(connections: 1)
+                try await writer.write([1, 2])
+                try await peer.disconnect()
+            }
+        }
+    }
+
+    fileprivate func refusal() async throws {
+        try await withStrap { strap in
+            try await withCentral { later in
+                let values = try await later.peripheral(EchoStrap.id).notifications(
+                    EchoStrap.output, delivery: .socket)
+                try await peer.until(subscribers: 1)
+                let refused = await error { _ = try await strap.notifications(EchoStrap.output) }
+                #expect(refused?.code == .busy)
+                try await peer.notify([5])
+                // (without a gap, which would say that the socket was taken away)
+                var events = values.events.makeAsyncIterator()
+                guard case .value([5]) = try await events.next() else {
+                    Issue.record("the value was expected")
+                    return
+                }
             }
         }
     }

@@ -46,13 +46,71 @@ extension FakeBlueZ {
         }
     }
 
-    /// The last of a characteristic's clients stops its notifications.
+    /// `StartNotify`; the first of a characteristic's clients starts its notifications.
+    func startNotifying(_ place: AttributeID, _ path: String, _ client: String) async throws(BLEError) {
+        try await inTurn(place) { daemon in
+            guard daemon.notifiers[place, default: []].insert(client).inserted else { return nil }
+            daemon.setUse("Notifying", of: place, true)
+            guard daemon.notifiers[place]?.count == 1 else { return nil }
+            do throws(BLEError) {
+                try await daemon.subscribe(place, path)
+            } catch {
+                daemon.notifiers[place] = nil
+                daemon.setUse("Notifying", of: place, false)
+                return error
+            }
+            await daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(true)])
+            return nil
+        }
+    }
+
+    /// `StopNotify`; the last of a characteristic's clients stops its notifications.
     func stopNotifying(_ place: AttributeID, _ path: String, _ client: String) async throws(BLEError) {
-        guard notifiers[place]?.remove(client) != nil, notifiers[place]?.isEmpty == true else { return }
-        notifiers[place] = nil
-        setUse("Notifying", of: place, false)
-        await changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
-        try await backend.stopNotifications(of: place)
+        try await inTurn(place) { daemon in
+            guard daemon.notifiers[place]?.remove(client) != nil, daemon.notifiers[place]?.isEmpty == true else {
+                return nil
+            }
+            daemon.notifiers[place] = nil
+            daemon.setUse("Notifying", of: place, false)
+            await daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
+            do throws(BLEError) {
+                try await daemon.backend.stopNotifications(of: place)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// A new link: who has called `StartNotify` has notifications there, too (`register_notify` in the daemon's `src/gatt-client.c`).
+    func renewNotifying(_ id: Peripheral.ID) async {
+        for place in notifiers.keys where place.peripheral == id {
+            guard let path = attribute(place)?.path else { continue }
+            try? await inTurn(place) { daemon in
+                guard daemon.notifiers[place] != nil else { return nil }
+                try? await daemon.subscribe(place, path)
+                return nil
+            }
+        }
+    }
+
+    private func subscribe(_ place: AttributeID, _ path: String) async throws(BLEError) {
+        try await backend.startNotifications(of: place) { [weak self] value in
+            self?.assumeIsolated { $0.deliver(value, path) }
+        }
+    }
+
+    /// Does what is to be done with a characteristic after all that has begun before. What it gives is thrown.
+    private func inTurn(
+        _ place: AttributeID, _ work: @escaping @Sendable (isolated FakeBlueZ) async -> BLEError?
+    ) async throws(BLEError) {
+        let previous = notifyTurns[place]
+        let task = Task {
+            await previous?.value
+            return await work(self)
+        }
+        notifyTurns[place] = Task { _ = await task.value }
+        if let error = await task.value { throw error }
     }
 
     /// Whether the kernel reports an advertisement: with a limit of strength from every client, what is weaker or of unknown

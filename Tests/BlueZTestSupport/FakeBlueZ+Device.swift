@@ -72,11 +72,7 @@ extension FakeBlueZ {
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
-        // (`register_notify` in its `src/gatt-client.c`)
-        for place in notifiers.keys where place.peripheral == id {
-            guard let attribute = attribute(place) else { continue }
-            try? await startNotifying(place, attribute.path)
-        }
+        await renewNotifying(id)
         await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
 
@@ -149,30 +145,14 @@ extension FakeBlueZ {
                 try await backend.write(value, to: place, type: type, offset: offset)
             }
         case "StartNotify":
-            guard notifiers[place, default: []].insert(call.sender).inserted else { break }
-            setUse("Notifying", of: place, true)
-            guard notifiers[place]?.count == 1 else { break }
-            do throws(BLEError) {
-                try await startNotifying(place, attribute.path)
-            } catch {
-                notifiers[place] = nil
-                setUse("Notifying", of: place, false)
-                throw error
-            }
-            await changed(attribute.path, BlueZ.gattCharacteristic, ["Notifying": .boolean(true)])
+            try await startNotifying(place, attribute.path, call.sender)
         default:
             try await stopNotifying(place, attribute.path, call.sender)
         }
         return MethodReply()
     }
 
-    private func startNotifying(_ place: AttributeID, _ path: String) async throws(BLEError) {
-        try await backend.startNotifications(of: place) { [weak self] value in
-            self?.assumeIsolated { $0.deliver(value, path) }
-        }
-    }
-
-    private func deliver(_ value: [UInt8], _ path: String) {
+    func deliver(_ value: [UInt8], _ path: String) {
         notified.append((path, value))
         guard notified.count == 1 else { return }
         Task { await self.sendNotified() }

@@ -57,6 +57,8 @@ public actor FakeBlueZ {
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
     /// Who has the notifications of a characteristic on, by bus name.
     var notifiers: [AttributeID: Set<String>] = [:]
+    /// What starts and stops the notifications of a characteristic, one after the other.
+    var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: PacketSocket] = [:]
