@@ -330,6 +330,8 @@ final class ListeningConnection: @unchecked Sendable {
             send(message)
         }
         asking[ticket] = { outcome.finish(.failure($0)) }
+        // Sending may have been what showed that the connection is lost, before this wait could be ended with the others.
+        if socket == nil { outcome.finish(.failure(Self.closed)) }
         // Whatever ended the wait, the answer is not waited for any longer: this runs on the loop's thread again.
         defer {
             deadline.cancel()
