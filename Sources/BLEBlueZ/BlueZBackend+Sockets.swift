@@ -49,7 +49,8 @@ extension BlueZBackend {
             try await self.call(call, during: .attribute, timeout: Self.attributeTimeout)
         }
         guard let index = reply.values.first?.integer, reply.descriptors.indices.contains(index),
-            let packetLength = reply.values.last?.integer, reply.values.count == 2
+            let packetLength = reply.values.last?.integer, reply.values.count == 2,
+            Self.packetLengths ~= packetLength
         else {
             throw BLEError(.failed, "bluetoothd answered without a socket")
         }
