@@ -16,8 +16,8 @@ extension BlueZBackend {
     ) async throws(BLEError) {
         let path = try path(characteristic)
         let (socket, _) = try await acquire("AcquireNotify", path)
-        // (the link may have ended while the answer was on its way)
-        guard paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
+        // The link may have ended while the answer was on its way, and a backend that leaves ends no more sockets.
+        guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
         sockets[characteristic] = NotificationSocket(socket: socket, path: path)
         socket.open(onPacket: deliver) { [weak self, weak socket] in
             self?.assumeIsolated { backend in
