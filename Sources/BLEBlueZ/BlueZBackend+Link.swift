@@ -14,8 +14,14 @@ extension BlueZBackend {
                 .notSupported, "this bluetoothd does not tell the packet length", isRetryable: false,
                 remedy: "BlueZ 5.62 and later do.")
         }
+        guard Self.packetLengths ~= length else {
+            throw BLEError(.failed, "bluetoothd tells a packet length that no link has: \(length)")
+        }
         return length
     }
+
+    /// The packet lengths that a link can have (Core Specification 5.4, volume 3, part F, section 3.2.8), in bytes.
+    static let packetLengths = 23...65535
 
     /// The `RSSI` property, which is there while advertisements are heard.
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {

@@ -16,8 +16,8 @@ extension BlueZBackend {
     ) async throws(BLEError) {
         let path = try path(characteristic)
         let (socket, _) = try await acquire("AcquireNotify", path)
-        // (the link may have ended while the answer was on its way)
-        guard paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
+        // The link may have ended while the answer was on its way, and a backend that leaves ends no more sockets.
+        guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
         sockets[characteristic] = NotificationSocket(socket: socket, path: path)
         socket.open(onPacket: deliver) { [weak self, weak socket] in
             self?.assumeIsolated { backend in
@@ -58,7 +58,8 @@ extension BlueZBackend {
             try await self.call(call, during: .attribute, timeout: Self.attributeTimeout)
         }
         guard let index = reply.values.first?.integer, reply.descriptors.indices.contains(index),
-            let packetLength = reply.values.last?.integer, reply.values.count == 2
+            let packetLength = reply.values.last?.integer, reply.values.count == 2,
+            Self.packetLengths ~= packetLength
         else {
             throw BLEError(.failed, "bluetoothd answered without a socket")
         }

@@ -5,6 +5,8 @@
 struct LinkKeys: Sendable {
     /// Seals and opens encrypted messages; nil without keys.
     private(set) var cipher: MessageCipher?
+    /// The cipher that was in use before. In `firmware` mode, what it has seen on this link is not taken again.
+    private var former: MessageCipher?
     /// How often the cipher in use was another one.
     private(set) var number = 0
     /// No request is sealed with the cipher in use any more.
@@ -24,7 +26,9 @@ struct LinkKeys: Sendable {
 
     /// Uses another cipher, or none, from now on. An exchange under way is over.
     mutating func use(_ cipher: MessageCipher?) {
+        former = self.cipher ?? former
         self.cipher = cipher
+        if let former { self.cipher?.takeOverNonces(of: former) }
         number += 1
         (isDistrusted, isConfirming) = (false, false)
         (prepared, asked, candidate) = (nil, nil, nil)
@@ -54,7 +58,7 @@ struct LinkKeys: Sendable {
         guard let prepared, prepared.request == request else { return }
         (asked, self.prepared, candidate) = (prepared, nil, nil)
         // In this mode, the device changes its keys when it has read the request.
-        if prepared.mode == .firmware { cipher = nil }
+        if prepared.mode == .firmware { (former, cipher) = (cipher ?? former, nil) }
     }
 
     /// A plain reply has come.

@@ -68,6 +68,11 @@ public struct MessageCipher: Sendable {
     /// is sealed. Nil before the first request, and in `firmware` mode.
     public var requestCounter: UInt64? { opened?.counter }
 
+    /// Refuses the nonces that a former cipher of this connection refuses. In `bound` mode each session key has its own counters.
+    mutating func takeOverNonces(of former: MessageCipher) {
+        if mode == .firmware, former.mode == .firmware { nonces = former.nonces }
+    }
+
     /// The encrypted frame of `message`, whatever its `isEncrypted` says.
     ///
     /// Throws `payloadTooLong`; in `bound` mode `unrequestedReply` for a reply if no request was given, and none of its command

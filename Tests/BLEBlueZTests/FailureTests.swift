@@ -81,6 +81,16 @@ struct FailureTests {
         await central.shutDown()
     }
 
+    @Test(arguments: [0, 22]) func `a packet length that no link has is an error`(_ length: Int) async throws {
+        let peer = try await FakePeer()
+        await peer.daemon.tellPacketLength(length)
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        await expectError(.failed) { _ = try await strap.maximumPacketLength() }
+        await expectError(.failed) { _ = try await strap.packetWriter(to: EchoStrap.input) }
+        await central.shutDown()
+    }
+
     @Test func `who has paired is not told to pair`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(.quiet())

@@ -38,6 +38,25 @@ import Testing
         #expect(try await session.send(Self.secret).payload == [3, 2, 1])
     }
 
+    @Test func `a pairing that fails makes nothing new that came before it`() async throws {
+        let secure = FakeSecureDevice(.firmware)
+        let device = try await device(secure)
+        let session = session(device, .firmware)
+        try await session.pair()
+        let command = MessageCommand(rawValue: 0x0301)
+        var heard = await session.notifications(for: command).makeAsyncIterator()
+        let recorded = try secure.notification(command, [1])
+        await device.notify(recorded)
+        #expect(try await heard.next()?.payload == [1])
+        secure.forgeExchangeReply([1, 2])
+        await expectError(.encryptionFailed) { try await session.pair() }
+        secure.forgeExchangeReply(nil)
+        #expect(try await session.send(Self.secret).payload == [3, 2, 1])
+        await device.notify(recorded)
+        await device.notify(try secure.notification(command, [2]))
+        #expect(try await heard.next()?.payload == [2])
+    }
+
     @Test func `without a pairing an encrypted message is an error, and nothing is sent`() async throws {
         let device = try await device(FakeSecureDevice(.bound))
         let error = await expectError(.encryptionFailed) { try await session(device, .bound).send(Self.secret) }

@@ -248,4 +248,15 @@ import Testing
         #expect(await bench.backend.count(.connect) == 1)
         #expect(await bench.backend.count(.discoverServices) == 2)
     }
+
+    @Test func `services that never settle do not keep a central that is shut down`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.discoverServices, .hold)
+        await bench.backend.emit(.servicesChanged(strap.id))
+        let reading = Task { [strap] in try await strap.read(Bench.level) }
+        await bench.backend.asked(.discoverServices, 2)
+        await bench.central.shutDown()
+        await expectError(.shutDown) { try await reading.value }
+        await until { await bench.backend.heldCount == 0 }
+    }
 }

@@ -123,6 +123,9 @@ actor ScriptedBackend: CentralBackend {
     /// The calls of some operations.
     func calls(_ operations: Operation...) -> [Call] { calls.filter { operations.contains($0.operation) } }
 
+    /// How many calls are held.
+    var heldCount: Int { held.count }
+
     /// Answers the oldest call of an operation that is held; with the error if one is given.
     func release(_ operation: Operation, _ error: BLEError? = nil) {
         guard let index = held.firstIndex(where: { $0.operation == operation }) else { return }
@@ -155,6 +158,7 @@ actor ScriptedBackend: CentralBackend {
         case .fail(let error): throw error
         case .hold:
             held.append((operation, outcome))
+            defer { held.removeAll { $0.outcome === outcome } }
             try await outcome.wait()
         case .ignore:
             held.append((operation, outcome))

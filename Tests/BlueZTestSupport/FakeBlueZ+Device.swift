@@ -42,7 +42,8 @@ extension FakeBlueZ {
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
-        let packetLength = try? await backend.maximumPacketLength(id)
+        let told = try? await backend.maximumPacketLength(id)
+        let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
         if faults.showsPacketLength { devices[id]?.packetLength = packetLength }
         if faults.signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }

@@ -17,6 +17,8 @@ struct FakeFaults {
     var reason: (name: String, message: String)?
     var hasAgentManager = true
     var showsPacketLength = true
+    /// Told instead of the link's.
+    var packetLength: Int?
     /// The addresses that peripherals tell when they pair.
     var identities: [Peripheral.ID: String] = [:]
 }
@@ -76,6 +78,9 @@ extension FakeBlueZ {
 
     /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
     public func setShowsPacketLength(_ showsPacketLength: Bool) { faults.showsPacketLength = showsPacketLength }
+
+    /// Tells this packet length of every link that is made from now on.
+    public func tellPacketLength(_ length: Int) { faults.packetLength = length }
 
     /// The peripheral has a private address, and tells this one when it pairs.
     public func setIdentity(_ address: String, of id: Peripheral.ID) { faults.identities[id] = address }

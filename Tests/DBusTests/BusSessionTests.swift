@@ -192,6 +192,13 @@ struct BusSessionTests {
         #expect(await session.isOpen == false)
     }
 
+    @Test func `a question that finds the bus gone does not wait for its answer`() async throws {
+        let bus = try await PrivateBus()
+        let session = try await Recorder(bus).session
+        let error = await #expect(throws: DBusError.self) { try await session.askAfter { bus.stopAndWait() } }
+        #expect(error?.kind == .disconnected)
+    }
+
     @Test func `the loss of the bus fails what waits and is reported once`() async throws {
         let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)
@@ -250,4 +257,12 @@ struct BusSessionTests {
 extension DBusError {
     /// The connection ended, which GDBus tells in one of two ways.
     fileprivate var isLoss: Bool { kind == .disconnected || kind == .cancelled || isServiceGone }
+}
+
+extension BusSession {
+    /// Asks the bus something right after `work`, before the loop has seen what that did.
+    fileprivate func askAfter(_ work: () -> Void) async throws(DBusError) {
+        work()
+        try await ask(.bus("GetId"), timeout: .seconds(3600)) { _ in }
+    }
 }

@@ -1,5 +1,5 @@
 /// A random number generator (SplitMix64) that repeats itself for the same seed, and so a failure with it.
-public struct SeededGenerator: RandomNumberGenerator {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     public init(seed: UInt64) { state = seed }
