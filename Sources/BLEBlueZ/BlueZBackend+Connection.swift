@@ -114,8 +114,6 @@ extension BlueZBackend {
     /// bluetoothd ends a link for all its clients, and does not tell who they are. What it tells is whether a characteristic
     /// notifies, for whomever, and whether its socket is taken; what is so after this client has stopped is somebody else's.
     private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
-        // (the sockets are not shared: what this client has of them, no other has)
-        let acquired = Set(sockets.all(of: peripheral).map(\.value.path))
         endSockets(of: peripheral)
         await withDiscardingTaskGroup { group in
             for characteristic in started[peripheral] ?? [] {
@@ -126,8 +124,10 @@ extension BlueZBackend {
         guard ownLinks.contains(peripheral) else { return false }
         try await fence()
         let others = tree.uses(ofDevice: path).filter { characteristic, use in
-            var own: AttributeUse = acquired.contains(characteristic) ? .notifyAcquired : []
-            if writing[peripheral]?.contains(characteristic) == true { own.insert(.writeAcquired) }
+            // (sockets are not shared: what this client has of them, no other has)
+            var own: AttributeUse = []
+            for use in [AttributeUse.notifyAcquired, .writeAcquired]
+            where acquisitions[peripheral]?[Acquisition(path: characteristic, use: use)] != nil { own.insert(use) }
             // (one that could not be stopped)
             if started[peripheral]?.contains(characteristic) == true { own.insert(.notifying) }
             return !use.isSubset(of: own)
@@ -145,7 +145,7 @@ extension BlueZBackend {
         ownLinks.remove(peripheral)
         for (attribute, _) in deliveryPaths.all(of: peripheral) { endDelivery(of: attribute) }
         paths.removeAll(of: peripheral)
-        writing[peripheral] = nil
+        acquisitions[peripheral] = nil
     }
 
     /// The device's link is down; bluetoothd has said so, or has removed the device.
@@ -164,7 +164,7 @@ extension BlueZBackend {
             ownLinks.remove(id)
             // (the central says which deliveries are to end, and which wait for the next link)
             paths.removeAll(of: id)
-            writing[id] = nil
+            acquisitions[id] = nil
             endSockets(of: id)
             report(.disconnected(id, error))
         }

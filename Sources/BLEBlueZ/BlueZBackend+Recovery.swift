@@ -23,7 +23,7 @@ extension BlueZBackend {
         deliveries = [:]
         deliveryPaths = AttributeTable()
         started = [:]
-        writing = [:]
+        acquisitions = [:]
         reads = [:]
         disconnectReasons = [:]
         linkEndErrors = [:]

@@ -43,8 +43,8 @@ extension BlueZBackend {
                 guard tree.hasAttribute(path) else { return }
                 tree.use(path, use, isOn)
                 // (it was this client's as long as it was taken)
-                if use == .writeAcquired, !isOn, let device = ObjectTree.device(ofAttribute: path) {
-                    writing[Self.id(inPath: device)]?.remove(path)
+                if !isOn, let device = ObjectTree.device(ofAttribute: path) {
+                    acquisitionEnded(Acquisition(path: path, use: use), Self.id(inPath: device))
                 }
             }
         }

@@ -9,13 +9,19 @@ struct NotificationSocket {
     let path: String
 }
 
+/// What this client has acquired, or tries to.
+struct Acquisition: Hashable {
+    let path: String
+    let use: AttributeUse
+}
+
 extension BlueZBackend {
     /// `AcquireNotify`. What is notified before bluetoothd has made the socket is lost, what comes after it waits there.
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
         let path = try path(characteristic)
-        let (socket, _) = try await acquire("AcquireNotify", path)
+        let (socket, _) = try await acquire(.notifyAcquired, path, characteristic.peripheral)
         // The link may have ended while the answer was on its way, and a backend that leaves ends no more sockets.
         guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
         sockets[characteristic] = NotificationSocket(socket: socket, path: path)
@@ -36,20 +42,30 @@ extension BlueZBackend {
     /// `AcquireWrite`.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         let path = try path(characteristic)
-        writing[characteristic.peripheral, default: []].insert(path)
-        let (socket, packetLength): (PacketSocket, Int)
-        do throws(BLEError) {
-            (socket, packetLength) = try await acquire("AcquireWrite", path)
-        } catch {
-            // (bluetoothd may have given it to who did not wait)
-            if error.code != .timedOut, error.code != .cancelled {
-                writing[characteristic.peripheral]?.remove(path)
-            }
-            throw error
-        }
+        let (socket, packetLength) = try await acquire(.writeAcquired, path, characteristic.peripheral)
         let channel = SocketChannel(socket, loop: loop, packetLength: packetLength)
         channel.open()
         return channel
+    }
+
+    /// One acquisition of this client's, if it has any, is over.
+    func acquisitionEnded(_ acquisition: Acquisition, _ peripheral: Peripheral.ID) {
+        guard let count = acquisitions[peripheral]?[acquisition] else { return }
+        acquisitions[peripheral]?[acquisition] = count > 1 ? count - 1 : nil
+    }
+
+    private func acquire(
+        _ use: AttributeUse, _ path: String, _ peripheral: Peripheral.ID
+    ) async throws(BLEError) -> (PacketSocket, Int) {
+        let acquisition = Acquisition(path: path, use: use)
+        acquisitions[peripheral, default: [:]][acquisition, default: 0] += 1
+        do throws(BLEError) {
+            return try await acquire(use == .notifyAcquired ? "AcquireNotify" : "AcquireWrite", path)
+        } catch {
+            // (bluetoothd may have given it to who did not wait)
+            if error.code != .timedOut, error.code != .cancelled { acquisitionEnded(acquisition, peripheral) }
+            throw error
+        }
     }
 
     private func acquire(_ method: String, _ path: String) async throws(BLEError) -> (PacketSocket, Int) {

@@ -59,8 +59,9 @@ public actor BlueZBackend: CentralBackend {
     }
     /// The delivery of the last value: the next one is often for the same, which is found without making a string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
-    /// The characteristics whose writing this client has acquired on their peripheral's link.
-    var writing: [Peripheral.ID: Set<String>] = [:]
+    /// How often this client has acquired a socket of a characteristic on its peripheral's link, less what bluetoothd has said to be
+    /// over. (One may be acquired again before the end of the last is said.)
+    var acquisitions: [Peripheral.ID: [Acquisition: Int]] = [:]
     /// The sockets that notifications come from.
     var sockets = AttributeTable<NotificationSocket>()
     /// Reads of this client's that bluetoothd has not answered yet, by the characteristic's path.

@@ -134,6 +134,11 @@ extension Contract {
         try await withStrap { strap in
             let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
             let answers = try await strap.notifications(EchoStrap.controlPoint)
+            // (what has been given back, and what was taken again at once, is nobody else's either)
+            for number in 0..<8 {
+                let writer = try await strap.packetWriter(to: EchoStrap.input)
+                try await writer.write([UInt8(number)])
+            }
             let writer = try await strap.packetWriter(to: EchoStrap.input)
             try await strap.disconnect()
             try await peer.until(connections: 0)
