@@ -136,22 +136,22 @@ extension BlueZBackend {
 
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        // (first: its end is wanted, and nobody's loss)
         let acquired = sockets[characteristic]
-        defer {
-            if sockets[characteristic]?.socket === acquired?.socket { sockets[characteristic] = nil }
-            acquired?.socket.close()
-        }
+        sockets[characteristic] = nil
+        defer { acquired?.socket.close() }
         let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic]
         endDelivery(of: characteristic)
         // (bluetoothd takes the socket away from whoever has it, whoever asks)
         guard let path, acquired != nil || started[characteristic.peripheral]?.contains(path) == true else { return }
-        try await stopNotifying(path, characteristic.peripheral)
+        try await stopNotifying(path, characteristic.peripheral, hasSocket: acquired != nil)
     }
 
-    func stopNotifying(_ path: String, _ peripheral: Peripheral.ID) async throws(BLEError) {
+    func stopNotifying(
+        _ path: String, _ peripheral: Peripheral.ID, hasSocket: Bool = false
+    ) async throws(BLEError) {
         let device = ObjectTree.device(ofAttribute: path) ?? path
-        let isOwn = sockets.all(of: peripheral).contains { $0.value.path == path }
-        if !isOwn, tree.uses(ofDevice: device)[path]?.contains(.notifyAcquired) == true {
+        if !hasSocket, tree.uses(ofDevice: device)[path]?.contains(.notifyAcquired) == true {
             // Another program has the socket, so there is nothing of this one's.
             return forgetStarted(path, peripheral)
         }
