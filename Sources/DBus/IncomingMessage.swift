@@ -16,6 +16,23 @@ package struct MessageString {
 
     package var string: String { String(decoding: characters, as: UTF8.self) }
 
+    /// Whether it is spelled as the specification's chapter "Valid Object Paths" says.
+    var isObjectPath: Bool {
+        guard characters.first == UInt8(ascii: "/") else { return false }
+        var before = UInt8(ascii: "/")
+        for character in characters.dropFirst() {
+            switch character {
+            case UInt8(ascii: "/"): if before == character { return false }
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                break
+            default: return false
+            }
+            before = character
+        }
+        return characters.count == 1 || before != UInt8(ascii: "/")
+    }
+
     private func begins(with other: UnsafeRawPointer?, _ count: Int) -> Bool {
         guard count <= characters.count else { return false }
         guard count > 0, let other, let start = characters.baseAddress else { return true }

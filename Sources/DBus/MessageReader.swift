@@ -193,8 +193,12 @@ package struct MessageReader {
 
     package mutating func string() throws(DBusError) -> String { try text().string }
 
-    /// The text of an object path.
-    package mutating func path() throws(DBusError) -> MessageString { try text(UInt8(ascii: "o")) }
+    /// The text of an object path. One that is not spelled as a path throws ``DBusError/Kind/malformed``: no call could be sent there.
+    package mutating func path() throws(DBusError) -> MessageString {
+        let path = try text(UInt8(ascii: "o"))
+        guard path.isObjectPath else { throw Self.malformed("an object path that is none") }
+        return path
+    }
 
     package mutating func objectPath() throws(DBusError) -> String { try path().string }
 

@@ -73,6 +73,19 @@ private func read(_ message: IncomingMessage) throws -> [DBusValue] {
 }
 
 struct MessageReaderTests {
+    @Test(arguments: ["relat", "/a//b", "/a/b/", "/a/b-", "//abc", "/a\u{0}/b", "/a/é"])
+    func `a path that is none is not read`(_ path: String) throws {
+        let right = Array("/a/bc".utf8)
+        var bytes = try message([.objectPath("/a/bc")])
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: right) })
+        bytes.replaceSubrange(place..<place + right.count, with: path.utf8)
+        var buffer = ReceiveBuffer()
+        buffer.fill(bytes)
+        var body = try #require(try buffer.nextMessage()).body
+        let error = #expect(throws: DBusError.self) { try body.objectPath() }
+        #expect(error?.kind == .malformed)
+    }
+
     @Test(arguments: 0..<200) func `what GDBus writes is read as it was meant`(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let arguments = (0..<4).map { _ in DBusValue.random(depth: 4, &random) }

@@ -26,8 +26,13 @@ private final class BackendRun {
 
     init(_ run: FuzzRun) {
         self.run = run
-        // GDBus warns of each message that is none.
-        g_log_set_writer_func({ _, _, _, _ in G_LOG_WRITER_HANDLED }, nil, nil)
+        // GDBus warns of each message that is none. What it calls critical is a call of it that was wrong, and that it forgets.
+        g_log_set_writer_func(
+            { level, fields, count, _ in
+                guard level.rawValue & G_LOG_LEVEL_CRITICAL.rawValue != 0 else { return G_LOG_WRITER_HANDLED }
+                _ = g_log_writer_standard_streams(level, fields, count, nil)
+                fatalError("GLib was called wrongly")
+            }, nil, nil)
     }
 
     func play() {

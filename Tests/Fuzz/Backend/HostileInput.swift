@@ -310,7 +310,7 @@ struct HostileInput {
             WireMessage(
                 kind: .call, wantsNoReply: dice.permille(500), path: dice.pick(HostileWorld.inventedPaths),
                 member: dice.text(),
-                sender: dice.permille(800) ? ":1.66" : nil, body: [dice.value()]))
+                sender: ":1.66", body: [dice.value()]))
     }
 
     private mutating func changeOwner() {
