@@ -1,28 +1,87 @@
 internal import Logging
 internal import Synchronization
 
-/// A number on show, and those that have followed it for the same pairing.
+/// What is on show for one pairing: one thing at a time, each in the place of the one before it.
+///
+/// The first is always shown. One that is still waiting for its predecessor when another follows, or when all is over, never is.
 final class Showing: Sendable {
-    /// The first has begun to be shown.
-    let begun = Outcome<Void>()
-    private let isOver = Atomic(false)
-    private let last = Mutex<Task<Void, Never>?>(nil)
+    private struct Display {
+        let show: @Sendable () async -> Void
+        let begun = Outcome<Void>()
+    }
 
-    /// Shows the next, in the place of the last. What was not shown yet when all is over never is.
-    func next(_ show: @escaping @Sendable () async -> Void) {
-        last.withLock { last in
-            last?.cancel()
-            last = Task { @concurrent [last] in
-                await last?.value
-                begun.deliver(.success(()))
-                if !isOver.load(ordering: .acquiring) { await show() }
-            }
+    private struct State {
+        var isOver = false
+        /// Somebody takes what waits.
+        var isTaken = false
+        /// One has been taken, and whoever shows it has not been called yet.
+        var isBeginning = false
+        var hasBegun = false
+        var current: Task<Void, Never>?
+        var waiting: Display?
+    }
+
+    private let state = Mutex(State())
+    /// All is over, and nothing will be shown any more.
+    let ended = Outcome<Void>()
+
+    /// Shows the next, in the place of the last. Returns once it has begun to be shown, or never will.
+    func next(_ show: @escaping @Sendable () async -> Void) async {
+        let display = Display(show: show)
+        let (isFirst, superseded) = state.withLock { state in
+            guard !state.isOver else { return (false, display as Display?) }
+            let superseded = state.waiting
+            state.waiting = display
+            state.current?.cancel()
+            let isFirst = !state.isTaken
+            state.isTaken = true
+            return (isFirst, superseded)
         }
+        superseded?.begun.deliver(.success(()))
+        if isFirst { Task { @concurrent in await showAll() } }
+        try? await display.begun.wait()
     }
 
     func end() {
-        isOver.store(true, ordering: .releasing)
-        last.withLock { $0?.cancel() }
+        let (dropped, isEnded) = state.withLock { state in
+            state.isOver = true
+            state.current?.cancel()
+            let dropped = state.hasBegun ? state.waiting : nil
+            if state.hasBegun { state.waiting = nil }
+            return (dropped, !state.isBeginning && state.waiting == nil)
+        }
+        dropped?.begun.deliver(.success(()))
+        if isEnded { ended.deliver(.success(())) }
+    }
+
+    private func showAll() async {
+        while let display = take() {
+            // Called before anything else happens, so that nothing said later overtakes it.
+            let task = Task.immediate { await display.show() }
+            let isOver = state.withLock { state in
+                state.isBeginning = false
+                state.current = task
+                if state.isOver || state.waiting != nil { task.cancel() }
+                return state.isOver
+            }
+            display.begun.deliver(.success(()))
+            if isOver { ended.deliver(.success(())) }
+            await task.value
+        }
+    }
+
+    private func take() -> Display? {
+        state.withLock { state in
+            state.current = nil
+            guard let display = state.waiting else {
+                state.isTaken = false
+                return nil
+            }
+            state.waiting = nil
+            state.isBeginning = true
+            state.hasBegun = true
+            return display
+        }
     }
 }
 
@@ -147,7 +206,7 @@ extension Central {
         let peripheral = peripheral(id)
         switch prompt {
         case .show, .showPINCode:
-            show(prompt, delegate, peripheral)
+            await show(prompt, delegate, peripheral)
             return .accept
         case .confirm, .enterPasskey, .enterPINCode, .authorizePairing, .authorizeService:
             return await ask(delegate, prompt, peripheral)
@@ -203,18 +262,19 @@ extension Central {
             guard isTold else { continue }
             let peripheral = peripheral(id)
             tell {
-                // (not for its end, which may be what it waits for)
-                try? await shown.begun.wait()
+                // (not for its return: it may wait for this)
+                try? await shown.ended.wait()
                 await delegate.promptEnded(for: peripheral)
             }
         }
     }
 
-    /// Has the delegate show something, in the place of what is shown for the peripheral.
-    private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) {
+    /// Has the delegate show something, in the place of what is shown for the peripheral. Returns once it does: only then can
+    /// anybody enter it.
+    private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
         let showing = pairings.showing[peripheral.id] ?? Showing()
         pairings.showing[peripheral.id] = showing
-        showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
+        await showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 
     /// Tells the delegate, off this actor and one thing after the other.

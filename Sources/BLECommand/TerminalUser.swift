@@ -32,7 +32,7 @@ actor TerminalUser: PairingDelegate {
         return nil
     }
 
-    func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
+    nonisolated func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
         Progress.write(
             entered == 0
                 ? "Enter \(passkey) on \(peripheral).\n" : "\(entered) of 6 digits entered on \(peripheral).\n")
@@ -45,7 +45,7 @@ actor TerminalUser: PairingDelegate {
         return code
     }
 
-    func show(pinCode: String, for peripheral: Peripheral) async {
+    nonisolated func show(pinCode: String, for peripheral: Peripheral) async {
         Progress.write("Enter \(pinCode) on \(peripheral).\n")
     }
 

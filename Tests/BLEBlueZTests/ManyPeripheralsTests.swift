@@ -34,7 +34,9 @@ struct ManyPeripheralsTests {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())
         var others: [SimulatedPeripheral] = []
-        for _ in 0..<140 { others.append(await world.radio.add(.battery())) }
+        var rare = PeripheralDefinition.battery()
+        rare.advertisingInterval = .seconds(3600)
+        for _ in 0..<140 { others.append(await world.radio.add(rare)) }
         let central = try await world.makeCentral()
         var missing = Set((others + [strap]).map(\.id))
         for try await discovery in central.discoveries() {

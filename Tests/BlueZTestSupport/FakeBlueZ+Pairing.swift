@@ -78,7 +78,8 @@ extension FakeBlueZ {
             case .authorizeService(let service): call("AuthorizeService", path, .string(service.fullDescription))
             }
         if case .show = prompt {
-            Task { try? await session.call(request, timeout: HangLimit.step) }
+            // The daemon does not wait for an answer. Whoever enters the number waits until it is to be seen.
+            _ = try? await session.call(request, timeout: HangLimit.step)
             return .accept
         }
         do throws(DBusError) {
