@@ -273,19 +273,4 @@ extension Central {
         step(id) { $0.linkLost() }
         tidy(id)
     }
-
-    func endConnections(_ error: BLEError) {
-        for connection in connections.values {
-            connection.attempt?.cancel()
-            connection.retry?.cancel()
-            connection.idle?.cancel()
-            connection.handling?.cancel()
-            // Services that never settle would keep the central.
-            connection.rediscovery?.cancel()
-            for waiter in connection.waiters.values { waiter.deliver(.failure(error)) }
-            for observer in connection.observers.values { observer.finish(throwing: error) }
-            for observer in connection.eventObservers.values { observer.finish(throwing: error) }
-        }
-        connections = [:]
-    }
 }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Synchronization
 
 /// A peripheral that was heard, and what it said.
 public struct Discovery: Sendable {
@@ -21,23 +22,29 @@ public enum DiscoveryEvent: Sendable {
 /// The scans of a central, and what its backend has been told of them.
 struct Scanning {
     /// One scan. An object, so that what it has seen is never copied.
-    final class Scan {
-        var tracker: DiscoveryTracker
+    final class Scan: Sendable {
+        let criteria: DiscoveryCriteria
+        let tracker: Mutex<DiscoveryTracker>
         let producer: BoundedStream<DiscoveryEvent>.Producer
         let staleness: Task<Void, Never>?
         /// Delivered when the backend scans for this scan.
-        var started: Outcome<Void>?
+        let started: Outcome<Void>
 
         init(
             tracker: DiscoveryTracker, producer: BoundedStream<DiscoveryEvent>.Producer,
             staleness: Task<Void, Never>?, started: Outcome<Void>
         ) {
-            (self.tracker, self.producer, self.staleness, self.started) = (tracker, producer, staleness, started)
+            criteria = tracker.criteria
+            self.tracker = Mutex(tracker)
+            (self.producer, self.staleness, self.started) = (producer, staleness, started)
         }
 
-        func hasStarted() {
-            started?.deliver(.success(()))
-            started = nil
+        func hasStarted() { started.deliver(.success(())) }
+
+        func finish(_ error: BLEError) {
+            staleness?.cancel()
+            started.deliver(.failure(error))
+            producer.finish(throwing: error)
         }
     }
 
@@ -53,8 +60,17 @@ struct Scanning {
     /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
     var wanted: DiscoveryFilter? {
         // (a search for a peripheral needs all)
-        let criteria = scans.values.map(\.tracker.criteria) + (searches.isEmpty ? [] : [.any])
+        let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
         return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
+    }
+
+    mutating func finish(_ error: BLEError) {
+        let (scans, searches) = (scans.values, searches.values)
+        self.scans = [:]
+        self.searches = [:]
+        applied = nil
+        for search in searches { search.found.deliver(.failure(error)) }
+        for scan in scans { scan.finish(error) }
     }
 }
 
@@ -120,19 +136,6 @@ extension Central {
         for scan in scanning.scans.values { scan.hasStarted() }
     }
 
-    func endScanning(_ error: BLEError) {
-        let scans = scanning.scans.values
-        scanning.scans = [:]
-        scanning.applied = nil
-        for search in scanning.searches.values { search.found.deliver(.failure(error)) }
-        scanning.searches = [:]
-        for scan in scans {
-            scan.staleness?.cancel()
-            scan.started?.deliver(.failure(error))
-            scan.producer.finish(throwing: error)
-        }
-    }
-
     /// Brings the backend to what the scans want. One task does so at a time, until there is nothing left to do.
     func reconcile() {
         guard scanning.reconciler == nil, adapterState == .poweredOn else { return }
@@ -157,7 +160,7 @@ extension Central {
                     // Whether or not the adapter's state has been heard of yet, it comes back as a state.
                     guard (try? await configuration.clock.sleep(for: Self.scanPause)) != nil else { return }
                 } else if wanted != nil {
-                    endScanning(error)
+                    scanning.finish(error)
                 }
                 // (a stop that fails leaves nothing that could be told to anybody)
             }
@@ -190,7 +193,7 @@ extension Central {
         guard !scanning.scans.isEmpty else { return }
         let now = elapsed()
         for scan in scanning.scans.values {
-            guard let change = scan.tracker.heard(id, advertisement, now: now) else { continue }
+            guard let change = scan.tracker.withLock({ $0.heard(id, advertisement, now: now) }) else { continue }
             let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
             scan.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
@@ -199,12 +202,13 @@ extension Central {
     /// A peripheral's link has ended: it has been there until now.
     func seeAgain(_ id: Peripheral.ID) {
         let now = elapsed()
-        for scan in scanning.scans.values { scan.tracker.sign(of: id, now: now) }
+        for scan in scanning.scans.values { scan.tracker.withLock { $0.sign(of: id, now: now) } }
     }
 
     func forgotten(_ id: Peripheral.ID) {
-        for scan in scanning.scans.values where scan.tracker.removed(id) && scan.tracker.staleAfter != nil {
-            scan.producer.yield(.lost(peripheral(id)))
+        for scan in scanning.scans.values {
+            let isLost = scan.tracker.withLock { $0.removed(id) && $0.staleAfter != nil }
+            if isLost { scan.producer.yield(.lost(peripheral(id))) }
         }
     }
 
@@ -221,7 +225,8 @@ extension Central {
 
     private func reportLost(_ token: Int) {
         guard let scan = scanning.scans[token] else { return }
-        let lost = scan.tracker.lost(now: elapsed()) { connectionState($0) == .connected }
+        let now = elapsed()
+        let lost = scan.tracker.withLock { $0.lost(now: now) { connectionState($0) == .connected } }
         for id in lost { scan.producer.yield(.lost(peripheral(id))) }
     }
 }

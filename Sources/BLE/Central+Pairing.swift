@@ -102,6 +102,12 @@ struct Pairings {
     var showing: [Peripheral.ID: Showing] = [:]
     /// The last that the delegate was told has ended; what has ended next follows.
     var telling: Task<Void, Never>?
+
+    /// At the end of the central, whose delegate is told nothing any more.
+    func finish() {
+        for question in questions.values { question.outcome.deliver(.failure(.shutDown)) }
+        for shown in showing.values { shown.end() }
+    }
 }
 
 extension Central {
@@ -251,7 +257,7 @@ extension Central {
     }
 
     /// Takes back what was shown and asked.
-    func endPrompts(isTold: Bool = true, where matches: (Peripheral.ID) -> Bool) {
+    func endPrompts(where matches: (Peripheral.ID) -> Bool) {
         for question in pairings.questions.values where matches(question.peripheral) {
             question.outcome.deliver(.failure(.cancelled))
         }
@@ -259,7 +265,6 @@ extension Central {
         for (id, shown) in pairings.showing where matches(id) {
             pairings.showing[id] = nil
             shown.end()
-            guard isTold else { continue }
             let peripheral = peripheral(id)
             tell {
                 // (not for its return: it may wait for this)

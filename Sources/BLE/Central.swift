@@ -101,11 +101,15 @@ public actor Central {
         adapterState = backend.assumeIsolated { $0.adapterState() }
     }
 
-    isolated deinit {
+    // Not an isolated one: with that, Swift 6.3 compiles no module that makes a central and is optimized ("circular
+    // reference"). Whoever waits for a method holds the central; what is left are streams, and tasks that do not hold it.
+    deinit {
         guard !isShutDown else { return }
-        // (from here on nothing may make a task of this object)
-        isShutDown = true
-        end(isLast: true)
+        scanning.finish(.shutDown)
+        for subscription in subscriptions.values { subscription.fanout.finish(.shutDown) }
+        for connection in connections.values { connection.finish(.shutDown) }
+        pairings.finish()
+        for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -128,14 +132,15 @@ public actor Central {
         await leaving?.value
     }
 
-    /// Ends everything that somebody could wait for. At the end of this object's life, nothing is told that would need it.
-    private func end(isLast: Bool = false) {
+    /// Ends everything that somebody could wait for.
+    private func end() {
         operations.fail(.shutDown) { _ in true }
-        endPrompts(isTold: !isLast) { _ in true }
-        endScanning(.shutDown)
+        endPrompts { _ in true }
+        scanning.finish(.shutDown)
         endSubscriptions(.shutDown) { _ in true }
         endWriters(.shutDown) { _ in true }
-        endConnections(.shutDown)
+        for connection in connections.values { connection.finish(.shutDown) }
+        connections = [:]
         for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
         adapterStateStreams = [:]
         for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
@@ -220,7 +225,7 @@ public actor Central {
         case .adapter(let state):
             adapterChanged(state)
         case .scanEnded(let error):
-            endScanning(error)
+            scanning.finish(error)
         case .removed(let id):
             forgotten(id)
         case .disconnected(let id, let error):

@@ -31,6 +31,16 @@ struct Connection {
     var observers: [Int: BoundedStream<ConnectionState>.Producer] = [:]
     var eventObservers: [Int: BoundedStream<ConnectionEvent>.Producer] = [:]
 
+    /// Ends what goes on, and everything that somebody could wait for.
+    func finish(_ error: BLEError) {
+        for task in [attempt, retry, idle, handling] { task?.cancel() }
+        // Services that never settle would keep the central.
+        rediscovery?.cancel()
+        for waiter in waiters.values { waiter.deliver(.failure(error)) }
+        for observer in observers.values { observer.finish(throwing: error) }
+        for observer in eventObservers.values { observer.finish(throwing: error) }
+    }
+
     /// Nothing would be lost with it.
     var isDisposable: Bool {
         machine.isIdle && waiters.isEmpty && observers.isEmpty && eventObservers.isEmpty && policy == nil

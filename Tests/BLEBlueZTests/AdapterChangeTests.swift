@@ -72,6 +72,19 @@ struct AdapterChangeTests {
         await central.shutDown()
     }
 
+    @Test func `a scan whose start is not waited for leaves no session`() async throws {
+        let backend = BlueZBackend.bluez(bus: world.bus.address)
+        let other = try await Central(backend: backend, configuration: .quiet())
+        await world.daemon.hang("after StartDiscovery")
+        let starting = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await world.daemon.untilHung()
+        starting.cancel()
+        await #expect(throws: BLEError.self) { try await starting.value }
+        await world.daemon.release()
+        await until { await !world.daemon.isDiscovering }
+        await other.shutDown()
+    }
+
     @Test func `what a renewed subscription brings before it is asked for is delivered`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(.quiet())

@@ -1,5 +1,6 @@
 import BLESimulation
 import BLETestSupport
+import Synchronization
 import Testing
 
 @testable import BLE
@@ -45,5 +46,5 @@ import Testing
 }
 
 extension Central {
-    fileprivate var trackedCount: Int { scanning.scans.values.reduce(0) { $0 + $1.tracker.count } }
+    fileprivate var trackedCount: Int { scanning.scans.values.reduce(0) { $0 + $1.tracker.withLock(\.count) } }
 }

@@ -199,6 +199,29 @@ struct BusSessionTests {
         #expect(error?.kind == .disconnected)
     }
 
+    @Test func `a session that loses one half while the other opens is not open, or says that it is lost`() async throws
+    {
+        let bus = try await PrivateBus()
+        for _ in 0..<20 {
+            let relay = try BusRelay(to: bus)
+            defer { relay.stop() }
+            let (losses, loss) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let session = BusSession(
+                loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: { _ in },
+                onLoss: {
+                    loss.yield()
+                    loss.finish()
+                })
+            do {
+                try await session.open(.address(relay.address), timeout: HangLimit.step)
+                for await _ in losses {}
+            } catch {
+                #expect(error.kind == .disconnected)
+            }
+            #expect(await session.isOpen == false)
+        }
+    }
+
     @Test func `the loss of the bus fails what waits and is reported once`() async throws {
         let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)

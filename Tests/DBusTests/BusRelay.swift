@@ -1,0 +1,76 @@
+import BlueZTestSupport
+import Foundation
+import Synchronization
+
+/// A bus's address at which the first connection is cut when the second is made; what else is said is passed on.
+final class BusRelay: Sendable {
+    let address: String
+    /// Two ends of a stream; closing one tells the relay to end.
+    private let wake: (read: Int32, write: Int32)
+
+    /// Stands before `bus` until ``stop()``.
+    init(to bus: PrivateBus) throws {
+        let name = "ble-relay-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+        address = "unix:abstract=\(name)"
+        var ends: [Int32] = [0, 0]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw POSIXError(.EMFILE) }
+        wake = (ends[0], ends[1])
+        let listener = Self.socket(name) { bind($0, $1, $2) }
+        guard listener >= 0, listen(listener, 8) == 0 else { throw POSIXError(.EADDRINUSE) }
+        let upstream = String(bus.address.dropFirst("unix:abstract=".count))
+        Thread.detachNewThread { [wake] in
+            Self.relay(listener, upstream, until: wake.read)
+            close(listener)
+            close(wake.read)
+        }
+    }
+
+    func stop() { close(wake.write) }
+
+    /// Passes on between pairs of sockets, each the other's peer.
+    private static func relay(_ listener: Int32, _ upstream: String, until end: Int32) {
+        var peers: [Int32: Int32] = [:]
+        var accepted: [Int32] = []
+        defer { for descriptor in peers.keys { close(descriptor) } }
+        while true {
+            var polled = ([end, listener] + peers.keys).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
+            for state in polled where state.revents != 0 {
+                if state.fd == end { return }
+                if state.fd == listener {
+                    let (client, bus) = (accept(listener, nil, nil), socket(upstream) { connect($0, $1, $2) })
+                    guard client >= 0, bus >= 0 else { return }
+                    (peers[client], peers[bus]) = (bus, client)
+                    accepted.append(client)
+                    guard accepted.count == 2 else { continue }
+                    shutdown(accepted[0], Int32(SHUT_RDWR))
+                    // Mostly enough for the first's end to be noticed before the second is open; either order has to do.
+                    usleep(50_000)
+                } else if let peer = peers[state.fd] {
+                    var space = [UInt8](repeating: 0, count: 65536)
+                    let count = recv(state.fd, &space, space.count, Int32(MSG_DONTWAIT))
+                    if count > 0, send(peer, space, count, Int32(MSG_NOSIGNAL)) == count { continue }
+                    for descriptor in [state.fd, peer] {
+                        peers[descriptor] = nil
+                        close(descriptor)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A socket that `use` has bound or connected to an abstract name; -1 where it could not.
+    private static func socket(_ name: String, _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var place = sockaddr_un()
+        place.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &place.sun_path) { path in
+            for (index, byte) in name.utf8.enumerated() { path[index + 1] = byte }
+        }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + 1 + name.utf8.count)
+        return withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { use(descriptor, $0, length) == 0 ? descriptor : -1 }
+        }
+    }
+}
