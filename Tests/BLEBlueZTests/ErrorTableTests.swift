@@ -44,7 +44,7 @@ import Testing
 
     @Test func `every code is listed, with what is usual for it`() throws {
         let listed = try #require(rows["Codes"])
-        let declared = try Self.text("Sources/BLE/BLEError.swift").matches(
+        let declared = try Self.text("Sources/BLE/Errors/BLEError.swift").matches(
             of: /static let \w+ = Code\(rawValue: "(\w+)"\)/
         )
         .map { String($0.output.1) }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `every code has an exit status`() throws {
-        let text = try Self.text("Sources/BLECommand/ExitStatus.swift")
+        let text = try Self.text("Sources/BLECommand/Output/ExitStatus.swift")
         for row in try #require(rows["Codes"]) {
             #expect(text.contains(try Regex("\\.\(row[0])\\b")), "\(row)")
         }

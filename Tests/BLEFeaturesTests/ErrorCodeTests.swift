@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `each code in the sources is in the list`() throws {
-        let source = try Self.text("Sources/BLEFeatures/BLEError+Features.swift")
+        let source = try Self.text("Sources/BLEFeatures/Messages/BLEError+Features.swift")
         let names = source.split(separator: "\n").filter { $0.contains("static let") }
             .compactMap { $0.split(separator: " ").dropFirst(3).first }
         #expect(names == Self.codes.map { Substring($0.rawValue) })
