@@ -4,7 +4,7 @@ Fields are separated by `|`, what is known of a field by `;`.
 First its type and its name:
 
     u2 s3 m2 m4 f4    an integer without or with a sign, a medfloat, a float, of so many bytes; u2* as many as there are
-    %4                so many bits of bytes that it shares with its neighbours, the least significant first
+    %4                so many bits of bytes that it shares with its neighbors, the least significant first
     b2 b0             bits with names, in so many bytes; in all that are left
     t t16 z           text: all that is left, of so many bytes, up to a zero byte
     g g2 g2*          a UUID: of 2 or 16 bytes, of 2, as many as there are

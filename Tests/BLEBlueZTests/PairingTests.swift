@@ -26,7 +26,7 @@ struct PairingTests {
             grip = await bluetooth.radio.add(.lock())
         }
 
-        func central(_ pairing: PairingBehaviour = .justWorks) async throws -> Central {
+        func central(_ pairing: PairingBehavior = .justWorks) async throws -> Central {
             try await bluetooth.makeCentral(.quiet(pairing: pairing))
         }
     }
@@ -49,7 +49,7 @@ struct PairingTests {
         let first = try await world.central()
         try await first.find(world.grip.id).connect()
         let second = try await world.central(
-            PairingBehaviour(capability: .keyboardOnly, delegate: Yes(), isDefaultAgent: true))
+            PairingBehavior(capability: .keyboardOnly, delegate: Yes(), isDefaultAgent: true))
         #expect(await world.daemon.agentCapabilities == [.keyboardOnly, .noInputNoOutput])
         await first.shutDown()
         await second.shutDown()

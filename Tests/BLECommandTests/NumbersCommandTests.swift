@@ -2,7 +2,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// What is looked up in the catalogue; no bus is there.
+/// What is looked up in the catalog; no bus is there.
 @Suite(.startsProcesses, .hangLimit)
 struct NumbersCommandTests {
     @Test(
@@ -60,7 +60,7 @@ struct NumbersCommandTests {
         #expect(result.errors.hasPrefix("ble: nothing is called or numbered \(arguments[0])"))
     }
 
-    @Test(arguments: [["numbers"], ["numbers", "heart", "--kind", "colour"]])
+    @Test(arguments: [["numbers"], ["numbers", "heart", "--kind", "color"]])
     func `a command line that makes no sense ends with 64`(_ arguments: [String]) async throws {
         #expect(try await Tool(arguments).run().status == 64)
     }

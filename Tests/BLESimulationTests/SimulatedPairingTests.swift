@@ -20,14 +20,14 @@ struct SimulatedPairingTests {
     init() { radio = SimulatedRadio(clock: clock) }
 
     private func lock(
-        _ method: PairingMethod, _ behaviour: PairingBehaviour = .justWorks
+        _ method: PairingMethod, _ behavior: PairingBehavior = .justWorks
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
         let grip = await radio.add(.lock(method))
-        return (try await central(behaviour).find(grip.id), grip)
+        return (try await central(behavior).find(grip.id), grip)
     }
 
-    private func central(_ behaviour: PairingBehaviour) async throws -> Central {
-        try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behaviour))
+    private func central(_ behavior: PairingBehavior) async throws -> Central {
+        try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock, pairing: behavior))
     }
 
     @Test func `writing and subscribing pair as reading does`() async throws {

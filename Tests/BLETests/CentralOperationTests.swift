@@ -10,10 +10,10 @@ import Testing
     init() async throws { bench = try await Bench() }
 
     /// A task that reads the level, which the backend is at when this returns.
-    private func reading(_ behaviour: ScriptedBackend.Behaviour, timeout: Duration? = nil) async -> Task<
+    private func reading(_ behavior: ScriptedBackend.Behavior, timeout: Duration? = nil) async -> Task<
         UInt8, any Error
     > {
-        await bench.backend.script(.read, behaviour)
+        await bench.backend.script(.read, behavior)
         let task = Task { [strap] in try await strap.read(Bench.level, timeout: timeout) }
         await bench.backend.asked(.read)
         await bench.clock.sleepers(1)

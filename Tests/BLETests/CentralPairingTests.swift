@@ -46,13 +46,13 @@ struct CentralPairingTests {
     private let user = User()
     private static let number = Passkey(123_456)!
 
-    private func central(_ behaviour: PairingBehaviour) async throws -> Central {
+    private func central(_ behavior: PairingBehavior) async throws -> Central {
         await backend.set(Bench.database)
-        return try await Central(backend: backend, configuration: .quiet(clock: clock, pairing: behaviour))
+        return try await Central(backend: backend, configuration: .quiet(clock: clock, pairing: behavior))
     }
 
-    private func strap(_ behaviour: PairingBehaviour = .justWorks) async throws -> Peripheral {
-        try await central(behaviour).peripheral(Peripheral.ID(rawValue: "strap"))
+    private func strap(_ behavior: PairingBehavior = .justWorks) async throws -> Peripheral {
+        try await central(behavior).peripheral(Peripheral.ID(rawValue: "strap"))
     }
 
     private func ask(_ prompt: PairingPrompt, _ peripheral: Peripheral) async -> PairingAnswer {
@@ -208,7 +208,7 @@ struct CentralPairingTests {
     }
 
     @Test func `peripherals may ask for a pairing where the configuration says so, on links of ours`() async throws {
-        var pairing = PairingBehaviour.justWorks
+        var pairing = PairingBehavior.justWorks
         pairing.acceptsPeripheralRequests = true
         let strap = try await strap(pairing)
         #expect(await ask(.authorizePairing, strap) == .refuse)
@@ -252,7 +252,7 @@ struct CentralPairingTests {
     }
 
     @Test func `a delegate is asked about our peripherals, about others only as the default agent`() async throws {
-        let strap = try await strap(PairingBehaviour(capability: .displayYesNo, delegate: user))
+        let strap = try await strap(PairingBehavior(capability: .displayYesNo, delegate: user))
         await user.say(true)
         #expect(await ask(.confirm(Self.number), strap) == .refuse)
         #expect(await user.events == [])
@@ -260,7 +260,7 @@ struct CentralPairingTests {
         #expect(await ask(.confirm(Self.number), strap) == .accept)
         #expect(await user.events == ["confirm 123456 strap"])
         let central = try await central(
-            PairingBehaviour(capability: .displayYesNo, delegate: user, isDefaultAgent: true))
+            PairingBehavior(capability: .displayYesNo, delegate: user, isDefaultAgent: true))
         #expect(await ask(.confirm(Self.number), central.peripheral(Peripheral.ID(rawValue: "lamp"))) == .accept)
         #expect(await backend.agent.isDefault)
         #expect(await backend.agent.capability() == .displayYesNo)

@@ -68,7 +68,7 @@ actor ScriptedBackend: CentralBackend {
     }
 
     /// How it answers.
-    enum Behaviour {
+    enum Behavior {
         case succeed
         case fail(BLEError)
         /// Once it is released, or with `cancelled` when it is cancelled.
@@ -78,7 +78,7 @@ actor ScriptedBackend: CentralBackend {
     }
 
     private(set) var calls: [Call] = []
-    private var script: [Operation: [Behaviour]] = [:]
+    private var script: [Operation: [Behavior]] = [:]
     private var held: [(operation: Operation, outcome: Outcome<Void>)] = []
     private var observers: [(operation: Operation, count: Int, outcome: Outcome<Void>)] = []
     private var handle: (@Sendable (BackendEvent) -> Void)?
@@ -99,8 +99,8 @@ actor ScriptedBackend: CentralBackend {
     // MARK: The test's side
 
     /// The answers to the next calls of an operation, one each; it succeeds when there are none left.
-    func script(_ operation: Operation, _ behaviours: Behaviour...) {
-        script[operation, default: []] += behaviours
+    func script(_ operation: Operation, _ behaviors: Behavior...) {
+        script[operation, default: []] += behaviors
     }
 
     func setPaired(_ peripheral: Peripheral.ID) { paired.insert(peripheral) }
@@ -151,9 +151,9 @@ actor ScriptedBackend: CentralBackend {
             return true
         }
         let operation = call.operation
-        let behaviour = script[operation]?.isEmpty == false ? script[operation]?.removeFirst() : nil
+        let behavior = script[operation]?.isEmpty == false ? script[operation]?.removeFirst() : nil
         let outcome = Outcome<Void>()
-        switch behaviour ?? .succeed {
+        switch behavior ?? .succeed {
         case .succeed: return
         case .fail(let error): throw error
         case .hold:

@@ -5,11 +5,11 @@ import Testing
 extension Contract {
     /// Runs a check with a peripheral that pairs in a certain way, and no bond before and after.
     private func withPairing(
-        _ method: PeerPairing, _ behaviour: PairingBehaviour = .justWorks,
+        _ method: PeerPairing, _ behavior: PairingBehavior = .justWorks,
         _ check: (Peripheral) async throws -> Void
     ) async throws {
         try await peer.setPairing(method)
-        try await withCentral(pairing: behaviour) { central in
+        try await withCentral(pairing: behavior) { central in
             let strap = try await find(central).peripheral
             try await strap.unpair()
             #expect(try await find(central).peripheral == strap)

@@ -8,9 +8,9 @@ import Testing
 struct Contract {
     let peer: any ContractPeer
 
-    /// Runs a check with a central of its own, which is shut down afterwards.
+    /// Runs a check with a central of its own, which is shut down afterward.
     func withCentral(
-        pairing: PairingBehaviour = .justWorks, _ check: (Central) async throws -> Void
+        pairing: PairingBehavior = .justWorks, _ check: (Central) async throws -> Void
     ) async throws {
         var logger = Logger(label: "contract")
         if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {

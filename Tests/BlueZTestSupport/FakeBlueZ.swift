@@ -8,7 +8,7 @@ import Synchronization
 
 /// bluetoothd's bus interface over a simulated radio: definitions, served on a private bus.
 ///
-/// It translates between `org.bluez` and the radio and has no behaviour of its own beyond what the daemon adds: temporary device
+/// It translates between `org.bluez` and the radio and has no behavior of its own beyond what the daemon adds: temporary device
 /// objects, one discovery per sender, `InProgress`, its error names, and that a value which is read shows as a changed
 /// property. What the daemon does was looked up on the daemon; where the contract shows a difference, it is looked up again.
 public actor FakeBlueZ {

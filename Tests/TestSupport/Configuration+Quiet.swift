@@ -4,13 +4,13 @@ import Logging
 extension Central.Configuration {
     /// A configuration that logs nothing, for a central in virtual time.
     public static func quiet(
-        clock: any Clock<Duration>, pairing: PairingBehaviour = .justWorks
+        clock: any Clock<Duration>, pairing: PairingBehavior = .justWorks
     ) -> Central.Configuration {
         Central.Configuration(clock: clock, logger: .quiet, pairing: pairing)
     }
 
     /// A configuration that logs nothing, for a central in real time, whose timeouts only a hang reaches.
-    public static func quiet(pairing: PairingBehaviour = .justWorks) -> Central.Configuration {
+    public static func quiet(pairing: PairingBehavior = .justWorks) -> Central.Configuration {
         Central.Configuration(
             connectTimeout: HangLimit.step, operationTimeout: HangLimit.step, logger: .quiet, pairing: pairing)
     }

@@ -28,13 +28,13 @@ public actor Central {
         /// Takes the framework's log lines, at debug and trace level.
         public var logger: Logger
         /// How to pair: by default without asking anybody.
-        public var pairing: PairingBehaviour
+        public var pairing: PairingBehavior
 
         /// A configuration.
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
-            logger: Logger = Logger(label: "ble"), pairing: PairingBehaviour = .justWorks
+            logger: Logger = Logger(label: "ble"), pairing: PairingBehavior = .justWorks
         ) {
             self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout

@@ -200,13 +200,13 @@ extension Central {
 
     /// What the delegate, or the default in its place, says to a prompt.
     func answer(_ prompt: PairingPrompt, for id: Peripheral.ID) async -> PairingAnswer {
-        let behaviour = configuration.pairing
-        guard !isShutDown, behaviour.isDefaultAgent || concerns(id) else {
+        let behavior = configuration.pairing
+        guard !isShutDown, behavior.isDefaultAgent || concerns(id) else {
             logger.info("refused to pair: nobody here has asked for it", metadata: ["peripheral": "\(id)"])
             return .refuse
         }
-        guard let delegate = behaviour.delegate else {
-            let isAccepted = isWanted(id) || behaviour.acceptsPeripheralRequests
+        guard let delegate = behavior.delegate else {
+            let isAccepted = isWanted(id) || behavior.acceptsPeripheralRequests
             return prompt == .authorizePairing && isAccepted ? .accept : .refuse
         }
         let peripheral = peripheral(id)

@@ -2,7 +2,7 @@ extension Peripheral {
     /// Pairs, so that the link is encrypted now and whenever it is made again.
     ///
     /// Connects when there is no link. Whether somebody is asked something, and what, depends on both sides and on the
-    /// configuration's ``PairingBehaviour``. Cancelling, or the deadline, ends the pairing and takes back its prompts; no
+    /// configuration's ``PairingBehavior``. Cancelling, or the deadline, ends the pairing and takes back its prompts; no
     /// link stays that was made for it. A failed pairing may end the link.
     ///
     /// A peripheral with a private address tells its identity address now: ``pairingState()`` has it. This handle stays good

@@ -65,8 +65,8 @@ struct PairCommand: AsyncParsableCommand {
         let (id, timeout, trust) = (id, options.timeoutDuration, trust)
         let limit = Duration.milliseconds(Int64(pairingTimeout * 1000))
         let user = TerminalUser(saysYes: yes)
-        let behaviour = PairingBehaviour(capability: capability?.capability ?? .keyboardDisplay, delegate: user)
-        try await Session.run(options, pairing: behaviour) { central, output in
+        let behavior = PairingBehavior(capability: capability?.capability ?? .keyboardDisplay, delegate: user)
+        try await Session.run(options, pairing: behavior) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
             try await peripheral.pair(timeout: limit)
             if trust { try await peripheral.setTrusted(true) }

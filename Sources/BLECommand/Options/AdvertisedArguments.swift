@@ -42,7 +42,7 @@ struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     let pattern: BytePattern
 
     init?(argument: String) {
-        guard let data = DataArgument(argument), let service = ServiceArgument.catalogue.service(String(data.owner))
+        guard let data = DataArgument(argument), let service = ServiceArgument.catalog.service(String(data.owner))
         else {
             return nil
         }

@@ -19,16 +19,16 @@ struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
 
     /// The SIG's services, and those of vendors that there are profiles for.
-    static let catalogue: Catalogue = [.service(.nordicUART, "Nordic UART")]
+    static let catalog: Catalog = [.service(.nordicUART, "Nordic UART")]
 
     init(named text: String) throws {
-        guard let uuid = Self.catalogue.service(text) else { throw notNamed(text, "service") }
+        guard let uuid = Self.catalog.service(text) else { throw notNamed(text, "service") }
         self.uuid = uuid
     }
 
     /// A service as it can be given: its name in one word, where it has one, otherwise its UUID.
     static func text(_ uuid: BluetoothUUID) -> String {
-        guard let assignment = catalogue.assignment(of: uuid), assignment.kind == .service else {
+        guard let assignment = catalog.assignment(of: uuid), assignment.kind == .service else {
             return uuid.description
         }
         return assignment.name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")

@@ -51,7 +51,7 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// A central as the options say.
-    func makeCentral(pairing: PairingBehaviour = .justWorks) async throws -> Central {
+    func makeCentral(pairing: PairingBehavior = .justWorks) async throws -> Central {
         let configuration = Central.Configuration(
             connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
             logger: Self.logger(verbose: verbose), pairing: pairing)

@@ -60,7 +60,7 @@ struct Output: Sendable {
         }
     }
 
-    /// Text in which only line breaks and this program's own colours command a terminal; what others wrote has been cleaned before.
+    /// Text in which only line breaks and this program's own colors command a terminal; what others wrote has been cleaned before.
     private static func harmless(_ text: String) -> String {
         var (harmless, rest) = ("", text.unicodeScalars[...])
         while let scalar = rest.first {
@@ -86,7 +86,7 @@ struct Output: Sendable {
         }
     }
 
-    /// Text in a colour, on a terminal only.
+    /// Text in a color, on a terminal only.
     func paint(_ text: String, _ style: Style) -> String {
         isTerminal ? style.sequence + text + Style.plain.sequence : text
     }

@@ -24,7 +24,7 @@ enum Session {
     }
 
     static func run(
-        _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehaviour = .justWorks,
+        _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehavior = .justWorks,
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
         try await run(

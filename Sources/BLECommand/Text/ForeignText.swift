@@ -1,6 +1,6 @@
 /// Text that others wrote, such as a name that comes over the air, as it may stand in a line for people.
 ///
-/// Nothing in it commands a terminal, ends a line or turns the direction of what follows. Colours are added to it afterwards, so
+/// Nothing in it commands a terminal, ends a line or turns the direction of what follows. Colors are added to it afterward, so
 /// that the only control sequences in the output are this program's own.
 struct ForeignText: CustomStringConvertible {
     /// The text: each control character, line separator and bidirectional control is U+FFFD, a replacement character.

@@ -61,7 +61,7 @@ struct DeviceFinder: Sendable {
 
     // MARK: Where it is looked for
 
-    /// What the system knows. What has a link does not advertise: it is recognised by what it has said before, or by what was saved of
+    /// What the system knows. What has a link does not advertise: it is recognized by what it has said before, or by what was saved of
     /// it.
     private func known(_ matches: (KnownPeripheral) -> Bool) async -> [DiscoveredDevice] {
         let saved = await saved()

@@ -1,7 +1,7 @@
 public import BLE
 
 extension Devices {
-    /// A kind of device: how it is recognised, how it talks, and what it can do.
+    /// A kind of device: how it is recognized, how it talks, and what it can do.
     public struct Configuration: Sendable {
         /// What devices advertise and serve.
         public let service: BluetoothUUID
@@ -94,7 +94,7 @@ extension Devices {
             return Hex.string(Array(data.prefix(6)))
         }
 
-        /// What its devices are recognised by.
+        /// What its devices are recognized by.
         var criteria: DiscoveryCriteria {
             .service(service) && .custom { [self] in serial(in: $0) != nil }
         }

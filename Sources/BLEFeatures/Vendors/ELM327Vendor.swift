@@ -1,6 +1,6 @@
 public import BLE
 
-/// ELM327 adapters, recognised by the service that many such adapters advertise.
+/// ELM327 adapters, recognized by the service that many such adapters advertise.
 public struct ELM327Vendor: Vendor {
     /// "ELM327"
     public let name = "ELM327"

@@ -1,6 +1,6 @@
 public import BLE
 
-/// goTenna Mesh radios, as far as they are recognised: their service, and manufacturer data of exactly `FE FF 02`.
+/// goTenna Mesh radios, as far as they are recognized: their service, and manufacturer data of exactly `FE FF 02`.
 public struct GoTennaMesh: Vendor {
     /// "goTenna Mesh"
     public let name = "goTenna Mesh"

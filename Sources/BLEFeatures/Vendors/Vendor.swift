@@ -1,6 +1,6 @@
 public import BLE
 
-/// A maker's devices as a plug-in: how they are recognised, and what they are to the program.
+/// A maker's devices as a plug-in: how they are recognized, and what they are to the program.
 ///
 /// ```swift
 /// let vendors = Vendors([ELM327Vendor(), GoTennaMesh()])
@@ -13,7 +13,7 @@ public protocol Vendor: Sendable {
     associatedtype Product: Sendable
     /// What the vendor is called.
     var name: String { get }
-    /// The services that its devices advertise; empty when they are not recognised by one.
+    /// The services that its devices advertise; empty when they are not recognized by one.
     var services: Set<BluetoothUUID> { get }
     /// Whether a peripheral that advertises so is one of the vendor's.
     func claims(_ advertisement: Advertisement) -> Bool

@@ -45,7 +45,7 @@ extension ValueFormat {
     enum Kind: Hashable, Sendable {
         /// An integer in so many bytes, of which only some bits count.
         case integer(bytes: Int, bits: Int, isSigned: Bool)
-        /// An unsigned integer of some bits of the bytes that it shares with its neighbours, the least significant first.
+        /// An unsigned integer of some bits of the bytes that it shares with its neighbors, the least significant first.
         case bits(Int)
         /// IEEE 11073-20601, of 2 bytes or 4.
         case medFloat(bytes: Int)

@@ -61,10 +61,10 @@ public enum AssignedNumbers {
     }
 
     /// The service of that name or UUID text; nil when it is neither.
-    public static func service(_ text: String) -> BluetoothUUID? { Catalogue().service(text) }
+    public static func service(_ text: String) -> BluetoothUUID? { Catalog().service(text) }
 
     /// The characteristic of that name or UUID text; nil when it is neither.
-    public static func characteristic(_ text: String) -> BluetoothUUID? { Catalogue().characteristic(text) }
+    public static func characteristic(_ text: String) -> BluetoothUUID? { Catalog().characteristic(text) }
 
     private static let uuidKinds = AssignedNumber.Kind.allCases.filter(\.isUUID)
 

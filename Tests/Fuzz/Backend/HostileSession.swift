@@ -32,7 +32,7 @@ final class HostileSession {
 
     /// Starts a central. Returns what has gone wrong.
     func start(_ dice: inout Dice) -> String? {
-        var pairing = PairingBehaviour.justWorks
+        var pairing = PairingBehavior.justWorks
         if dice.permille(500) { pairing = .prompting(HastyPairing(clock: clock)) }
         pairing.acceptsPeripheralRequests = dice.permille(300)
         let configuration = Central.Configuration(

@@ -41,7 +41,7 @@ extension Characteristic where Value == BodyCompositionFeature {
     public static var bodyCompositionFeature: Self { Characteristic(BluetoothUUID(0x2A9B), service: .bodyComposition) }
 }
 
-/// What a body composition analyser can tell (section 3.1).
+/// What a body composition analyzer can tell (section 3.1).
 public struct BodyCompositionFeature: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt32

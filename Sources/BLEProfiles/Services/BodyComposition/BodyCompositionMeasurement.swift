@@ -1,6 +1,6 @@
 public import BLE
 
-/// What a body composition analyser measured, or a part of it (Body Composition Service 1.0, section 3.2).
+/// What a body composition analyzer measured, or a part of it (Body Composition Service 1.0, section 3.2).
 public struct BodyCompositionMeasurement: Hashable, ValueCodable {
     /// The share of fat in percent, in steps of 0.1; nil when the measurement was not successful.
     public var bodyFatPercent: Double?
@@ -31,7 +31,7 @@ public struct BodyCompositionMeasurement: Hashable, ValueCodable {
     /// The height in metres or inches; nil when it was not sent.
     public var height: Double?
 
-    /// A measurement, of which the rest is set afterwards.
+    /// A measurement, of which the rest is set afterward.
     public init(bodyFatPercent: Double?, units: MeasurementSystem = .metric) {
         self.bodyFatPercent = bodyFatPercent
         self.units = units

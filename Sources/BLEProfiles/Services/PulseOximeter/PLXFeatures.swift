@@ -133,7 +133,7 @@ public struct PLXDeviceStatus: OptionSet, Hashable, Sendable {
     public static let nonPulsatileSignal = PLXDeviceStatus(rawValue: 0x0080)
     /// The pulse is doubtful.
     public static let questionablePulse = PLXDeviceStatus(rawValue: 0x0100)
-    /// The signal is being analysed.
+    /// The signal is being analyzed.
     public static let signalAnalysisOngoing = PLXDeviceStatus(rawValue: 0x0200)
     /// Something disturbs the sensor.
     public static let sensorInterference = PLXDeviceStatus(rawValue: 0x0400)

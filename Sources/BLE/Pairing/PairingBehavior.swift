@@ -21,7 +21,7 @@ public enum PairingCapability: String, CaseIterable, Hashable, Sendable {
 /// - refused at all other times, also when a peripheral asks for it on a link of this central's: whoever has taken a
 ///   peripheral's name or address could do that. Unless ``acceptsPeripheralRequests`` is set;
 /// - refused where more than an assent is wanted: numbers, PIN codes, and services that the other side wants to use here.
-public struct PairingBehaviour: Sendable {
+public struct PairingBehavior: Sendable {
     /// What this side has to show and ask with.
     public var capability: PairingCapability
     /// Who shows and asks; nil when pairing just works.
@@ -34,7 +34,7 @@ public struct PairingBehaviour: Sendable {
     /// it would be bonded with for nothing more than being connected to.
     public var acceptsPeripheralRequests = false
 
-    /// A behaviour in which `delegate` is asked.
+    /// A behavior in which `delegate` is asked.
     public init(
         capability: PairingCapability, delegate: any PairingDelegate, isDefaultAgent: Bool = false
     ) {
@@ -48,14 +48,14 @@ public struct PairingBehaviour: Sendable {
         isDefaultAgent = false
     }
 
-    /// Nobody is asked; see ``PairingBehaviour`` for what is accepted.
-    public static let justWorks = PairingBehaviour()
+    /// Nobody is asked; see ``PairingBehavior`` for what is accepted.
+    public static let justWorks = PairingBehavior()
 
     /// Somebody with a display and a keyboard is asked.
     public static func prompting(
         _ delegate: any PairingDelegate, capability: PairingCapability = .keyboardDisplay
-    ) -> PairingBehaviour {
-        PairingBehaviour(capability: capability, delegate: delegate)
+    ) -> PairingBehavior {
+        PairingBehavior(capability: capability, delegate: delegate)
     }
 }
 

@@ -3,7 +3,7 @@ public import BLE
 /// Numbers of one's own beside those that the SIG has assigned: the services and characteristics of a product.
 ///
 /// ```swift
-/// let robot: Catalogue = [
+/// let robot: Catalog = [
 ///     .service(.monitoring, "Monitoring"), .characteristic(.charging, "Charging"),
 ///     .service(BluetoothUUID(0x8270), "File Exchange"),
 /// ]
@@ -12,11 +12,11 @@ public import BLE
 ///
 /// Where both have a number or a name, one's own comes first. It is looked through from the beginning, being meant for tens of
 /// entries.
-public struct Catalogue: Sendable {
+public struct Catalog: Sendable {
     /// The entries of one's own.
     public let entries: [AssignedNumber]
 
-    /// A catalogue with these entries, or of the SIG's numbers alone.
+    /// A catalog with these entries, or of the SIG's numbers alone.
     public init(_ entries: [AssignedNumber] = []) {
         self.entries = entries
     }
@@ -62,8 +62,8 @@ public struct Catalogue: Sendable {
     }
 }
 
-extension Catalogue: ExpressibleByArrayLiteral {
-    /// A catalogue with these entries.
+extension Catalog: ExpressibleByArrayLiteral {
+    /// A catalog with these entries.
     public init(arrayLiteral entries: AssignedNumber...) {
         self.init(entries)
     }
@@ -74,6 +74,6 @@ extension BluetoothUUID {
     /// none. ``AssignedNumbers/assignment(of:)`` tells what it is that has the name.
     public var name: String? { AssignedNumbers.assignment(of: self)?.name }
 
-    /// The name in a catalogue, or else the SIG's.
-    public func name(in catalogue: Catalogue) -> String? { catalogue.assignment(of: self)?.name }
+    /// The name in a catalog, or else the SIG's.
+    public func name(in catalog: Catalog) -> String? { catalog.assignment(of: self)?.name }
 }

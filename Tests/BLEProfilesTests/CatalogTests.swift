@@ -20,8 +20,8 @@ extension Characteristic where Value == String {
     fileprivate static var robotName: Self { Characteristic(BluetoothUUID(0x8278), service: .configuration) }
 }
 
-extension Catalogue {
-    fileprivate static let robot: Catalogue = [
+extension Catalog {
+    fileprivate static let robot: Catalog = [
         .service(.monitoring, "Monitoring"),
         .characteristic(.charging, "Charging"),
         .characteristic(BluetoothUUID(0x8369), "Screensaver"),
@@ -36,7 +36,7 @@ extension Catalogue {
     ]
 }
 
-@Suite struct CatalogueTests {
+@Suite struct CatalogTests {
     @Test(
         arguments: [
             (0x7779, "Monitoring"), (0x6783, "Charging"), (0x8369, "Screensaver"), (0x8382, "Soft Reboot"),
@@ -49,43 +49,43 @@ extension Catalogue {
     }
 
     @Test func `a name means a vendor's UUID as it means the SIG's`() {
-        #expect(Catalogue.robot.service("file-exchange") == .fileExchange)
-        #expect(Catalogue.robot.service("heart-rate") == .heartRate)
-        #expect(Catalogue.robot.service("dfb0") == .commands)
-        #expect(Catalogue.robot.characteristic("soft reboot") == BluetoothUUID(0x8382))
-        #expect(Catalogue.robot.characteristic("File Exchange") == nil)
-        #expect(Catalogue.robot.service("reboot") == nil)
+        #expect(Catalog.robot.service("file-exchange") == .fileExchange)
+        #expect(Catalog.robot.service("heart-rate") == .heartRate)
+        #expect(Catalog.robot.service("dfb0") == .commands)
+        #expect(Catalog.robot.characteristic("soft reboot") == BluetoothUUID(0x8382))
+        #expect(Catalog.robot.characteristic("File Exchange") == nil)
+        #expect(Catalog.robot.service("reboot") == nil)
         #expect(AssignedNumbers.service("file-exchange") == nil)
     }
 
     @Test func `parts of names are looked for in both`() {
-        let found = Catalogue.robot.containing(["firmware"], [.service, .characteristic])
+        let found = Catalog.robot.containing(["firmware"], [.service, .characteristic])
         #expect(found.map(\.name) == ["Firmware Update", "Firmware Revision String"])
-        #expect(Catalogue.robot.containing(["reboot"], [.service]).isEmpty)
-        #expect(Catalogue.robot.containing([]).isEmpty)
+        #expect(Catalog.robot.containing(["reboot"], [.service]).isEmpty)
+        #expect(Catalog.robot.containing([]).isEmpty)
     }
 
     @Test func `one's own number or name comes before the SIG's`() throws {
         let long = try #require(BluetoothUUID("00000001-9f34-11ee-8c90-0242ac120002"))
-        let catalogue: Catalogue = [
+        let catalog: Catalog = [
             .service(.heartRate, "Pulse"), .service(long, "Battery"), .descriptor(long, "Later"),
             .company(0xFFFF, "Test"), .company(0x004C, "Pear"),
         ]
-        #expect(catalogue.assignment(of: .heartRate)?.name == "Pulse")
-        #expect(catalogue.service("battery") == long)
-        #expect(catalogue.named("battery", [.service]).compactMap(\.uuid) == [long, .battery])
-        #expect(long.name(in: catalogue) == "Battery")
-        #expect(catalogue.assignment(of: long)?.number == nil)
-        #expect(catalogue.assignment(of: long)?.numberText == long.description)
-        #expect(catalogue.company(0xFFFF) == "Test")
-        #expect(catalogue.company(0x004C) == "Pear")
-        #expect(catalogue.company(0x0059) == "Nordic Semiconductor ASA")
-        #expect(BluetoothUUID(0x004C).name(in: catalogue) == nil)
+        #expect(catalog.assignment(of: .heartRate)?.name == "Pulse")
+        #expect(catalog.service("battery") == long)
+        #expect(catalog.named("battery", [.service]).compactMap(\.uuid) == [long, .battery])
+        #expect(long.name(in: catalog) == "Battery")
+        #expect(catalog.assignment(of: long)?.number == nil)
+        #expect(catalog.assignment(of: long)?.numberText == long.description)
+        #expect(catalog.company(0xFFFF) == "Test")
+        #expect(catalog.company(0x004C) == "Pear")
+        #expect(catalog.company(0x0059) == "Nordic Semiconductor ASA")
+        #expect(BluetoothUUID(0x004C).name(in: catalog) == nil)
     }
 
-    @Test func `an empty catalogue is the SIG's`() {
-        #expect(Catalogue().assignment(of: .battery) == AssignedNumbers.assignment(of: .battery))
-        #expect(Catalogue().named("heart rate") == AssignedNumbers.named("heart rate"))
-        #expect(BluetoothUUID.monitoring.name(in: Catalogue()) == nil)
+    @Test func `an empty catalog is the SIG's`() {
+        #expect(Catalog().assignment(of: .battery) == AssignedNumbers.assignment(of: .battery))
+        #expect(Catalog().named("heart rate") == AssignedNumbers.named("heart rate"))
+        #expect(BluetoothUUID.monitoring.name(in: Catalog()) == nil)
     }
 }
