@@ -325,7 +325,7 @@ class Supplement:
             for table in tables
             for row in table.get("values", [])
         ]
-        # (an octet of several may have its bits counted from the first of them)
+        # An octet of several may have its bits counted from the first of them.
         if rows and all(re.match(r"\d+$", row[0]) and int(row[0]) >= width for row in rows):
             rows = [(str(int(position) % width), description) for position, description in rows]
         if not rows:

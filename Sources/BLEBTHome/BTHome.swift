@@ -58,7 +58,7 @@ public struct BTHome: Hashable, Sendable {
 
     /// The first byte of the service data.
     var information: UInt8 {
-        // (it is part of the nonce, with its reserved bits)
+        // It is part of the nonce, with its reserved bits.
         if case .encrypted(let sealed) = payload { return sealed.information }
         var information = Information.version << 5
         if address != nil { information |= Information.address }

@@ -26,7 +26,7 @@ extension BTHomeObject {
         case .button: content = .button(try known(BTHomeButton(rawValue: byte())))
         case .dimmer: content = .dimmer(try known(BTHomeDimmer(rawValue: byte())), steps: try byte())
         case .command:
-            // (the upper three bits are reserved)
+            // The upper three bits are reserved.
             let count = Int(try byte() & 0x1F)
             let command = try known(BTHomeCommand(rawValue: byte()))
             content = .command(command, arguments: Array(try take(count)))

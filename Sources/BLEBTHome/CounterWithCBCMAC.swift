@@ -30,14 +30,14 @@
         func open(_ ciphertext: [UInt8], tag: [UInt8]) -> [UInt8]? {
             guard ciphertext.count <= Self.maximumCount, tag.count == Self.tagCount else { return nil }
             let plaintext = crypt(ciphertext)
-            // (all of it is looked at, so that the time tells nothing)
+            // All of it is looked at, so that the time tells nothing.
             let difference = zip(self.tag(plaintext), tag).reduce(0) { $0 | ($1.0 ^ $1.1) }
             return difference == 0 ? plaintext : nil
         }
 
         private func permute(_ block: [UInt8]) -> [UInt8] {
             var block = block
-            // (it throws for keys and blocks of other lengths only)
+            // It throws for keys and blocks of other lengths only.
             guard (try? AES.permute(&block, key: key)) != nil else { preconditionFailure("a key and a block of AES") }
             return block
         }

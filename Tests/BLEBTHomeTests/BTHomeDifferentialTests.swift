@@ -38,7 +38,7 @@
         fileprivate func agrees(with field: String) -> Bool {
             let parts = field.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             return switch (parts[0], content) {
-            // (steps of 0.35 °C are rounded to tenths there)
+            // Steps of 0.35 °C are rounded to tenths there.
             case ("n", .number) where kind.id == 0x58:
                 abs((value ?? .nan) - (Double(parts[1]) ?? .nan)) < 0.051
             case ("n", .number): value == Double(parts[1])

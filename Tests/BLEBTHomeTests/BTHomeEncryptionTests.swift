@@ -51,11 +51,11 @@
             let received = try #require(try BTHome.decode(advertisement))
             #expect(received == sealed)
             #expect(try received.objects(key: Self.key, address: Self.address) == objects)
-            // (a sealed report is not sealed again)
+            // A sealed report is not sealed again.
             #expect(try sealed.sealed(key: Self.key, address: Self.address, counter: 0) == sealed)
 
             var data = try #require(advertisement.serviceData[BluetoothUUID(0xFCD2)])
-            // (bits of the first byte say how the others are to be read; two of them, that it is sent regularly and nothing)
+            // Bits of the first byte say how the others are to be read; two of them, that it is sent regularly and nothing.
             let bit = Int.random(in: 8..<8 * data.count, using: &generator)
             data[bit / 8] ^= 1 << UInt8(bit % 8)
             let changed = try #require(try BTHome.decode(Advertisement(serviceData: [BluetoothUUID(0xFCD2): data])))

@@ -25,7 +25,7 @@ struct AdapterChangeTests {
         await until { await world.daemon.isDiscovering }
         await world.daemon.addAdapter("hci1")
         await world.daemon.setPresent(false)
-        // (both are on; nothing of the first goes on on the second)
+        // Both are on; nothing of the first goes on on the second.
         #expect(try await states.next() == .unavailable)
         #expect(try await states.next() == .poweredOn)
         await until { await world.daemon.calls["hci1 StartDiscovery"] == 1 }
@@ -42,12 +42,12 @@ struct AdapterChangeTests {
         await world.daemon.kill()
         await world.daemon.setPresent(false)
         try await world.daemon.start()
-        // (the daemon shows one after the other)
+        // The daemon shows one after the other.
         await until { await world.daemon.calls["GetManagedObjects"] == 2 }
         await world.daemon.setPresent(true)
         await until { await world.daemon.isDiscovering }
         #expect(await world.daemon.calls["hci1 StartDiscovery"] == nil)
-        // (what it has been told meanwhile is not the whole)
+        // What it has been told meanwhile is not the whole.
         #expect(try await states.next() == .resetting)
         #expect(try await states.next() == .poweredOn)
         scan.cancel()
@@ -94,7 +94,7 @@ struct AdapterChangeTests {
         var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
         var story = await strap.connectionEvents().makeAsyncIterator()
         await peer.daemon.setPowered(false)
-        // (an attempt that fails takes nothing back)
+        // An attempt that fails takes nothing back.
         while let event = try await story.next() { if case .connectFailed = event { break } }
         await peer.daemon.hang("StartNotify")
         await peer.daemon.setPowered(true)

@@ -153,7 +153,7 @@ import Testing
         try expect(.killSwitch, .note, message: "hp-bluetooth", remedy: "rfkill unblock") {
             $0.system.switches = [RadioSwitch("hp-bluetooth", soft: true)]
         }
-        // (the adapter's own is told with its power)
+        // The adapter's own is told with its power.
         #expect(
             !Doctor.findings(
                 Self.facts {

@@ -125,18 +125,18 @@ struct FailureTests {
         // A scan comes back by itself; see RecoveryTests.
         if operation == .scan, end == .deathOfBluetooth || end == .deathOfBus { return }
         let peer = try await FakePeer()
-        // (for a deadline time is moved; otherwise it passes, for what the backend tries again after a while)
+        // For a deadline time is moved; otherwise it passes, for what the backend tries again after a while.
         let clock = ManualClock()
         let central = try await peer.makeCentral(
             end == .deadline ? .quiet(clock: clock) : .quiet())
         let strap = try await central.find()
         if operation.isOnLink { try await strap.connect() }
         switch operation {
-        // (the daemon tries to connect, and the peripheral does not answer)
+        // The daemon tries to connect, and the peripheral does not answer.
         case .connect: await peer.setAdvertising(false)
         case .discover: await peer.daemon.withholdServices()
         case .scan:
-            // (the scan that found the strap is over when the daemon says so)
+            // The scan that found the strap is over when the daemon says so.
             await until { await !peer.daemon.isDiscovering }
             await peer.daemon.hang(operation.method)
         default: await peer.daemon.hang(operation.method)
@@ -158,7 +158,7 @@ struct FailureTests {
         switch end {
         case .cancellation: task.cancel()
         case .deadline:
-            // (again and again: the deadline's own task may not have begun to sleep)
+            // Again and again: the deadline's own task may not have begun to sleep.
             let ended = Atomic(false)
             async let end: Void = {
                 _ = await task.value
@@ -177,14 +177,14 @@ struct FailureTests {
         await peer.daemon.release()
         // Afterwards everything is as it was.
         if operation == .connect {
-            // (only when the attempt has been taken back may the peripheral answer)
+            // Only when the attempt has been taken back may the peripheral answer.
             await until { await strap.connectionState == .disconnected }
             await peer.setAdvertising(true)
         }
         if end == .cancellation || end == .deadline {
             if end == .deadline { await central.shutDown() }
             let other = end == .deadline ? try await peer.makeCentral(.quiet()) : central
-            // (a peripheral with a link does not advertise)
+            // A peripheral with a link does not advertise.
             let again = end == .deadline ? try await other.find() : strap
             #expect(try await again.read(.batteryLevel) == 87)
             let values = try await again.notifications(EchoStrap.output)
@@ -196,7 +196,7 @@ struct FailureTests {
             await other.shutDown()
         }
         await central.shutDown()
-        // (a link outlives the bus, not its bluetoothd)
+        // A link outlives the bus, not its bluetoothd.
         if end != .deathOfBus { #expect(await peer.isConnected == false) }
     }
 

@@ -15,7 +15,7 @@ struct FakeBlueZOrderTests {
         try await battery.connect()
         let level = AttributeKey(characteristic: BluetoothUUID(0x2A19))
         var values = try await battery.notifications(level).makeAsyncIterator()
-        // (an answer that does not follow at once would let its value be taken for a notification)
+        // An answer that does not follow at once would let its value be taken for a notification.
         for _ in 0..<500 { _ = try await battery.read(level) }
         await thing.notify([1], from: level.characteristic)
         #expect(try await values.next() == [1])

@@ -35,7 +35,7 @@ struct PairingTests {
     func `the agent is registered with its capability`(_ capability: PairingCapability) async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes(), capability: capability))
-        // (who only scans has none)
+        // Who only scans has none.
         let lock = try await central.find(world.grip.id)
         #expect(await world.daemon.agentCapabilities == [])
         try await lock.connect()

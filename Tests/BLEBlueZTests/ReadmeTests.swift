@@ -20,7 +20,7 @@ struct ReadmeTests {
     @Test func `the example prints heart rates`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap(beatsPerMinute: 64))
-        // (line by line, though it writes to a pipe)
+        // Line by line, though it writes to a pipe.
         let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let program = TestProgram(
             "stdbuf", ["-oL", bundle.appending(path: "ReadmeExample").path],

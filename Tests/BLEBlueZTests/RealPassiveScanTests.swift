@@ -36,7 +36,7 @@ struct RealPassiveScanTests {
             case .lost: continue
             }
             guard heard.count == count else { continue }
-            // (nothing is asked of anybody)
+            // Nothing is asked of anybody.
             try await peer.run(
                 "busctl get-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Discovering | grep -q false")
             break

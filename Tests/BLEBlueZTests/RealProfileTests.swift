@@ -133,7 +133,7 @@ struct RealProfileTests {
             #expect(first == VolumeState(setting: 100, isMuted: false, changeCounter: 0))
             try await volume.perform(.up, changeCounter: first.changeCounter)
             #expect(try await states.next() == VolumeState(setting: 110, isMuted: false, changeCounter: 1))
-            // (the counter that the last request was made with)
+            // The counter that the last request was made with.
             let stale = await expectError(.attributeError) { try await volume.perform(.up, changeCounter: 0) }
             #expect(stale?.attError == ATTError(rawValue: 0x80))
             try await gauges.unpair()
@@ -161,7 +161,7 @@ struct RealProfileTests {
             try await line.send("hello\r\n\(long)\ngrüße\n")
             #expect(try await lines.next() == "HELLO")
             #expect(try await lines.next() == long.uppercased())
-            // (the other side capitalizes bytes)
+            // The other side capitalizes bytes.
             #expect(try await lines.next() == "GRüßE")
         }
     }

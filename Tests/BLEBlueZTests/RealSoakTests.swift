@@ -57,11 +57,11 @@ struct RealSoakTests {
             let gaps = logs.map(\.gapCount)
             let start = ContinuousClock.now
             try await cause(fault, peer)
-            // (the link that the values went over is gone for both before the next one counts)
+            // The link that the values went over is gone for both before the next one counts.
             for (log, gaps) in zip(logs, gaps) {
                 try await log.until(gapCount: gaps + 1)
             }
-            // (a bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened)
+            // A bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened.
             for try await state in await strap.connectionStates() where state == .connected { break }
             try await peer.until(subscribers: 1)
             let duration = ContinuousClock.now - start

@@ -61,7 +61,7 @@ struct RealTrustTests {
 
     @Test func `a peripheral that asks for it is not bonded with`() async throws {
         try await withStrap { strap in
-            // (the answer says how the attempt has ended, which is in an error)
+            // The answer says how the attempt has ended, which is in an error.
             _ = try? await peer.tell("pair")
             let state = try await strap.pairingState()
             #expect(state.isPaired == false)

@@ -37,7 +37,7 @@ struct RecoveryTests {
             #expect(value == [4])
             break
         } while true
-        // (it does not advertise while it has a link)
+        // It does not advertise while it has a link.
         try await strap.disconnect()
         #expect(try await scan.value == strap)
         await central.shutDown()

@@ -82,7 +82,7 @@ struct TrustTests {
             try await stranger.say(
                 "/org/freedesktop/DBus", bus, "NameOwnerChanged", [.string(BlueZ.service), owner, .string(new)])
         }
-        // (in order with the signals)
+        // In order with the signals.
         _ = try await central.adapters()
         #expect(await central.adapterState == .poweredOn)
         #expect(await strap.connectionState == .connected)
@@ -166,7 +166,7 @@ struct TrustTests {
         }
         _ = try await central.adapters()
         #expect(await central.adapterState == .poweredOn)
-        // (the level is read from the strap, whose own value comes next)
+        // The level is read from the strap, whose own value comes next.
         await peripheral.notify([2], from: BluetoothUUID(0x2A19))
         #expect(try await values.next() == 2)
         await stranger.session.close()
@@ -205,7 +205,7 @@ struct TrustTests {
             withUnsafeCurrentTask { $0?.cancel() }
             await central.shutDown()
         }
-        // (one after the other, only the first would hang)
+        // One after the other, only the first would hang.
         await until { await world.daemon.hungCount == 3 }
         await world.daemon.release()
         await leaving.value

@@ -9,7 +9,7 @@
         @Test func `the lock is found, set up, opened, lost and locked`() async throws {
             let result = try await Tool(["demo", "lock", "--json"], time: .virtual).run()
             #expect(result.status == 0)
-            // (what takes a second on a slow machine says so)
+            // What takes a second on a slow machine says so.
             #expect(!result.errors.contains("ble:"))
             let steps = try result.objects
             for step in steps { #expect(Set(step.keys) == ["event", "value"]) }

@@ -80,7 +80,7 @@
             #expect(try await status("--connect", "010203040506", "--send", "02") == 64)
             #expect(try await status("--connect", "010203040506", "--encrypted", "--send", "0204:01") == 23)
             let impatient = try file(Self.lock(replyTimeout: 1.25))
-            // (in real time: only this reply has a short limit, and the outcome is the same however slow the machine is)
+            // In real time: only this reply has a short limit, and the outcome is the same however slow the machine is.
             let unanswered = world.ble("devices", "--config", impatient, "--connect", "010203040506", "--send", "0999")
             #expect(try await unanswered.run().status == 124)
             #expect(try await world.ble("devices", "--config", "/nowhere").run().status == 64)

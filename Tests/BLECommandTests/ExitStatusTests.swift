@@ -50,7 +50,7 @@ struct ExitStatusTests {
         }
         let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
             for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
-            // (it listens for one more second after the first that fits)
+            // It listens for one more second after the first that fits.
             try await program.pass(.seconds(1))
         }
         #expect(ambiguous.status == 13)
@@ -125,7 +125,7 @@ struct ExitStatusTests {
         }
         #expect(result.status == status)
         #expect(await strap.isConnected == false)
-        // (an interrupt is no error, but on a slow machine there is progress to be told of)
+        // An interrupt is no error, but on a slow machine there is progress to be told of.
         #expect(!result.errors.contains("ble:"))
     }
 

@@ -53,7 +53,7 @@ struct MaintainCommandTests {
             Set(try #require(objects.first).keys) == ["event", "id", "reason", "message", "retryAfter"])
         let events = objects.compactMap { $0["event"] as? String }
         #expect(events.starts(with: ["connecting"]))
-        // (the link may have been lost before its services were known)
+        // The link may have been lost before its services were known.
         #expect(events.contains { ["disconnected", "failed"].contains($0) })
         #expect(events.count { $0 == "connecting" } >= 2)
         #expect(await strap.isConnected == false)
@@ -63,7 +63,7 @@ struct MaintainCommandTests {
         let strap = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("connect", "Simulated").afterFirstLine { _ in
             await until { await strap.isConnected }
-            // (its link may still be on its way)
+            // Its link may still be on its way.
             await strap.dropLink()
         }
         #expect([14, 15].contains(result.status))

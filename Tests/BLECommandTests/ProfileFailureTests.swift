@@ -96,7 +96,7 @@ struct ProfileFailureTests {
 
     @Test func `where nothing is notified the rounds are counted`() async throws {
         let world = try await BlueZWorld()
-        // (it can notify, but never does)
+        // It can notify, but never does.
         _ = await world.radio.add(.battery(name: "Thing"))
         let silent = try await world.ble("profile", "battery", "Thing", "--every", "0.2", "--count", "2").run()
         #expect(silent.status == 0)

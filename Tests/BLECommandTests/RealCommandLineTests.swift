@@ -24,7 +24,7 @@ struct RealCommandLineTests {
         }
         #expect(result.status == 20)
         #expect(system("/run/bluez/start") == 0)
-        // (the new one may have taken the link over; see Docs/Testing.md)
+        // The new one may have taken the link over; see Docs/Testing.md.
         #expect(
             system("until [ $(/run/bluez/peerctl connections) = 0 ]; do /run/bluez/peerctl disconnect || true; done")
                 == 0)

@@ -81,7 +81,7 @@ struct ScanCommandTests {
         _ = await world.radio.add(
             PeripheralDefinition(advertisement: Advertisement(localName: name, rssi: -40), services: []))
         let result = try await world.ble("scan", "--duration", "0").run { program in
-            // (the table has a head)
+            // The table has a head.
             try await program.output.until(lineCount: 2)
             program.send(.interrupt)
         }

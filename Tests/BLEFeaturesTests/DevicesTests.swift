@@ -114,7 +114,7 @@ import Testing
         let devices = try devices()
         for try await _ in devices.nearby() { break }
         await fake.grip.setAdvertisement(FakeDevice.advertisement([9, 9, 9, 9, 9, 9]))
-        // (a scan would not find it any more)
+        // A scan would not find it any more.
         let device = try await devices.connect(serial: FakeDevice.serial)
         #expect(device.peripheral == fake.peripheral)
     }
@@ -139,7 +139,7 @@ import Testing
         let fake = try await fake()
         let devices = try devices(attempts: attempts)
         let found = try #require(try await discovered(devices))
-        // (without advertising there is no link)
+        // Without advertising there is no link.
         await fake.grip.setAdvertising(false)
         let events = await fake.peripheral.connectionEvents()
         _ = await world.asTimePasses { await expectError(.timedOut) { try await devices.connect(to: found) } }

@@ -240,7 +240,7 @@ import Testing
         var central = try cipher(mode, .central)
         var peripheral = try cipher(mode, .peripheral)
         let frame = try central.seal(Self.request)
-        // (the header is not authenticated in firmware mode: type and command may be changed)
+        // The header is not authenticated in firmware mode: type and command may be changed.
         let unprotected = mode == .firmware ? 1..<4 : 0..<0
         for bit in 0..<frame.count * 8 where !unprotected.contains(bit / 8) {
             var flipped = frame

@@ -75,7 +75,7 @@ import Testing
         _ = try await first.untilClosed()
         let second = session(device, mode, keys)
         #expect(try await second.send(Self.secret).payload == [3, 2, 1])
-        // (the earlier protocol uses the pairing key itself; here each link has a key of its own)
+        // The earlier protocol uses the pairing key itself; here each link has a key of its own.
         #expect(secure.exchanges == (mode == .bound ? 2 : 1))
     }
 

@@ -95,7 +95,7 @@ import Testing
         var taken = 0
         for _ in 0..<20_000 {
             var bytes = random.bytes(0...20)
-            // (else hardly any would get past the length)
+            // Else hardly any would get past the length.
             if !bytes.isEmpty, .random(using: &random) { bytes[0] = UInt8(bytes.count) }
             if bytes.count > 1, .random(using: &random) { bytes[1] %= 5 }
             if bytes.count > 4, .random(using: &random) { bytes[4] %= 3 }

@@ -97,7 +97,7 @@ import Testing
         world.clock.advance(by: .seconds(1))
         await expectError(.commandTimedOut) { try await first.value }
         let second = Task { try await session.send(Self.name) }
-        // (the grace and the second request's deadline)
+        // The grace and the second request's deadline.
         await until { world.clock.sleeperCount >= 2 }
         world.clock.advance(by: .seconds(2))
         await device.asked(2)
@@ -222,7 +222,7 @@ import Testing
     {
         let device = try await FakeDevice(in: world) { _ in [FakeDevice.reply(0x0201)] }
         let session = session(device)
-        // (without advertising there is no link)
+        // Without advertising there is no link.
         await device.grip.setAdvertising(false)
         let first = Task { try await session.send(Self.name) }
         await until { await device.peripheral.connectionState == .connecting }

@@ -34,7 +34,7 @@ import Testing
             ),
         ] as [([UInt8], BloodPressureMeasurement)])
     func `the bytes spell the measurement`(_ bytes: [UInt8], _ measurement: BloodPressureMeasurement) async throws {
-        // (16.0 is shorter as 16)
+        // 16.0 is shorter as 16.
         if measurement.pressures.unit == .kilopascals {
             let read = try BloodPressureMeasurement(bytes: bytes)
             #expect(read.pressures.systolic.doubleValue == 16 && read.pressures.diastolic.doubleValue == 10.7)

@@ -22,7 +22,7 @@ import Testing
                     0x0080, [0x20, 0x00, 0xF0, 0xFF],
                     { $0.extremeTorquesNewtonMeters = Extremes(maximum: 1, minimum: -0.5) }
                 ),
-                // (the example of the GATT Specification Supplement)
+                // The example of the GATT Specification Supplement.
                 (0x0100, [0xBC, 0x3A, 0x12], { $0.extremeAnglesDegrees = Extremes(maximum: 0xABC, minimum: 0x123) }),
                 (0x0200, [0x5A, 0x00], { $0.topDeadSpotDegrees = 90 }),
                 (0x0400, [0x0E, 0x01], { $0.bottomDeadSpotDegrees = 270 }),

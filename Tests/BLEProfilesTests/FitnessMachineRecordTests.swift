@@ -82,7 +82,7 @@ import Testing
             let fewer = fields.reduce(0) { $0 + kind.fewerInFirst[$1, default: 0] }
             guard fewer != 0 else { continue }
             let count = fields.reduce(-fewer) { $0 + kind.fieldBytes[$1] }
-            // (paces whose inverses are whole, and so come back as they were)
+            // Paces whose inverses are whole, and so come back as they were.
             let bytes = kind.spelled(bits) + (0..<count).map { _ in 5 }
             let (recoded, isSame) = try kind.check(bytes)
             #expect(recoded == bytes)
@@ -106,7 +106,7 @@ import Testing
         var generator = SeededGenerator(seed: 11)
         for round in 0..<400 {
             let bits = Int.random(in: 0...kind.known, using: &generator) & kind.known
-            // (now and then all fields that can be are not available)
+            // Now and then all fields that can be are not available.
             let bytes = (0..<60).map { _ in round % 8 == 0 ? 0xFF : UInt8.random(in: 0...255, using: &generator) }
             #expect(try kind.check(kind.spelled(bits) + bytes).isSame)
         }

@@ -24,7 +24,7 @@ import Testing
             .indoorBikeData, overflow: .dropOldest(capacity: 4))
         var records = FitnessRecordStream(notifications).makeAsyncIterator()
         for part in try parts(1) + [parts(2)[0]] { await grip.notify(part, from: bike) }
-        // (with the first record the reader has taken the first part of the second)
+        // With the first record the reader has taken the first part of the second.
         let first = try #require(try await records.next())
         #expect(first.powerWatts == 1 && first.speedKilometersPerHour == 1)
         for part in try [parts(2)[1]] + parts(3) + parts(4) + parts(5) { await grip.notify(part, from: bike) }

@@ -120,7 +120,7 @@ import Testing
         var seen = try await glucose.measurements().makeAsyncIterator()
         let reading = Task { try await glucose.records() }
         await until { device.requests.value.count == 1 }
-        // (two minutes in small steps: the transfer may be many records behind)
+        // Two minutes in small steps: the transfer may be many records behind.
         for number in UInt16(1)...600 {
             world.clock.advance(by: .milliseconds(200))
             for _ in 0..<20 { await Task.yield() }

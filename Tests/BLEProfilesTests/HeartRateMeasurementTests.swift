@@ -53,7 +53,7 @@ import Testing
 
     @Test(arguments: UInt8(0)..<32) func `a measurement that ends early is no measurement`(_ flags: UInt8) async {
         let whole = Self.spelled(flags)
-        // (intervals may be any number, none too)
+        // Intervals may be any number, none too.
         let optional = flags & 0x10 != 0 ? [whole.count - 4, whole.count - 2] : []
         for count in 0..<whole.count where !optional.contains(count) {
             await expectError(.invalidValue) { try HeartRateMeasurement(bytes: Array(whole.prefix(count))) }

@@ -80,7 +80,7 @@ import Testing
                 crankRevolutions: Revolutions(count: count, lastEventSeconds: seconds))
         }
         #expect(meter(14, 1.5).speedMetersPerSecond(since: meter(10, 0.5), wheelCircumferenceMeters: 2) == 8)
-        // (31.5 s and 0.5 s are one second apart on a clock of 32 s)
+        // 31.5 s and 0.5 s are one second apart on a clock of 32 s.
         #expect(meter(14, 0.5).speedMetersPerSecond(since: meter(10, 31.5), wheelCircumferenceMeters: 2) == 8)
         #expect(meter(14, 0.5).cadencePerMinute(since: meter(13, 63.5)) == 60)
     }

@@ -14,7 +14,7 @@ struct RobotStatus: Hashable {
 
 extension RobotStatus: AdvertisementDecodable {
     static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> RobotStatus? {
-        // (data of other lengths is of the form of 2 bytes, if it has them)
+        // Data of other lengths is of the form of 2 bytes, if it has them.
         guard let data = advertisement.serviceData[service], data.count >= 2 else { return nil }
         switch data.count {
         case 5:

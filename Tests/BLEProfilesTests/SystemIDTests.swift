@@ -6,7 +6,7 @@ import Testing
 @Suite struct SystemIDTests {
     @Test(
         arguments: [
-            // (the EUI-64 that the address 00:12:34:56:78:9A is extended to)
+            // The EUI-64 that the address 00:12:34:56:78:9A is extended to.
             (
                 [0x9A, 0x78, 0x56, 0xFE, 0xFF, 0x34, 0x12, 0x00],
                 SystemID(manufacturer: 0xFF_FE56_789A, organization: 0x00_1234)

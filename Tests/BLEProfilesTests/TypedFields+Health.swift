@@ -76,7 +76,7 @@ extension TypedFields {
         let names = ["Systolic": "systolic", "Diastolic": "diastolic", "Mean Arterial Pressure": "meanArterial"]
         for (name, property) in names {
             result["\(prefix)\(name) (mmHg)"] = TypedProperty("pressures.\(property)")
-            // (the format has pascals)
+            // The format has pascals.
             result["\(prefix)\(name) (kPa)"] = TypedProperty("pressures.\(property)", factor: 1000)
         }
         return result
@@ -108,7 +108,7 @@ extension TypedFields {
         )
         .deriving { fields in
             guard let concentration = fields["Glucose Concentration"] else { return [:] }
-            // (the format has milligrams per deciliter and millimoles per liter)
+            // The format has milligrams per deciliter and millimoles per liter.
             let isMolar = bit(2, in: fields)
             let number = number("Glucose Concentration", in: fields).map { $0 / (isMolar ? 1e3 : 1e5) }
             return [

@@ -119,7 +119,7 @@ struct TypedFields: Sendable {
             }
         }
         for (name, content) in derived(fields) { check(TypedProperty(name), name, content) }
-        // (an empty list is as good as none)
+        // An empty list is as good as none.
         for (name, text) in ours where !seen.contains(name) && !text.isEmpty {
             result.append("\(name) is \(text) here alone")
         }

@@ -15,7 +15,7 @@ import Testing
         let format = try #require(ValueFormat(of: typed.value.uuid))
         var generator = SeededGenerator(seed: UInt64(index))
         var comparedCount = 0
-        // (few bytes at random are a value of a type that is particular)
+        // Few bytes at random are a value of a type that is particular.
         var pass = 0
         while pass == 0 || comparedCount == 0 && pass < 20 {
             pass += 1

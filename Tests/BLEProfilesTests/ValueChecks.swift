@@ -33,7 +33,7 @@ func checkAnyBytes(
     var generator = SeededGenerator(seed: seed)
     for count in 0...40 {
         for round in 0..<50 {
-            // (small numbers are the flags and choices that make sense)
+            // Small numbers are the flags and choices that make sense.
             let limit: UInt8 = round % 2 == 0 ? 255 : 31
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
             guard (try? value.decode(bytes)) != nil else { continue }

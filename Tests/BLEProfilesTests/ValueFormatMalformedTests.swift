@@ -10,7 +10,7 @@ import Testing
         arguments: [
             (0x2A19, []), (0x2A19, [50, 0]),
             (0x2A6E, [0x59]), (0x2A6E, [0x59, 0x08, 0x00]),
-            // (below absolute zero; above 100 %; beyond the byte's range)
+            // Below absolute zero; above 100 %; beyond the byte's range.
             (0x2A6E, [0x4C, 0x95]), (0x2A6F, [0x11, 0x27]), (0x2B04, [201]), (0x2AE2, [2]), (0x2AE7, [101]),
             (0x2A37, []), (0x2A37, [0x00]), (0x2A37, [0x01, 72]), (0x2A37, [0x08, 72, 1]),
             (0x2A37, [0x10, 72, 1, 2, 3]),
@@ -51,7 +51,7 @@ import Testing
             #expect(format.fields.allSatisfy { !$0.name.isEmpty })
             for count in 0...40 {
                 for round in 0..<8 {
-                    // (small numbers are the flags and choices that make sense, and text)
+                    // Small numbers are the flags and choices that make sense, and text.
                     let limit: UInt8 = [255, 31, 8, 1][round % 4]
                     let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
                     guard let values = try? format.decode(bytes) else { continue }
@@ -61,7 +61,7 @@ import Testing
             }
         }
         #expect(entries.count == 301)
-        // (a string of 64 bytes)
+        // A string of 64 bytes.
         #expect(Set(entries.map(\.number)).subtracting(decoded) == [0x2BDE])
     }
 

@@ -25,7 +25,7 @@ import Testing
                 [0x1F, 0x48, 0x01, 0x02, 0x00, 0x00, 0x04],
                 [rate16, "Energy Expended = 2000 J", "RR-interval = 1 s"]
             ),
-            // (what a later version announces with a reserved bit)
+            // What a later version announces with a reserved bit.
             ([0x20, 72, 0xAA], [rate8]),
         ] as [([UInt8], [String])])
     func `a heart rate measurement has what its flags announce`(_ bytes: [UInt8], _ expected: [String]) throws {

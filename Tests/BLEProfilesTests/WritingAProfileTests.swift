@@ -15,7 +15,7 @@ import Testing
         let page = try text("../../Docs/WritingAProfile.md")
         let blocks = page.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
         #expect(blocks.count == 4)
-        // (the third is a statement in the middle of something)
+        // The third is a statement in the middle of something.
         for block in [blocks[0], blocks[1], blocks[3]] {
             #expect(block.hasPrefix("swift\n"))
             #expect(code.contains(block.dropFirst(6)))

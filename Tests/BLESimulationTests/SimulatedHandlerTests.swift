@@ -67,7 +67,7 @@ import Testing
                     return [1]
                 }))
         try await thing.connect()
-        // (the scan that has found it may still be on its way to an end)
+        // The scan that has found it may still be on its way to an end.
         await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)  // the deadline, and the handler
@@ -83,7 +83,7 @@ import Testing
                     return [1]
                 }))
         try await thing.connect()
-        // (the scan that has found it may still be on its way to an end)
+        // The scan that has found it may still be on its way to an end.
         await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)

@@ -85,7 +85,7 @@ import Testing
         let scan = await scanning()
         await world.clock.sleepers(1)
         await world.radio.setPowered(false)
-        // (the scan's watch for the silent goes on)
+        // The scan's watch for the silent goes on.
         await until { world.clock.sleeperCount <= 1 }
         scan.cancel()
         _ = await scan.result
@@ -104,7 +104,7 @@ import Testing
         #expect(await world.central.adapterState == .resetting)
         // What is asked for meanwhile waits for the service, within its deadline.
         let caller = Task { try await strap.connect() }
-        for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
+        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         world.clock.advance(by: .seconds(20))
         await expectError(.timedOut) { try await caller.value }
     }
@@ -119,7 +119,7 @@ import Testing
 
     @Test func `a service that has started again knows nobody until it has heard them`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
-        // (the scan that has heard it is over)
+        // The scan that has heard it is over.
         while try await world.central.adapters().first?.isDiscovering == true { await Task.yield() }
         await world.radio.stop()
         await world.radio.restart()
@@ -145,7 +145,7 @@ import Testing
         let caller = Task { try await strap.connect() }
         await world.clock.sleepers(2, for: .seconds(20))  // the caller's deadline, and the radio's
         await world.radio.stop()
-        for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
+        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         #expect(await strap.connectionState == .disconnected)
         world.clock.advance(by: .milliseconds(100))
         await expectError(.bluetoothLost) { try await caller.value }

@@ -80,7 +80,7 @@ import Testing
     @Test func `scans that want the same share one start`() async throws {
         let first = await scanning()
         let second = await scanning()
-        await bench.clock.sleepers(2)  // (both watch for the silent)
+        await bench.clock.sleepers(2)  // Both watch for the silent.
         await hear(strap, advertisement)
         #expect(try await found(first.value) == strap)
         await until {
@@ -295,7 +295,7 @@ import Testing
         }
         await bench.clock.sleepers(2)  // its deadline, and its watch for the silent
         await bench.backend.release(.stopDiscovery, Bench.error(.failed))
-        for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
+        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         #expect(await bench.backend.count(.startDiscovery) == 2)
         second.cancel()
         await expectError(.cancelled) { try await second.value }

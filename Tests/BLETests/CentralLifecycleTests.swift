@@ -53,7 +53,7 @@ import Testing
     @Test func `when Bluetooth is lost everything that waits fails at once`() async throws {
         let waiting = try await waiting()
         await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
-        // (a scan goes on when Bluetooth is back)
+        // A scan goes on when Bluetooth is back.
         waiting.scan.cancel()
         await expectError(.cancelled) { try await waiting.scan.value }
         for task in waiting.others { await expectError(.bluetoothLost) { try await task.value } }
@@ -218,7 +218,7 @@ import Testing
             await backend.asked(.startDiscovery)
             await backend.emit(.advertisement(strap, Advertisement()))
             try await scan.value
-            // (it is searched for)
+            // It is searched for.
             try await central.peripheral(strap).setConnectionPolicy(
                 .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
             await backend.asked(.connect)

@@ -70,7 +70,7 @@ import Testing
                 #expect(try await values.next() == 1)
             }
             first = nil
-            // (what the end of the first has set in motion is over when this is)
+            // What the end of the first has set in motion is over when this is.
             for _ in 0..<10 { _ = try await strap.read(Bench.setting) }
             #expect(await bench.backend.calls(.startNotifications, .stopNotifications) == [.startNotifications(2)])
             await bench.backend.notify([2], from: 2)

@@ -105,7 +105,7 @@ import Testing
         await bench.backend.set([77], of: 2)
         try await bench.maintain(.seconds(1))
         await bench.clock.sleepers(1, for: .seconds(1))
-        // (the caller has it tried at once)
+        // The caller has it tried at once.
         #expect(try await strap.read(Bench.level) == 77)
     }
 
@@ -172,13 +172,13 @@ import Testing
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
         var events = await strap.connectionEvents().makeAsyncIterator()
         await expectError(.disconnectionFailed) { try await strap.disconnect() }
-        // (not that the link has ended, which is not so)
+        // Not that the link has ended, which is not so.
         guard case .disconnected(let error) = try await events.next() else {
             return #expect(Bool(false), "disconnected was expected")
         }
         #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)
-        // (once more is no mere word)
+        // Once more is no mere word.
         try await strap.disconnect()
         #expect(await bench.backend.count(.disconnect) == 2)
         try await strap.disconnect()
@@ -289,7 +289,7 @@ import Testing
         guard case .servicesChanged = try await events.next() else {
             return #expect(Bool(false), "servicesChanged was expected")
         }
-        // (one change comes in many parts)
+        // One change comes in many parts.
         await bench.backend.emit(.servicesChanged(strap.id))
         await bench.backend.script(.discoverServices, .hold)
         async let first = strap.services()

@@ -93,7 +93,7 @@ import Testing
     @Test func `a slow reader gets the newest list`() async throws {
         var lists = try await near(bench.central.nearby())
         for rssi in 1...50 { await hear(strap, -rssi) }
-        for _ in 0..<1000 { await Task.yield() }  // (what was set in motion is over)
+        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         #expect(try await lists.next()?.first?.advertisement.rssi == -50)
     }
 

@@ -24,7 +24,7 @@ import Testing
         for hour in 0..<1000 {
             let ids = (0..<batch).map { Peripheral.ID(rawValue: "\(hour)/\($0)") }
             for id in ids { await bench.backend.emit(.advertisement(id, Advertisement(rssi: -50))) }
-            // (one of them is more than a passer-by)
+            // One of them is more than a passer-by.
             let guest = bench.central.peripheral(ids[0])
             try await guest.connect()
             _ = try await guest.read(Bench.level)

@@ -52,7 +52,7 @@ import Testing
         async let values = strap.values([.readAndNotify(Bench.level)])
         await bench.backend.asked(.read)
         await bench.backend.notify([99], from: 2)
-        // (the notification goes its way through a task of its own)
+        // The notification goes its way through a task of its own.
         for _ in 0..<200 { await Task.yield() }
         await bench.backend.release(.read)
         #expect(try await values.value(of: Bench.level) == 99)
@@ -166,7 +166,7 @@ import Testing
         let values = try await strap.values([.read(Bench.level)])
         var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
         await bench.central.shutDown()
-        // (first the link ends, which leaves the value unknown)
+        // First the link ends, which leaves the value unknown.
         while let change = try? await changes.next() { #expect(change.new == nil) }
         await expectError(.shutDown) { try await values.ready() }
     }

@@ -94,7 +94,7 @@ import Testing
             await until { await bench.backend.count(.disconnect) == 1 }
         }
         if call.waitsFor == .startDiscovery {
-            // (a scan that is being started is stopped when it has been)
+            // A scan that is being started is stopped when it has been.
             await bench.backend.release(.startDiscovery)
             await bench.backend.asked(.stopDiscovery)
         }

@@ -28,7 +28,7 @@ import Testing
                 [DiscoveryCriteria(services: [heartRate], minimumRSSI: -60), DiscoveryCriteria(minimumRSSI: -70)],
                 DiscoveryFilter(minimumRSSI: -70)
             ),
-            // (of several conditions that name services the narrowest is told)
+            // Of several conditions that name services the narrowest is told.
             (
                 [.service(heartRate) && DiscoveryCriteria(services: [heartRate, battery]) && .rssi(atLeast: -60)],
                 DiscoveryFilter(services: [heartRate], minimumRSSI: -60)

@@ -57,7 +57,7 @@ extension Contract {
         try await withCentral { central in
             _ = try await find(central)
             var states: [Bool] = []
-            // (stopping is not awaited by the loop that is left)
+            // Stopping is not awaited by the loop that is left.
             repeat {
                 await Task.yield()
                 states.append(try await central.adapters().contains { $0.isDiscovering })

@@ -11,7 +11,7 @@ extension Contract {
             #expect(try await strap.maximumWriteLength(for: .withResponse) == 512)
             let value = (0..<longest).map { UInt8(truncatingIfNeeded: $0) }
             try await strap.write(value, to: EchoStrap.input, type: .withoutResponse)
-            // (a request behind a command is answered after it)
+            // A request behind a command is answered after it.
             #expect(try await strap.read(EchoStrap.output) == value)
             let tooLong = await error {
                 try await strap.write(value + [0], to: EchoStrap.input, type: .withoutResponse)
@@ -63,7 +63,7 @@ extension Contract {
                 seen.append(value)
                 if seen.count == 5 { break }
             }
-            // (the second value of the first 0xEE may come after the first of the other)
+            // The second value of the first 0xEE may come after the first of the other.
             #expect(seen.count { $0 == [0xEE] } == 2)
             #expect(seen.filter { $0 != [0xEE] } == [[0x20, 3], [0x20, 0xEE], [0x20, 0xEE, 5]])
         }

@@ -74,7 +74,7 @@ extension Contract {
                 }
             }
             func untilHeardAgain() async throws {
-                // (what is under way at this moment does not count)
+                // What is under way at this moment does not count.
                 let mark = ContinuousClock.now + .milliseconds(100)
                 while heard.withLock({ $0 }) < mark { await Task.yield() }
             }

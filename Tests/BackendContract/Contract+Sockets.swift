@@ -50,7 +50,7 @@ extension Contract {
             #expect(try await numbers(values, 50) == Array(0..<50))
             // What waits at the end of the link has been received, and is given out.
             try await peer.burst(count: 50, length: 20)
-            // (the answer to a read follows them through the air)
+            // The answer to a read follows them through the air.
             _ = try await strap.read(EchoStrap.output)
             try await peer.disconnect()
             try await until(.disconnected, strap)

@@ -48,7 +48,7 @@ extension Contract {
             do {
                 try await connecting.value
             } catch let error as BLEError where error.isRetryable {
-                // (where the way back begins with links being ended, it may have been this one)
+                // Where the way back begins with links being ended, it may have been this one.
                 try await strap.connect()
             }
         }

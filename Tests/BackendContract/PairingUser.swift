@@ -34,7 +34,7 @@ actor PairingUser: PairingDelegate {
     private func note(_ event: Event) async {
         events.append(event)
         for observer in observers where observer.matches(event) { observer.outcome.deliver(.success(event)) }
-        // (one who hesitates thinks until he is told that it is too late)
+        // One who hesitates thinks until he is told that it is too late.
         if hesitates, event != .ended { _ = try? await Outcome<Void>().wait() }
     }
 

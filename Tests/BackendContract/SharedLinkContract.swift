@@ -48,7 +48,7 @@ extension Contract {
                 try await same.disconnect()
                 #expect(await same.connectionState == .disconnected)
                 #expect(await strap.connectionState == .connected)
-                // (the link is there to be taken again, and left again at the shutdown)
+                // The link is there to be taken again, and left again at the shutdown.
                 #expect(try await same.read(EchoStrap.twin).isEmpty == false)
             }
             try await stillHears(values)
@@ -120,7 +120,7 @@ extension Contract {
                 let refused = await error { _ = try await strap.notifications(EchoStrap.output) }
                 #expect(refused?.code == .busy)
                 try await peer.notify([5])
-                // (without a gap, which would say that the socket was taken away)
+                // Without a gap, which would say that the socket was taken away.
                 var events = values.events.makeAsyncIterator()
                 guard case .value([5]) = try await events.next() else {
                     Issue.record("the value was expected")
@@ -134,7 +134,7 @@ extension Contract {
         try await withStrap { strap in
             let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
             let answers = try await strap.notifications(EchoStrap.controlPoint)
-            // (what has been given back, and what was taken again at once, is nobody else's either)
+            // What has been given back, and what was taken again at once, is nobody else's either.
             for number in 0..<8 {
                 let writer = try await strap.packetWriter(to: EchoStrap.input)
                 try await writer.write([UInt8(number)])

@@ -35,7 +35,7 @@ extension FakeBlueZ {
                 .bluez(
                     "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
-        // (a disconnect may have come between)
+        // A disconnect may have come between.
         guard await backend.knownPeripherals().contains(where: { $0.id == id && $0.isConnected }) else {
             return .failure(.bluez("Failed", "br-connection-canceled"))
         }
@@ -61,7 +61,7 @@ extension FakeBlueZ {
         if device.database == nil {
             device.database = database
             for attribute in device.attributes { await serve(attribute, of: id) }
-            // (from here on they are among the managed objects)
+            // From here on they are among the managed objects.
             devices[id]?.database = database
             for attribute in device.attributes {
                 await emit(
@@ -92,7 +92,7 @@ extension FakeBlueZ {
         if let connecting = devices[id]?.connecting {
             connecting.cancel()
             _ = await connecting.value
-            // (it may have come too late)
+            // It may have come too late.
             try? await backend.disconnect(id)
             return .success(MethodReply())
         }

@@ -54,7 +54,7 @@ extension FakeBlueZ {
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
-        // (that they are registered says nothing yet, not even whether there are any)
+        // That they are registered says nothing yet, not even whether there are any.
         Task { for monitor in new { await self.activate(monitor) } }
         return .success(MethodReply())
     }

@@ -43,7 +43,7 @@ extension FakeBlueZ {
         guard properties(place).contains(.notify) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
         do throws(BLEError) {
-            // (what comes before there is a socket is lost, as is what the socket does not hold)
+            // What comes before there is a socket is lost, as is what the socket does not hold.
             try await backend.startNotifications(of: place) { [weak self] value in
                 self?.assumeIsolated { _ = try? $0.notifySockets[place]?.send(value) }
             }

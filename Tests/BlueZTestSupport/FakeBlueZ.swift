@@ -49,7 +49,7 @@ public actor FakeBlueZ {
             let properties = devices.mapValues { device in
                 device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }
             }
-            // (on the bus thread, where it keeps its place among the signals)
+            // On the bus thread, where it keeps its place among the signals.
             loop.perform { [weak self] in self?.published.withLock { $0 = properties } }
         }
     }
@@ -196,7 +196,7 @@ public actor FakeBlueZ {
         devices[id]?.areServicesResolved = false
         devices[id]?.packetLength = nil
         devices[id]?.linkPacketLength = nil
-        // (begun at once, so that no later signal overtakes it)
+        // Begun at once, so that no later signal overtakes it.
         Task.immediate {
             if let reason = faults.reason {
                 await emit(

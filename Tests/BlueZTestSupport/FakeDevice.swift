@@ -85,7 +85,7 @@ struct FakeDevice {
             advertisingInterval: advertisement.advertisingInterval, structures: advertisement.structures)
         guard let structures = try? rest.data().structures, !structures.isEmpty else { return nil }
         let entries = structures.map { (DBusValue.byte($0.type), DBusValue.variant(.bytes($0.bytes))) }
-        // (of structures of one type, the daemon shows the last)
+        // Of structures of one type, the daemon shows the last.
         return .dictionary(key: "y", value: "v", Dictionary(entries) { $1 })
     }
 

@@ -149,7 +149,7 @@ struct BusSessionTests {
         var signals = recorder.signals.makeAsyncIterator()
         #expect(await signals.next() == "there \(LibdbusService.name)")
         service.stop()
-        // (previous owner, no new one)
+        // Previous owner, no new one.
         #expect(await signals.next()?.hasSuffix(LibdbusService.name) == true)
         await recorder.session.close()
     }

@@ -24,7 +24,7 @@ extension DBusValue {
         case 13:
             let like = DBusValue.random(depth: depth - 1, &random)
             let count = Int.random(in: 0..<4, using: &random)
-            // (an array of bytes has a case of its own)
+            // An array of bytes has a case of its own.
             return like.signature == "y"
                 ? .bytes([]) : .array(element: like.signature, .init(repeating: like, count: count))
         case 14:

@@ -28,7 +28,7 @@ private func fuzzPacket(_ bytes: [UInt8]) {
 
     guard let advertisement = try? Advertisement(data) else { return }
     guard let again = try? advertisement.data(), var second = try? Advertisement(again) else {
-        // (many short lists of services are one that is too long)
+        // Many short lists of services are one that is too long.
         precondition(bytes.count > 254)
         return
     }

@@ -71,7 +71,7 @@ private func fuzzFrame(_ bytes: [UInt8], _ mode: MessageCipher.Mode) {
         guard let message = try? cipher.open(bytes) else { continue }
         precondition(message.isEncrypted && message.payload.count + 28 + MessageHeader.size == bytes.count)
         let known = vectors.compactMap { Hex.bytes($0) } + bound.frames + firmware.frames
-        // (firmware mode does not protect type and command)
+        // Firmware mode does not protect type and command.
         let protected = mode == .bound ? 0 : MessageHeader.size
         precondition(known.contains { $0.dropFirst(protected) == bytes.dropFirst(protected) })
         precondition((try? cipher.open(bytes)) == nil)

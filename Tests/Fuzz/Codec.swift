@@ -29,7 +29,7 @@ private func fuzzMessage(_ bytes: [UInt8]) {
 private func fuzzReassembler(_ bytes: [UInt8]) {
     let whole = frames(of: [bytes])
     let split = frames(of: packets(of: bytes))
-    // (an error throws the rest of the packet away, so what follows one depends on where the packets end)
+    // An error throws the rest of the packet away, so what follows one depends on where the packets end.
     precondition(whole.beforeError == split.beforeError && whole.hasError == split.hasError)
     precondition(whole.frames.prefix(whole.beforeError) == split.frames.prefix(split.beforeError))
 }

@@ -66,7 +66,7 @@ private final class HostileLink {
         for turn in 0..<200_000 {
             if await isDone() { return true }
             clock.advance(by: step)
-            // (tasks may be anywhere between two steps)
+            // Tasks may be anywhere between two steps.
             for _ in 0..<(turn > 1000 ? 50 : 5) { await Task.yield() }
         }
         return false

@@ -54,7 +54,7 @@ private func fuzzPresentation(_ format: UInt8, _ exponent: Int8, _ bytes: [UInt8
         format: .init(rawValue: format), exponent: exponent, unit: BluetoothUUID(0x272F))
     let decoder = ValueFormat(presentation)
     fuzz(decoder, bytes)
-    // (all but text and bytes have a size)
+    // All but text and bytes have a size.
     guard !(0x19...).contains(format), format != 0, (try? decoder.decode(bytes)) != nil, !bytes.isEmpty else { return }
     precondition((try? decoder.decode(Array(bytes.dropLast()))) == nil)
     precondition((try? decoder.decode(bytes + [0])) == nil)

@@ -19,7 +19,7 @@ public struct SimulatedWorld: Sendable {
         let sleepers = clock.sleeperCount
         let grip = await radio.add(definition)
         let peripheral = try await central.find(grip.id)
-        // (a scan that begins before the last is over hears nothing new before time passes)
+        // A scan that begins before the last is over hears nothing new before time passes.
         await until { clock.sleeperCount <= sleepers }
         return (peripheral, grip)
     }

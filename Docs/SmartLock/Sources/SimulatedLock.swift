@@ -102,7 +102,7 @@ public actor SimulatedLock {
     private func take(_ frame: [UInt8]) async {
         lastRequest = frame
         await pass(.write)
-        // (a request that comes while the subscription is being made waits for it, or its reply would be lost)
+        // A request that comes while the subscription is being made waits for it, or its reply would be lost.
         if outbox == nil { await subscribed.wait() }
         // The link's end cancels the handler.
         guard !Task.isCancelled else { return }
@@ -164,7 +164,7 @@ public actor SimulatedLock {
         }
         let reply = try keys.encode(
             Message(request.command, type: .reply, isEncrypted: request.isEncrypted, payload: payload))
-        // (the reply to a reset is still sealed with the key that is forgotten)
+        // The reply to a reset is still sealed with the key that is forgotten.
         if request.command == .reset { keys.forget() }
         return reply
     }

@@ -23,7 +23,7 @@ struct SimulatedLockKeys {
         let request = try KeyExchangeRequest(decoding: payload)
         var pairingKey: MessageKey?
         if request.identifier != nil {
-            // (locks of the first generation only ever pair anew)
+            // Locks of the first generation only ever pair anew.
             guard encryption.mode == .bound else { throw .invalidPublicKey }
             guard let known = request.pairingKey(among: pairingKeys) else { return [] }
             pairingKey = known

@@ -43,7 +43,7 @@ public struct SimulatedLockMemory: Sendable, Equatable {
             try require(!payload.isEmpty)
             user = payload
         case .reset:
-            // (what the door is like stays, and what is in the air)
+            // What the door is like stays, and what is in the air.
             (self, state, networks) = (SimulatedLockMemory(), state, networks)
         case .startNetworkListen:
             listener = request.isEncrypted

@@ -19,7 +19,7 @@ struct LockLinkTests {
         let caller = Task { try await call(device) }
         await until { await world.lock.isHolding }
         await world.grip.dropLink()
-        // (the clock stands still: whatever ends, ends at once)
+        // The clock stands still: whatever ends, ends at once.
         await expectError(.disconnected) { try await caller.value }
         await expectError(.disconnected) { try await call(device) }
         await world.lock.release()
@@ -75,7 +75,7 @@ struct LockLinkTests {
         let caller = Task { try await world.connect() }
         await until { await world.lock.isHolding }
         await world.grip.dropLink()
-        // (the next attempt may have come to the same point)
+        // The next attempt may have come to the same point.
         await world.lock.release()
         let device = try await world.radio.asTimePasses { try await caller.value }
         #expect(try device.feature(LockAccess.self).lastKnownState == .locked)
@@ -150,7 +150,7 @@ struct LockLinkTests {
         await until { await device.messages.counters.written == 2 && world.clock.sleeperCount == 1 }
         caller.cancel()
         await expectError(.cancelled) { try await caller.value }
-        // (until now the reply would have been known for a late one)
+        // Until now the reply would have been known for a late one.
         await until { world.clock.sleeperCount == 1 }
         await world.grip.dropLink()
         await until { world.clock.sleeperCount == 0 }

@@ -73,7 +73,7 @@ struct LockPairingTests {
     @Test func `a lock of the first generation with another key is silent, which is a timeout`() async throws {
         let world = try await LockWorld(mode: .firmware)
         let device = try await world.pair()
-        // (somebody else has paired meanwhile: such a lock keeps one key)
+        // Somebody else has paired meanwhile: such a lock keeps one key.
         let other = Devices(world.radio.central, configuration: try .smartLock(mode: .firmware))
         try await other.connect(serial: LockWorld.serial).feature(LockAccess.self).pair()
         let call = Task { try await unlock(device) }

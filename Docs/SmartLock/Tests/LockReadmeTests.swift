@@ -45,7 +45,7 @@ struct LockReadmeTests {
         #expect(excerpts.count > 3)
         for excerpt in excerpts {
             let shown = lines(excerpt).joined(separator: "\n").drop { $0 == "\n" }
-            // (… stands for what is left out)
+            // … stands for what is left out.
             for part in shown.components("…\n") where !part.isEmpty {
                 #expect(code.contains(part), "the page shows what is not in the code")
             }

@@ -96,7 +96,7 @@ class Glucose(Service):
         self.records = {number: 70 + number for number in range(1, 31)}
 
     def _spell(self, number: int) -> bytes:
-        # (flags: concentration in kg/L with type and location, a context follows every tenth; capillary whole blood of a finger)
+        # Flags: concentration in kg/L with type and location, a context follows every tenth; capillary whole blood of a finger.
         flags = 0x02 | (0x10 if number % 10 == 0 else 0)
         time = date_time(2026, 11, 21, 6 + number // 60, number % 60, 0)
         concentration = float16(self.records[number], -5)
@@ -191,7 +191,7 @@ class FitnessMachine(Service):
         super().__init__(
             uuid16(0x1826),
             [
-                # (cadence, power measurement; power target setting)
+                # Cadence, power measurement; power target setting.
                 Characteristic(uuid16(0x2ACC), READ, READABLE, struct.pack('<II', 0x4002, 0x0008)),
                 self.bike,
                 self.status,

@@ -89,7 +89,7 @@ class Peripheral:
     # --- links ---
 
     def _on_connection(self, connection: Connection) -> None:
-        # (bumble goes on with the session of a pairing that has failed when the next one begins)
+        # Bumble goes on with the session of a pairing that has failed when the next one begins.
         connection.on(Connection.EVENT_PAIRING_FAILURE, lambda _: self._end_session(connection))
         connection.on(Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising()))
 

@@ -224,7 +224,7 @@ class EchoService(Service):
             await self.indicate(connection, self.control_point, answer)
 
     async def _read_sealed(self, connection: Connection) -> bytes:
-        # (bumble takes every encrypted link for an authenticated one)
+        # Bumble takes every encrypted link for an authenticated one.
         keys = connection.device.keystore and await connection.device.keystore.get(str(connection.peer_address))
         if not (keys and keys.ltk and keys.ltk.authenticated and connection.is_encrypted):
             raise ATT_Error(ErrorCode.INSUFFICIENT_AUTHENTICATION)
@@ -258,7 +258,7 @@ class Strap(Peripheral):
         )
         self.echo.indicate = self._indicate
         battery = BatteryService(lambda _: BATTERY_LEVEL)
-        # (what is included first: bumble would put it between its includer's attributes)
+        # What is included first: bumble would put it between its includer's attributes.
         self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
         self._take_parts()
 

@@ -44,7 +44,7 @@ public enum AdvertisingElement: Hashable, Sendable {
         }
         switch type {
         case ADType.flags:
-            // (octets that are left out are zero; those beyond the first are reserved)
+            // Octets that are left out are zero; those beyond the first are reserved.
             self = .flags(AdvertisingFlags(rawValue: bytes.first ?? 0))
         case ADType.incompleteUUIDs16, ADType.completeUUIDs16, ADType.incompleteUUIDs32, ADType.completeUUIDs32,
             ADType.incompleteUUIDs128, ADType.completeUUIDs128:

@@ -29,7 +29,7 @@ public struct BluetoothUUID: Hashable, Sendable {
         let groups = digits.split(separator: "-", omittingEmptySubsequences: false)
         guard groups.count == 1 || groups.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
         let joined = groups.joined()
-        // (`UInt64(_:radix:)` also takes a sign)
+        // `UInt64(_:radix:)` also takes a sign.
         guard joined.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
         switch joined.utf8.count {
         case 4, 8:

@@ -283,10 +283,10 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                 if isReady { continuation.resume() }
             }
         } onCancel: {
-            // (others that wait look again, and wait on)
+            // Others that wait look again, and wait on.
             state.withLock { $0.takeWaiters() }.resume()
         }
-        // (what came before the cancellation is handed out first)
+        // What came before the cancellation is handed out first.
         if Task.isCancelled, state.withLock({ $0.elements.isEmpty && $0.end == nil }) { throw .cancelled }
     }
 }

@@ -20,7 +20,7 @@ public func withDeadline<Value: Sendable>(
             return nil
         }
         defer { group.cancelAll() }
-        // (a timer that is cancelled with the caller must not hide what the body makes of that)
+        // A timer that is cancelled with the caller must not hide what the body makes of that.
         while let result = await group.nextResult() {
             switch result {
             case .success(let value?): return value

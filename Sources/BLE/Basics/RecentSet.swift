@@ -12,7 +12,7 @@ struct RecentSet<Element: Hashable> {
     mutating func insert(_ element: Element) {
         time += 1
         times[element] = time
-        // (half at once, so that it is rarely done)
+        // Half at once, so that it is rarely done.
         guard times.count > capacity else { return }
         let kept = times.values.sorted()[times.count - capacity / 2]
         times = times.filter { $0.value >= kept }

@@ -126,7 +126,7 @@ public actor Central {
         if !isShutDown {
             isShutDown = true
             end()
-            // (in a task of its own, which nobody cancels)
+            // In a task of its own, which nobody cancels.
             leaving = Task { [backend] in await backend.shutDown() }
         }
         await leaving?.value

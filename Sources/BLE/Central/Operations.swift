@@ -67,7 +67,7 @@ struct Operations {
 
     private mutating func leaveQueue(_ token: Int, _ operation: Operation) {
         guard let resource = operation.resource, waiting.removeValue(forKey: token) != nil else { return }
-        // (whoever waits is not the first, so nobody's turn has come by this)
+        // Whoever waits is not the first, so nobody's turn has come by this.
         _ = turns.leave(resource, token)
     }
 

@@ -5,7 +5,7 @@ extension Central {
     // MARK: Connecting and disconnecting
 
     func connect(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
-        // (somebody wants the link for more than pairing)
+        // Somebody wants the link for more than pairing.
         pairings.provisional.remove(id)
         try await establish(id, timeout: timeout)
     }
@@ -27,7 +27,7 @@ extension Central {
     }
 
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
-        // (a cancelled task does not wait, but its link goes down all the same)
+        // A cancelled task does not wait, but its link goes down all the same.
         if isShutDown { throw .shutDown }
         let outcome = Outcome<Void>()
         let waiter = token()
@@ -93,7 +93,7 @@ extension Central {
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
         case .startAttempt(let number):
             connections[id]?.attempt = Task { [weak self] in
-                // (what may take for ever does not keep the central)
+                // What may take for ever does not keep the central.
                 var failure: BLEError?
                 while let wait = await self?.attempt(number, on: id, after: failure) {
                     do throws(BLEError) {
@@ -257,7 +257,7 @@ extension Central {
         endWriters(error) { $0.peripheral == id }
         endPrompts { $0 == id }
         connections[id]?.database = nil
-        // (of a link that could not be ended, nobody here makes use any more; that it has ended would not be true)
+        // Of a link that could not be ended, nobody here makes use any more; that it has ended would not be true.
         report(.disconnected(hasFailed ? connections[id]?.error ?? error : error), of: id)
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         tidy(id)

@@ -32,7 +32,7 @@ extension Central {
             throw BLEError(.invalidArgument, "a write without response has no offset")
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        // (a packet has 23 bytes at least, three of them for the header: Core Specification 5.4, volume 3, part F, 3.2.8)
+        // A packet has 23 bytes at least, three of them for the header: Core Specification 5.4, volume 3, part F, 3.2.8.
         guard count > 20, count > (connections[id]?.packetLength ?? 0) - 3 else { return }
         // It may have grown meanwhile.
         let length: Int

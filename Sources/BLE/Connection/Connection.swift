@@ -17,7 +17,7 @@ struct Connection {
     var lostInAttempt: BLEError?
     /// The services; nil before they are discovered and after they have changed.
     var database: GATTDatabase? {
-        // (a link of its own has a packet length of its own)
+        // A link of its own has a packet length of its own.
         didSet { if database == nil { packetLength = nil } }
     }
     /// The packet length that the backend has told last.

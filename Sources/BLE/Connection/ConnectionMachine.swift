@@ -105,7 +105,7 @@ struct ConnectionMachine {
         upkeep = backoff
         failures = 0
         guard backoff != nil else {
-            // (who still waits for the link has it tried once more)
+            // Who still waits for the link has it tried once more.
             let actions = cancelRetry()
             if state == .disconnected, !connecting.isEmpty { return actions + start() }
             return actions + giveUpUnwanted()
@@ -119,7 +119,7 @@ struct ConnectionMachine {
         var actions = cancelRetry()
         switch state {
         case .disconnected:
-            // (those who waited for the next attempt)
+            // Those who waited for the next attempt.
             if !connecting.isEmpty { actions.append(.fail(connecting, .cancelledByDisconnect)) }
             connecting = []
             guard mayBeUp else { return actions + [.succeed([waiter])] }

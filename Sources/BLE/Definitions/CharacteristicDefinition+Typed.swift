@@ -46,7 +46,7 @@ extension CharacteristicDefinition {
             onSubscribe: { notifier in
                 let number = subscriber.begin(notifier)
                 defer { subscriber.end(number) }
-                // (until it is cancelled)
+                // Until it is cancelled.
                 try await Outcome<Void>().wait()
             })
     }

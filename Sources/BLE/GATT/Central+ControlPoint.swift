@@ -13,7 +13,7 @@ extension Central {
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
         let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
-            // (the answers to two requests could not be told apart)
+            // The answers to two requests could not be told apart.
             guard requests.insert(target.attribute).inserted else {
                 throw BLEError(.requestInProgress, "a request on this control point waits for its answer")
             }
@@ -42,7 +42,7 @@ extension Central {
             }
         } catch {
             var error = error
-            // (which part of it was under way when the time was up says nothing)
+            // Which part of it was under way when the time was up says nothing.
             if error.code == .timedOut {
                 error.message = "subscribing, writing and the answer took longer than \(timeout)"
             }
@@ -122,7 +122,7 @@ extension Peripheral {
         let bytes = try characteristic.coding.encode(value)
         let decode = characteristic.decoder(for: id)
         let answer = try await central.request(bytes, on: characteristic.key, of: id, timeout: timeout) { bytes in
-            // (a value of another type is for its caller to see)
+            // A value of another type is for its caller to see.
             (try? decode(bytes)).map(isAnswer) ?? true
         }
         return try decode(answer)

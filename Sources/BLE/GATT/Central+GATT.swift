@@ -42,7 +42,7 @@ extension Central {
     func servicesChanged(_ id: Peripheral.ID) {
         guard connections[id] != nil else { return }
         connections[id]?.serviceChanges += 1
-        // (what is void already is not void again: a change comes in many parts)
+        // What is void already is not void again: a change comes in many parts.
         guard connections[id]?.database != nil else { return }
         connections[id]?.database = nil
         guard connectionState(id) == .connected else { return }

@@ -165,7 +165,7 @@ extension BLEError {
 
     /// A characteristic that was not discovered.
     static func absent(characteristic: BluetoothUUID, service: BluetoothUUID?) -> BLEError {
-        // (the characteristics of 1800 and 1801: Assigned Numbers, section 3.8)
+        // The characteristics of 1800 and 1801: Assigned Numbers, section 3.8.
         let isHidden =
             [0x2A00, 0x2A01, 0x2A02, 0x2A03, 0x2A04, 0x2AA6, 0x2AC9, 0x2A05, 0x2B29, 0x2B2A, 0x2B3A].contains {
                 BluetoothUUID($0) == characteristic

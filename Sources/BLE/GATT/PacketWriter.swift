@@ -68,7 +68,7 @@ final class PacketWriterCore: Sendable {
                 try await central.awaitRoom(channel, target, timeout)
             }
         } catch {
-            // (why it has ended is told by who ended it)
+            // Why it has ended is told by who ended it.
             throw place(error.code == .disconnected ? end.withLock { $0 } ?? error : error)
         }
     }
@@ -96,7 +96,7 @@ extension Central {
     {
         let target = try await resolve(key, on: id)
         try require(.writeWithoutResponse, "writing without response", of: target)
-        // (after what is being written, and before what follows)
+        // After what is being written, and before what follows.
         let channel = try await operate(on: target, timeout: timeout, name: "opening a writer") {
             [weak self] (backend, attribute) throws(BLEError) in
             let channel = try await backend.acquireWriting(to: attribute)

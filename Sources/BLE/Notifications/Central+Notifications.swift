@@ -84,7 +84,7 @@ extension Central {
     private func startFailed(_ attribute: AttributeID, _ fanout: NotificationFanout) async {
         guard let subscription = subscriptions[attribute], subscription.fanout === fanout else { return }
         subscriptions[attribute]?.isOn = false
-        // (in a task that is not cancelled)
+        // In a task that is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
@@ -153,12 +153,12 @@ extension Central {
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
         for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
             let key = subscription.key
-            // (its last reader may have gone while another was switched on)
+            // Its last reader may have gone while another was switched on.
             guard subscriptions[old]?.fanout === subscription.fanout else { continue }
             do throws(BLEError) {
                 let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
                 if attribute != old {
-                    // (somebody who came in between has the place already)
+                    // Somebody who came in between has the place already.
                     guard subscriptions[attribute] == nil else { throw moved }
                     subscriptions[old] = nil
                     subscriptions[attribute] = subscription
@@ -200,7 +200,7 @@ extension Central {
                 try await restoreSubscriptions(of: id, try await services(id))
             } catch {
                 logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
-                // (a link that has ended meanwhile has settled it)
+                // A link that has ended meanwhile has settled it.
                 if connectionState(id) == .connected { endSubscriptions(error) { $0 == attribute } }
             }
         }

@@ -127,7 +127,7 @@ extension Central {
         }
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
-            // (not failed by the link's end: what the backend says of it is the better reason)
+            // Not failed by the link's end: what the backend says of it is the better reason.
             try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
                 (backend) throws(BLEError) in try await backend.pair(id)
             }
@@ -169,7 +169,7 @@ extension Central {
         do throws(BLEError) {
             return try await perform(timeout: configuration.operationTimeout, name: "asking for the pairing") {
                 [weak self] (backend) throws(BLEError) in
-                // (a Bluetooth that is being restarted is waited for)
+                // A Bluetooth that is being restarted is waited for.
                 try await self?.untilAdapterHasSettled()
                 return try await backend.pairingState(id)
             }
@@ -267,7 +267,7 @@ extension Central {
             shown.end()
             let peripheral = peripheral(id)
             tell {
-                // (not for its return: it may wait for this)
+                // Not for its return: it may wait for this.
                 try? await shown.ended.wait()
                 await delegate.promptEnded(for: peripheral)
             }

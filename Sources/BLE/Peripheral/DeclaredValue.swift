@@ -86,7 +86,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
         ) async throws(BLEError) -> ValueChange<Value>? {
             guard let change = try await base.next(isolation: actor) else { return nil }
             let new: Value? = if let bytes = change.new { try decode(bytes) } else { nil }
-            // (an old value that could not be decoded has thrown in its time)
+            // An old value that could not be decoded has thrown in its time.
             let old: Value? = if let bytes = change.old { try? decode(bytes) } else { nil }
             return ValueChange(old: old, new: new)
         }

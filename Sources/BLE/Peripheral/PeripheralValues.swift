@@ -137,7 +137,7 @@ private struct ValueUpkeep {
             for value in declared where value.isRead { try await read(value.key) }
             store.becomeReady()
         } catch {
-            // (the end of the link comes as an event, too, and says whether to wait for another)
+            // The end of the link comes as an event, too, and says whether to wait for another.
             if !Self.endsLink(error) { store.fail(error) }
             peripheral.central.configuration.logger.debug(
                 "not ready", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
@@ -146,19 +146,19 @@ private struct ValueUpkeep {
 
     private func listen(to value: DeclaredValue, _ group: inout DiscardingTaskGroup) async throws(BLEError) {
         let key = value.key
-        // (a stream that has outlasted the gap goes on)
+        // A stream that has outlasted the gap goes on.
         guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
             let stream = try await peripheral.notifications(key)
             group.addTask { [store] in
-                // (the reason comes as an event too)
+                // The reason comes as an event too.
                 do {
                     for try await event in stream.events {
                         switch event {
                         case .value(let value): store.notified(value, for: key, reader)
                         case .gap:
                             store.forget(key)
-                            // (a gap that is heard of late may have hidden what was read on the new link)
+                            // A gap that is heard of late may have hidden what was read on the new link.
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }

@@ -181,7 +181,7 @@ final class ValueStore: Sendable {
             if initial, let value = state.values[key] { producer.yield(ValueChange(old: nil, new: value)) }
             return nil
         }
-        // (not under the lock: what ends a stream calls back)
+        // Not under the lock: what ends a stream calls back.
         if let end { producer.finish(throwing: end) }
         return stream
     }

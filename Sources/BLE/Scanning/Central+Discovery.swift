@@ -59,7 +59,7 @@ struct Scanning {
 
     /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
     var wanted: DiscoveryFilter? {
-        // (a search for a peripheral needs all)
+        // A search for a peripheral needs all.
         let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
         return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
     }
@@ -162,7 +162,7 @@ extension Central {
                 } else if wanted != nil {
                     scanning.finish(error)
                 }
-                // (a stop that fails leaves nothing that could be told to anybody)
+                // A stop that fails leaves nothing that could be told to anybody.
             }
         }
         guard scanning.applied != nil else { return }

@@ -18,7 +18,7 @@ extension Central {
     public nonisolated func nearby(
         matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int = -80, staleAfter: Duration = .seconds(8)
     ) -> Nearby {
-        // (with duplicates, for only then are changes of strength reported)
+        // With duplicates, for only then are changes of strength reported.
         Nearby(
             central: self,
             events: discoveryEvents(
@@ -72,7 +72,7 @@ struct NearbyList {
         case .lost(let peripheral):
             guard let index = indices.removeValue(forKey: peripheral.id) else { return false }
             places[index] = nil
-            // (once for as many losses as there are peripherals left)
+            // Once for as many losses as there are peripherals left.
             if places.count > 2 * indices.count { close() }
             return true
         }

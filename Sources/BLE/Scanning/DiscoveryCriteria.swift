@@ -151,7 +151,7 @@ extension DiscoveryFilter {
             services: services.contains([]) ? [] : services.reduce(into: []) { $0.formUnion($1) },
             minimumRSSI: strengths.contains(nil) ? nil : strengths.compactMap(\.self).min(),
             transport: transports.count == 1 ? transports.first! : transports.isEmpty ? .le : .any)
-        // (companies and passiveness mean nothing to a scan of which a part is active)
+        // Companies and passiveness mean nothing to a scan of which a part is active.
         guard transport == .le, !criteria.isEmpty, criteria.allSatisfy(\.isPassive) else { return }
         isPassive = true
         let companies = criteria.map(\.neededCompany)

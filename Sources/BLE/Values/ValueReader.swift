@@ -3,7 +3,7 @@
 /// Made for the initializer of a ``ValueCodable`` type, which borrows it. Every read throws `invalidValue` when too few bytes are
 /// left.
 public struct ValueReader: ~Copyable {
-    // (a reader is only ever lent within the scope of these bytes, and cannot be copied out of it)
+    // A reader is only ever lent within the scope of these bytes, and cannot be copied out of it.
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
 

@@ -16,7 +16,7 @@ extension BlueZBackend {
         let registration = agentRegistration ?? Task { await self.registerAgent() }
         agentRegistration = registration
         await registration.value
-        // (who wants a link next tries again)
+        // Who wants a link next tries again.
         if agentProblem != nil, agentRegistration == registration { agentRegistration = nil }
     }
 
@@ -79,7 +79,7 @@ extension BlueZBackend {
     }
 
     private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
-        // (a device may be asked about in the moment in which its object appears)
+        // A device may be asked about in the moment in which its object appears.
         if tree.devices[path] == nil { try? await fence() }
         guard let pairing = context?.pairing, let id = id(ofDevice: path) else { return .failure(Self.rejected) }
         logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])

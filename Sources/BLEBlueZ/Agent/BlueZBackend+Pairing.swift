@@ -147,13 +147,13 @@ extension BlueZBackend {
         let waiting = attributeCalls.filter { $0.value.device == path }.map(\.key)
         guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-        // (whichever is heard of first, the failure or the link's end, says the same)
+        // Whichever is heard of first, the failure or the link's end, says the same.
         linkEndErrors[path] = error
         for token in waiting { attributeCalls[token]?.fail(error) }
         while waiting.contains(where: { attributeCalls[$0] != nil }) { await Task.yield() }
         Task {
             try? await self.disconnect(id)
-            // (where other clients use the link, it has ended for this one only)
+            // Where other clients use the link, it has ended for this one only.
             guard linkEndErrors.removeValue(forKey: path) != nil else { return }
             report(.disconnected(id, error))
         }

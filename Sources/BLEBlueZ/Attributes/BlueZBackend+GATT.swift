@@ -48,7 +48,7 @@ extension BlueZBackend {
             } catch {
                 if error.code == .cancelled { throw error }
                 if error.code == .pairingRequired { throw securityError(error, path) }
-                // (so bluetoothd says that the peripheral has not answered within the Attribute Protocol's limit)
+                // So bluetoothd says that the peripheral has not answered within the Attribute Protocol's limit.
                 if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
                     throw BLEError(
                         .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
@@ -128,7 +128,7 @@ extension BlueZBackend {
             _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
         } catch {
             endDelivery(of: characteristic)
-            // (bluetoothd may have begun all the same)
+            // Bluetoothd may have begun all the same.
             if error.code != .timedOut, error.code != .cancelled { forgetStarted(path, characteristic.peripheral) }
             throw error
         }
@@ -136,13 +136,13 @@ extension BlueZBackend {
 
     /// `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        // (first: its end is wanted, and nobody's loss)
+        // First: its end is wanted, and nobody's loss.
         let acquired = sockets[characteristic]
         sockets[characteristic] = nil
         defer { acquired?.socket.close() }
         let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic]
         endDelivery(of: characteristic)
-        // (bluetoothd takes the socket away from whoever has it, whoever asks)
+        // Bluetoothd takes the socket away from whoever has it, whoever asks.
         guard let path, acquired != nil || started[characteristic.peripheral]?.contains(path) == true else { return }
         try await stopNotifying(path, characteristic.peripheral, hasSocket: acquired != nil)
     }

@@ -24,7 +24,7 @@ struct PendingReads {
     /// A read was answered, or has failed. What was held is returned unless it is what was read.
     mutating func answered(_ value: [UInt8]?, offset: Int) -> [UInt8]? {
         guard let held = held.take()?.value else { return nil }
-        // (the property has the whole value, the answer only what follows the offset)
+        // The property has the whole value, the answer only what follows the offset.
         if let value, held.dropFirst(offset) == value[...] { return nil }
         return held
     }

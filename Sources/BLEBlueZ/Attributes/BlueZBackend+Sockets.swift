@@ -62,7 +62,7 @@ extension BlueZBackend {
         do throws(BLEError) {
             return try await acquire(use == .notifyAcquired ? "AcquireNotify" : "AcquireWrite", path)
         } catch {
-            // (bluetoothd may have given it to who did not wait)
+            // Bluetoothd may have given it to who did not wait.
             if error.code != .timedOut, error.code != .cancelled { acquisitionEnded(acquisition, peripheral) }
             throw error
         }
@@ -121,7 +121,7 @@ private final class SocketChannel: PacketChannel {
     init(_ socket: PacketSocket, loop: EventLoop, packetLength: Int) {
         self.socket = socket
         self.loop = loop
-        // (an attribute holds no more)
+        // An attribute holds no more.
         maximumLength = min(packetLength - 3, 512)
     }
 

@@ -8,7 +8,7 @@ extension BlueZBackend {
     ) async throws(BLEError) -> MethodReply {
         var call = call
         if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
-        // (the others bluetoothd answers without asking the peripheral)
+        // The others bluetoothd answers without asking the peripheral.
         if ["ReadValue", "WriteValue", "StartNotify", "AcquireNotify", "AcquireWrite"].contains(call.method) {
             call.pace = .slow
             call.object = ObjectTree.device(ofAttribute: call.path)
@@ -58,7 +58,7 @@ extension BlueZBackend {
                 properties.isAdvertisement = false
                 self?.assumeIsolated { [properties] in
                     var properties = properties
-                    // (a name that is known was heard; this one may have been read)
+                    // A name that is known was heard; this one may have been read.
                     if $0.tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
                     $0.carryOut($0.tree.update(device, .device(properties)))
                 }

@@ -11,12 +11,12 @@ extension BlueZBackend {
         guard isRunning else { return }
         isRunning = false
         endSockets()
-        // (those that the next one does not know are gone)
+        // Those that the next one does not know are gone.
         formerPeripherals.formUnion(knownPeripherals().map(\.id))
         tree = ObjectTree()
         agentRegistration = nil
         voidDiscovery()
-        // (those of earlier losses, too, but not for ever)
+        // Those of earlier losses, too, but not for ever.
         formerLinks = formerLinks.count < 1000 ? formerLinks.union(ownLinks) : ownLinks
         ownLinks = []
         paths = AttributeTable()
@@ -37,7 +37,7 @@ extension BlueZBackend {
 
     /// bluetoothd's name has another owner, or none any more.
     func ownerChanged(_ owner: String?) {
-        // (also where one has taken the name from another: what the first has said is not the second's)
+        // Also where one has taken the name from another: what the first has said is not the second's.
         lose("bluetoothd has stopped")
         recover()
     }
@@ -54,7 +54,7 @@ extension BlueZBackend {
         let earlier = recovery
         earlier?.cancel()
         recovery = Task {
-            // (one at a time, so that there is one session)
+            // One at a time, so that there is one session.
             await earlier?.value
             await recoverUntilRunning()
         }
@@ -102,7 +102,7 @@ extension BlueZBackend {
         defer { isFormerAdapterAwaited = false }
         let former = adapter
         _ = try? await wait(forObject: former, within: Self.adapterGrace) { () throws(BLEError) in
-            // (when bluetoothd goes again there is nothing to wait for)
+            // When bluetoothd goes again there is nothing to wait for.
             self.tree.adapters[former] != nil || !self.isRunning ? () : nil
         }
         if isRunning, let path = preferredAdapter() { adapter = path }

@@ -42,7 +42,7 @@ extension BlueZBackend {
                 let path = path.string
                 guard tree.hasAttribute(path) else { return }
                 tree.use(path, use, isOn)
-                // (it was this client's as long as it was taken)
+                // It was this client's as long as it was taken.
                 if !isOn, let device = ObjectTree.device(ofAttribute: path) {
                     acquisitionEnded(Acquisition(path: path, use: use), Self.id(inPath: device))
                 }

@@ -124,7 +124,7 @@ public actor BlueZBackend: CentralBackend {
         }
         reportedAdapterState = adapterState()
         isStarted = true
-        // (for the whole system, or for what is done here only)
+        // For the whole system, or for what is done here only.
         if context.pairing.isDefault { await wantAgent() }
     }
 

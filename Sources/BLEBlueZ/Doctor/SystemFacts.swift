@@ -57,7 +57,7 @@ struct SystemFacts: Equatable, Sendable {
                 $0.split(separator: ":", omittingEmptySubsequences: false)
             }
         }
-        // (real, effective, saved, of the file system)
+        // Real, effective, saved, of the file system.
         userID = numbers("Uid").dropFirst().first ?? 0
         userName = rows("/etc/passwd").first { $0.count > 2 && Int($0[2]) == userID }.map { String($0[0]) }
         guard let group = rows("/etc/group").first(where: { $0.count > 3 && $0[0] == "bluetooth" }) else { return }
@@ -76,7 +76,7 @@ struct SystemFacts: Equatable, Sendable {
             if parts.count == 1 { kernelAdapters.append(name) } else { kernelLinks[String(parts[0]), default: 0] += 1 }
         }
         kernelAdapters = BlueZBackend.inOrder(kernelAdapters)
-        // (class, subclass and protocol of a USB Bluetooth controller's interface, by the USB-IF)
+        // Class, subclass and protocol of a USB Bluetooth controller's interface, by the USB-IF.
         driverlessControllers = files.list("/sys/bus/usb/devices").sorted().filter { device in
             let directory = "/sys/bus/usb/devices/\(device)"
             return files.line("\(directory)/bInterfaceClass") == "e0"

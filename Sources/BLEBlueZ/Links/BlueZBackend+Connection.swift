@@ -18,7 +18,7 @@ extension BlueZBackend {
         try requirePower()
         let path = try device(peripheral)
         await wantAgent()
-        // (whose link it is depends on whether there is one already)
+        // Whose link it is depends on whether there is one already.
         try await refresh(path)
         let isFormer = formerLinks.remove(peripheral) != nil
         if isFormer, tree.devices[path]?.isConnected == true { ownLinks.insert(peripheral) }
@@ -28,18 +28,18 @@ extension BlueZBackend {
             do throws(BLEError) {
                 var connect = BlueZ.call(path, BlueZ.device, "Connect")
                 connect.onTurn = { [weak self] in
-                    // (another client may have made the link while this one waited for its turn)
+                    // Another client may have made the link while this one waited for its turn.
                     self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
                 }
                 _ = try await call(connect, during: .connection, timeout: Self.connecting)
                 try await checkLink(path)
             } catch {
-                // (another client is making the link)
+                // Another client is making the link.
                 if error.code == .busy { ownLinks.remove(peripheral) }
                 try await refresh(path)
                 if tree.devices[path]?.isConnected == true { break }
                 guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else {
-                    // (who gives up while bluetoothd tries has that ended by a disconnect)
+                    // Who gives up while bluetoothd tries has that ended by a disconnect.
                     if error.code != .cancelled, error.code != .timedOut { ownLinks.remove(peripheral) }
                     throw error
                 }
@@ -105,7 +105,7 @@ extension BlueZBackend {
         try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
-        // (not before: a shutdown that comes meanwhile must not leave the bus with this call unsent)
+        // Not before: a shutdown that comes meanwhile must not leave the bus with this call unsent.
         ownLinks.remove(peripheral)
     }
 
@@ -120,15 +120,15 @@ extension BlueZBackend {
                 group.addTask { try? await self.stopNotifying(characteristic, peripheral) }
             }
         }
-        // (the rest of what this client has ends with its channels, which bluetoothd sees later)
+        // The rest of what this client has ends with its channels, which bluetoothd sees later.
         guard ownLinks.contains(peripheral) else { return false }
         try await fence()
         let others = tree.uses(ofDevice: path).filter { characteristic, use in
-            // (sockets are not shared: what this client has of them, no other has)
+            // Sockets are not shared: what this client has of them, no other has.
             var own: AttributeUse = []
             for use in [AttributeUse.notifyAcquired, .writeAcquired]
             where acquisitions[peripheral]?[Acquisition(path: characteristic, use: use)] != nil { own.insert(use) }
-            // (one that could not be stopped)
+            // One that could not be stopped.
             if started[peripheral]?.contains(characteristic) == true { own.insert(.notifying) }
             return !use.isSubset(of: own)
         }
@@ -152,7 +152,7 @@ extension BlueZBackend {
     func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
         let own = linkEndErrors.removeValue(forKey: path)
-        // (another adapter's links are other programs' business)
+        // Another adapter's links are other programs' business.
         guard path.hasPrefix(adapter + "/") else { return }
         let error =
             own
@@ -162,7 +162,7 @@ extension BlueZBackend {
                     ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))
         for id in ids(ofDevice: path, address: address) {
             ownLinks.remove(id)
-            // (the central says which deliveries are to end, and which wait for the next link)
+            // The central says which deliveries are to end, and which wait for the next link.
             paths.removeAll(of: id)
             acquisitions[id] = nil
             endSockets(of: id)

@@ -63,7 +63,7 @@ struct DeviceProperties: Equatable {
             txPower = Int(try value.int16())
             isAdvertisement = true
         case "AdvertisingFlags":
-            // (the octets that the advertiser left out are zero)
+            // The octets that the advertiser left out are zero.
             flags = AdvertisingFlags(rawValue: try value.bytes().first ?? 0)
             isAdvertisement = true
         case "AdvertisingData":

@@ -39,7 +39,7 @@ extension BlueZBackend {
                     BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
                 return
             } catch {
-                // (who does not wait for the answer has a session all the same once bluetoothd answers; calls keep their order)
+                // Who does not wait for the answer has a session all the same once bluetoothd answers; calls keep their order.
                 if error.code == .timedOut || error.code == .cancelled { abandonSession() }
                 guard error.code == .busy, waited < Self.busyLimit else { throw error }
                 logger.debug("scanning again", metadata: ["error": "\(error)"])
@@ -47,7 +47,7 @@ extension BlueZBackend {
                     BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
                 try await sleep(pause)
                 waited += pause
-                // (ending the session has cleared the filter, if it had one)
+                // Ending the session has cleared the filter, if it had one.
                 try await setFilter(filter)
             }
         }
@@ -62,8 +62,8 @@ extension BlueZBackend {
         var options: [String: DBusValue] = [
             "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
         ]
-        // Every packet counts: without a limit of either kind BlueZ hides changes of the strength under 8 dB
-        // (`discovery_filter_has_proximity` in its `src/adapter.c`), and a silent peripheral would look the same as a steady
+        // Every packet counts. Without a limit of either kind BlueZ hides changes of the strength under 8 dB, see
+        // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as a steady
         // one. With any RSSI, the kernel drops what has no known strength; of a path loss it is told nothing, and the highest,
         // 137 dB, lets everything through.
         if let minimum = filter.minimumRSSI {

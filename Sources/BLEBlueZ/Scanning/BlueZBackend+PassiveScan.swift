@@ -63,7 +63,7 @@ extension BlueZBackend {
                 await end(before)
             }
             if error.code == .notSupported {
-                // (released: bluetoothd 5.66 dies when it is told to forget a monitor that it has released itself)
+                // Released: bluetoothd 5.66 dies when it is told to forget a monitor that it has released itself.
                 await withdraw(scan)
             } else {
                 await end(scan)
@@ -155,10 +155,10 @@ extension BlueZBackend {
         case "Release": await released(scan)
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
-            // (the signal that makes it known may be still on its way)
+            // The signal that makes it known may be still on its way.
             if tree.devices[path]?.isHeard != true { try? await refresh(path) }
             reportHeard(path)
-        default: break  // (that a device is lost is the central's to judge)
+        default: break  // That a device is lost is the central's to judge.
         }
     }
 

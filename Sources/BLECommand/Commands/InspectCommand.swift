@@ -43,7 +43,7 @@ struct InspectCommand: AsyncParsableCommand {
     ) async throws -> [UInt16: Read] {
         var values: [UInt16: Read] = [:]
         for characteristic in database.joined() where characteristic.properties.contains(.read) {
-            // (a read would connect anew, to what may have other handles)
+            // A read would connect anew, to what may have other handles.
             try await requireLink(to: peripheral)
             let key = characteristic.key
             values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {

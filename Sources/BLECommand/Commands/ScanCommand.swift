@@ -17,7 +17,7 @@ struct ScanCommand: AsyncParsableCommand {
         transform: ServiceArgument.init(named:))
     var service: [ServiceArgument] = []
 
-    // (a negative number looks like an option otherwise)
+    // A negative number looks like an option otherwise.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))

@@ -45,7 +45,7 @@ actor LiveView {
                 group.addTask {
                     var rounds = 1
                     while true {
-                        // (what notifies has an interval's time for the first value)
+                        // What notifies has an interval's time for the first value.
                         if hasStreams { try await CommandClock.sleep(for: every) }
                         if await self.isDone(afterRounds: rounds, count) { return }
                         if !hasStreams { try await CommandClock.sleep(for: every) }
@@ -69,10 +69,10 @@ actor LiveView {
             }
             switch stream {
             case .success(let stream): streams.append((source, stream))
-            // (one that is refused does not keep the others from being shown)
+            // One that is refused does not keep the others from being shown.
             case .failure(let error):
                 try show(error, source)
-                // (what is read takes its place in a table)
+                // What is read takes its place in a table.
                 if source.isRead, output.terminalSize != nil { output.note("\(source.title): \(error.message)") }
             }
         }

@@ -12,7 +12,7 @@ enum Sparkline {
         return String(
             values.map { value in
                 guard value.isFinite else { return " " }
-                // (halves, since the difference of two large numbers need not be finite; those of tiny ones may be nothing)
+                // Halves, since the difference of two large numbers need not be finite; those of tiny ones may be nothing.
                 let span = greatest / 2 - least / 2
                 guard span > 0 else { return blocks[3] }
                 let share = (value / 2 - least / 2) / span

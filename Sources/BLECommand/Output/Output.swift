@@ -48,7 +48,7 @@ struct Output: Sendable {
     var terminalSize: (columns: Int, rows: Int)? {
         var size = winsize()
         guard isTerminal, !json, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
-        // (a terminal that does not know its size says 0)
+        // A terminal that does not know its size says 0.
         return (size.ws_col == 0 ? 80 : Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
     }
 
@@ -108,7 +108,7 @@ struct Output: Sendable {
         let line = "ble: \(text.harmless)\n"
         guard Progress.isTerminal, let columns = terminalSize?.columns else { return Progress.write(line) }
         screen.area.withLock { area in
-            // (that nobody reads any more is found out with the next value)
+            // That nobody reads any more is found out with the next value.
             try? write(area.erasure(columns: columns), terminator: "")
             Progress.write(line)
             try? write(area.drawing, terminator: "")

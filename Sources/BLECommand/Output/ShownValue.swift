@@ -28,7 +28,7 @@ struct ShownValue {
     /// The format of a characteristic's values: the SIG's, otherwise what the peripheral's own descriptor says, if it has one.
     static func format(of key: AttributeKey, on peripheral: Peripheral) async -> ValueFormat? {
         if let format = ValueFormat(of: key.characteristic) { return format }
-        // (without it the value is shown in bytes)
+        // Without it the value is shown in bytes.
         return (try? await peripheral.presentationFormat(of: key)).flatMap { $0 }.map(ValueFormat.init)
     }
 

@@ -23,7 +23,7 @@ struct Finder {
             let found = try await search(id) { $0.peripheral.id.rawValue.uppercased() == id.uppercased() ? .this : .no }
             return try found.first.orNotFound(id, timeout).peripheral
         }
-        // (one that is connected does not advertise)
+        // One that is connected does not advertise.
         let connected = known.filter { $0.isConnected && $0.advertisement.localName?.hasPrefix(id) == true }
         if connected.count == 1 { return central.peripheral(connected[0].id) }
         let found = try await search("\"\(id)\"") { found in

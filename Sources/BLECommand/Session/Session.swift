@@ -80,7 +80,7 @@ extension Session {
                     guard outage == .isWaitedFor else { throw error }
                     output.note("\(error.message); waiting")
                 }
-                // (the stream ends with the central)
+                // The stream ends with the central.
                 throw CancellationError()
             }
             defer { group.cancelAll() }

@@ -7,7 +7,7 @@ extension Unicode.Scalar {
         case .nonspacingMark, .enclosingMark, .format: return 0
         default: break
         }
-        // (vowels and final consonants of Hangul are drawn into the syllable)
+        // Vowels and final consonants of Hangul are drawn into the syllable.
         if 0x1160...0x11FF ~= value { return 0 }
         return properties.isEmojiPresentation || Self.wide.contains { $0 ~= value } ? 2 : 1
     }
@@ -24,7 +24,7 @@ extension Character {
     /// How many columns of a terminal it takes.
     var columns: Int {
         let isEmoji = unicodeScalars.count > 1 && unicodeScalars.contains { $0.properties.isEmojiPresentation }
-        // (U+FE0F asks for the emoji of what may be text as well; several that are joined are one)
+        // U+FE0F asks for the emoji of what may be text as well; several that are joined are one.
         return isEmoji || unicodeScalars.contains("\u{FE0F}") ? 2 : unicodeScalars.reduce(0) { $0 + $1.columns }
     }
 }

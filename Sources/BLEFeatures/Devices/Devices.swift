@@ -133,7 +133,7 @@ public actor Devices {
             }
             guard let running = connecting[serial] else { break }
             if !running.isAbandoned { return try await take(running, serial) }
-            // (its link goes down first)
+            // Its link goes down first.
             await running.untilEnded()
             if connecting[serial] === running { connecting[serial] = nil }
             if Task.isCancelled { throw .cancelled }
@@ -158,7 +158,7 @@ public actor Devices {
             if !work.isAbandoned {
                 if work.isOver { settle(work, serial) }
             } else {
-                // (until its link is down, whoever comes next waits for that)
+                // Until its link is down, whoever comes next waits for that.
                 Task { [weak self] in
                     await work.untilEnded()
                     await self?.settle(work, serial)

@@ -35,10 +35,10 @@ enum PrivateFile {
 
     /// Puts a file of mode 0600 in the place of `path`, on the disk when this returns.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
-        // (a link stays one)
+        // A link stays one.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         var name = Array("\(target).XXXXXX".utf8CString)
-        // (mkstemp makes it with mode 0600)
+        // Mkstemp makes it with mode 0600.
         let descriptor = try check("mkstemp", mkstemp(&name))
         do {
             defer { close(descriptor) }

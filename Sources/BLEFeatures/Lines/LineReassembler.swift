@@ -40,7 +40,7 @@ public struct LineReassembler: Sendable {
             switch packet[index] {
             case 0: break
             case UInt8(ascii: ">") where isDiscarding:
-                // (the echo that is waited for is still to come)
+                // The echo that is waited for is still to come.
                 isDiscarding = false
                 isTooLong = true
             case UInt8(ascii: ">"):

@@ -65,7 +65,7 @@ public struct ChecksumFrame: Hashable, Sendable {
         guard position < frame.count else { throw .truncated(count: frame.count) }
         let id = frame[position]
         guard let length = bodyLength(id), length >= 0 else { throw .unknownCommand(id: id) }
-        // (the id is one of the bytes left, the checksum another)
+        // The id is one of the bytes left, the checksum another.
         guard length <= frame.count - position - 2 else { throw .truncated(count: frame.count) }
         let body = frame.extracting(position + 1..<position + 1 + length).withUnsafeBufferPointer { Array($0) }
         let command = Command(id: id, body: body)

@@ -56,7 +56,7 @@ public struct Message: Hashable, Sendable {
     @inlinable
     public func encode() throws(MessageError) -> [UInt8] {
         let header = try header()
-        // (an array of bytes that are there is made more quickly than one with a capacity, to be filled)
+        // An array of bytes that are there is made more quickly than one with a capacity, to be filled.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 255) { buffer in
             var output = OutputSpan(buffer: buffer, initializedCount: 0)
             append(header, to: &output)
@@ -91,7 +91,7 @@ public struct Message: Hashable, Sendable {
                     (start + count).initialize(from: source, count: header.payloadCount)
                 }
             }
-            // (asking the payload would retain it, which takes as long as all the rest)
+            // Asking the payload would retain it, which takes as long as all the rest.
             count += header.payloadCount
         }
     }

@@ -31,7 +31,7 @@ public final class MessageSession: Sendable {
         encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
     ) {
         var configuration = configuration
-        // (keys are those of one link)
+        // Keys are those of one link.
         configuration.outlastsLinks = false
         transactions = TransactionSession(
             peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)

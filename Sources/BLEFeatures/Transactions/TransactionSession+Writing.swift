@@ -17,7 +17,7 @@ extension TransactionSession {
             isConnecting = true
             let result = await connected()
             isConnecting = false
-            // (cancelled by the last who wanted the link; those who have come since begin anew)
+            // Cancelled by the last who wanted the link; those who have come since begin anew.
             if Task.isCancelled { return }
             do throws(BLEError) {
                 let limit = try result.get()
@@ -51,7 +51,7 @@ extension TransactionSession {
         do throws(BLEError) {
             return try await peripheral.maximumWriteLength(for: .withoutResponse)
         } catch {
-            // (a system that cannot tell)
+            // A system that cannot tell.
             if error.code == .notSupported { return .max }
             throw error
         }
@@ -64,7 +64,7 @@ extension TransactionSession {
             guard bytes.count <= limit else { throw tooLong(bytes.count, limit) }
             await write(bytes, of: id, request)
         } catch {
-            // (nothing was written, so no reply is to be expected)
+            // Nothing was written, so no reply is to be expected.
             queue.finish(id, request.key)
             settle(id, .failure(error))
         }
@@ -86,7 +86,7 @@ extension TransactionSession {
             }
         } catch {
             written = nil
-            // (what the peripheral has refused it does not answer; whether it has got anything else nobody knows)
+            // What the peripheral has refused it does not answer; whether it has got anything else nobody knows.
             if error.attError != nil {
                 queue.finish(id, request.key)
             } else if requests[id] == nil, queue.isLate(id, request.key) {

@@ -162,7 +162,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         let error = BLEError(
             .commandTimedOut, message, peripheral: peripheral.id, service: configuration.request.service,
             characteristic: configuration.request.characteristic, isRetryable: true, cause: request.problem)
-        // (a reply of which a part has come is not to be completed by the next one)
+        // A reply of which a part has come is not to be completed by the next one.
         if !requests.contains(where: { $0.key != id && $0.value.isUnderWay }) { codec.discardPartial() }
         request.outcome.deliver(.failure(error))
     }
@@ -176,9 +176,9 @@ public actor TransactionSession<Codec: TransactionCodec> {
     private func giveUp(_ id: Int) {
         guard let request = requests.removeValue(forKey: id) else { return }
         let mayComeLate = queue.giveUp(id, request.key)
-        // (nobody wants the link any more)
+        // Nobody wants the link any more.
         if requests.isEmpty, isConnecting { writing?.cancel() }
-        // (the time of what is still being written begins when it has been)
+        // The time of what is still being written begins when it has been.
         if mayComeLate, written != id { beginGrace(id, request.key) }
     }
 

@@ -4,7 +4,7 @@ extension RuuviTag {
     init(rawV1 reader: inout BigEndianReader) throws(AdvertisementFormatError) {
         self.init(format: .rawV1)
         humidity = Double(reader.next(UInt8.self)) / 2
-        // (a sign and 7 bits, not a two's complement)
+        // A sign and 7 bits, not a two's complement.
         let whole = reader.next(UInt8.self)
         let hundredths = Int(reader.next(UInt8.self))
         guard hundredths < 100 else { throw Self.error(.invalidValue(field: "temperature")) }

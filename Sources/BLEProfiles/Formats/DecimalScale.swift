@@ -10,7 +10,7 @@ struct DecimalScale: Hashable, Sendable {
     /// The number nearest to the scaled integer, which is itself of at most 64 bits where the multiplier is not 1.
     func apply(to integer: Int128) -> Double {
         let product = integer &* Int128(multiplier)
-        // (of more bits than a Double has, the digits tell the nearest one)
+        // Of more bits than a Double has, the digits tell the nearest one.
         let isExact = product.magnitude < 1 << 53
         let scaled = isExact ? .decimal(Int(product), decimal) : Double("\(product)e\(decimal)") ?? .nan
         return binary == 0 ? scaled : scaled * Double(sign: .plus, exponent: binary, significand: 1)

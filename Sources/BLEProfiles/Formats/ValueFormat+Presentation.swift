@@ -40,7 +40,7 @@ extension ValueFormat {
             }
         var field = Field("", kind)
         if presentation.unit != BluetoothUUID(0x2700) { field.unit = presentation.unit }
-        // (of integers that can have one)
+        // Of integers that can have one.
         if 0x04...0x13 ~= presentation.format.rawValue { field.scale.decimal = Int(presentation.exponent) }
         self.init(fields: [field])
     }

@@ -63,7 +63,7 @@ extension DateTime {
     /// 9999.
     public init?(secondsSince1970 seconds: Int) {
         let years: ClosedRange<Int> = 1582...9999
-        // (kept where the sums below cannot overflow)
+        // Kept where the sums below cannot overflow.
         guard abs(Double(seconds)) < 1e12 else { return nil }
         let ofDay = (seconds % 86400 + 86400) % 86400
         // Counted in years that begin on March 1, so that a leap day is the last of its year; 146,097 days make 400 years.
@@ -96,7 +96,7 @@ extension DateTime {
     /// The day of the week; nil when a part of the date is not known, or there is no such date.
     public var dayOfWeek: DayOfWeek? {
         guard let secondsSince1970 else { return nil }
-        // (1970 began on a Thursday, the fourth day; the years before it have negative numbers)
+        // 1970 began on a Thursday, the fourth day; the years before it have negative numbers.
         let days = (secondsSince1970 - (hour * 3600 + minute * 60 + second)) / 86400
         return DayOfWeek(rawValue: UInt8(((days + 3) % 7 + 7) % 7 + 1))
     }

@@ -77,7 +77,7 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
     public var decimal: (mantissa: Int, exponent: Int)? {
         let exponent = Self.signed(rawValue >> Self.mantissaBitCount, Bits.exponentBitCount)
         let mantissa = Self.signed(rawValue & Self.mantissaMask, Self.mantissaBitCount)
-        // (the special values are of exponent 0)
+        // The special values are of exponent 0.
         return exponent == 0 && abs(mantissa) > Self.largestMantissa ? nil : (mantissa, exponent)
     }
 
@@ -93,7 +93,7 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
         guard let (mantissa, ownExponent) = decimal else { return doubleValue }
         let scaled = Double(mantissa) * factor
         let digitCount = String(mantissa.magnitude).count + 1
-        // (the place of the last digit, for factors from 1/1000 to 1000)
+        // The place of the last digit, for factors from 1/1000 to 1000.
         var place = -4
         while place < 3, scaled.magnitude >= .decimal(1, digitCount + place) { place += 1 }
         return .decimal(Int((scaled / .decimal(1, place)).rounded()), ownExponent + exponent + place)
@@ -150,7 +150,7 @@ extension ValueReader {
 extension Double {
     /// The number next to `mantissa` times ten to the power of `exponent`.
     static func decimal(_ mantissa: Int, _ exponent: Int) -> Double {
-        // (powers of ten up to the 22nd are exact, so that one operation rounds once)
+        // Powers of ten up to the 22nd are exact, so that one operation rounds once.
         switch exponent {
         case 0: Double(mantissa)
         case 1...22: Double(mantissa) * powersOfTen[exponent]

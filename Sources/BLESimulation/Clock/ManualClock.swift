@@ -96,7 +96,7 @@ public final class ManualClock: Clock {
             }
             sleeper?.continuation.resume(throwing: CancellationError())
         }
-        // (a sleep that had ended when it was cancelled)
+        // A sleep that had ended when it was cancelled.
         state.withLock { _ = $0.cancelled.remove(token) }
     }
 

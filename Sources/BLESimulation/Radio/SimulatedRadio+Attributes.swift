@@ -138,7 +138,7 @@ extension SimulatedRadio {
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
         }
-        // (bluetoothd makes no channel for indications)
+        // Bluetoothd makes no channel for indications.
         let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
         guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
@@ -157,7 +157,7 @@ extension SimulatedRadio {
                     try await handler(notifier)
                 } catch {
                     guard !Task.isCancelled, !(error is CancellationError) else { return }
-                    // (in a task of its own: the subscription is made first)
+                    // In a task of its own: the subscription is made first.
                     let failure = BLEError(
                         .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
                         cause: error)

@@ -36,7 +36,7 @@ extension SimulatedRadio {
         let channel = SimulatedChannel(maximumLength: min(device.packetLength - 3, 512)) { [weak self] in
             Task { await self?.takePackets(attribute, number) }
         } onClose: { [weak self] in
-            // (what waits is sent all the same)
+            // What waits is sent all the same.
             Task { await self?.takePackets(attribute, number) }
         }
         peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = SimulatedWriter(

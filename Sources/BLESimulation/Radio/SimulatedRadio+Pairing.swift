@@ -32,7 +32,7 @@ extension SimulatedRadio {
         if peripherals[id]?.bond != nil {
             // The bond is not good enough, and BlueZ does not replace it: nothing moves on the link any more.
             guard link.security == .open else { try await stall(id) }
-            // (the peripheral has lost its half)
+            // The peripheral has lost its half.
             throw BLEError(.insufficientEncryption)
         }
         if link.isPairing {

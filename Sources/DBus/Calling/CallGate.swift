@@ -100,7 +100,7 @@ struct CallGate {
         guard var line = lines.removeValue(forKey: pace) else { return nil }
         defer { if !line.isEmpty { lines[pace] = line } }
         while let object = line.objects.popFirst() {
-            // (it comes back when one of its calls is answered)
+            // It comes back when one of its calls is answered.
             if pace == .slow, objectCounts[object] ?? 0 >= Self.objectCapacity { continue }
             guard var queue = line.queues.removeValue(forKey: object) else { continue }
             var found: (ticket: Ticket, call: Call)?
@@ -135,7 +135,7 @@ struct Fifo<Element> {
         defer {
             elements[head] = nil
             head += 1
-            // (half of them at once, so that it is rarely done)
+            // Half of them at once, so that it is rarely done.
             if head > 16, head * 2 > elements.count {
                 elements.removeFirst(head)
                 head = 0

@@ -88,7 +88,7 @@ final class CallingConnection: @unchecked Sendable {
         g_signal_handler_disconnect(UnsafeMutableRawPointer(connection), closedHandler)
         g_dbus_connection_close(connection, nil, nil, nil)
         g_object_unref(UnsafeMutableRawPointer(connection))
-        // (those that were sent, too: GDBus tells them only if the loop still runs)
+        // Those that were sent, too: GDBus tells them only if the loop still runs.
         for outcome in waiting.values { outcome.finish(.failure(Self.closed)) }
     }
 
@@ -157,7 +157,7 @@ final class CallingConnection: @unchecked Sendable {
         }
         let descriptors = Self.makeList(call.descriptors)
         defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
-        // (without a limit and never cancelled: GDBus would forget a call that the bus still counts)
+        // Without a limit and never cancelled: GDBus would forget a call that the bus still counts.
         g_dbus_connection_call_with_unix_fd_list(
             connection, call.destination, call.path, call.interface, call.method,
             DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, Int32.max, descriptors, nil,
@@ -261,7 +261,7 @@ final class CallingConnection: @unchecked Sendable {
         case .success(let reply):
             let connection = g_dbus_method_invocation_get_connection(invocation)
             for signal in reply.signals {
-                // (fails when the connection is closed, which the answer finds out, too)
+                // Fails when the connection is closed, which the answer finds out, too.
                 _ = g_dbus_connection_emit_signal(
                     connection, nil, signal.path, signal.interface, signal.name,
                     DBusValue.makeTuple(signal.arguments), nil)

@@ -108,7 +108,7 @@ final class ListeningConnection: @unchecked Sendable {
             owner = try await ask(.bus("GetNameOwner", [.string(name)]), timeout: timeout) {
                 [weak self] (body) throws(DBusError) in
                 let owner = try body.string()
-                // (here, and not when the caller has it: signals of the owner's may follow at once)
+                // Here, and not when the caller has it: signals of the owner's may follow at once.
                 self?.service?.learn(owner)
                 return owner
             }
@@ -330,7 +330,7 @@ final class ListeningConnection: @unchecked Sendable {
             send(message)
         }
         asking[ticket] = { outcome.finish(.failure($0)) }
-        // (sending may have found that the bus is gone)
+        // Sending may have found that the bus is gone.
         if socket == nil { outcome.finish(.failure(Self.closed)) }
         // Whatever ended the wait, the answer is not waited for any longer: this runs on the loop's thread again.
         defer {

@@ -32,7 +32,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     deinit {
-        // (the source holds no reference: whoever opens closes)
+        // The source holds no reference: whoever opens closes.
         assert(source == nil, "dropped while open")
         space.deallocate()
     }
@@ -64,7 +64,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     private var condition: GIOCondition {
-        // (that the other end closes is reported in any case)
+        // That the other end closes is reported in any case.
         let reading = onPacket == nil ? 0 : G_IO_IN.rawValue
         return GIOCondition(rawValue: reading | (waiters.isEmpty ? 0 : G_IO_OUT.rawValue))
     }
@@ -203,7 +203,7 @@ package final class PacketSocket: @unchecked Sendable {
         do throws(DBusError) {
             try await waiter.wait()
         } catch {
-            // (whoever has given up waits for no room)
+            // Whoever has given up waits for no room.
             loop.perform { self.waiters.removeAll { $0 === waiter } }
             throw error
         }

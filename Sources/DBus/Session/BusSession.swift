@@ -63,7 +63,7 @@ package actor BusSession {
                 }
             try await calling.open(address: text, timeout: timeout)
             try await listening.open(address: text, timeout: timeout)
-            // (one half may have gone while the other came)
+            // One half may have gone while the other came.
             guard calling.isOpen, listening.isOpen else {
                 throw DBusError(.disconnected, message: "the connection to the bus was closed as soon as it was open")
             }

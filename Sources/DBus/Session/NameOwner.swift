@@ -40,7 +40,7 @@ struct NameOwner {
 
     /// Whether an answer may come from `sender`, of a call that was made when the name had the owner `asked`.
     func isGenuine(_ sender: MessageString, asked: String?) -> Bool {
-        // (an owner that gives its name away may still answer)
+        // An owner that gives its name away may still answer.
         for owner in [asked, owner] { if let owner, sender == owner { return true } }
         return false
     }

@@ -20,7 +20,7 @@ struct ReceiveBuffer: ~Copyable {
     /// Where the next bytes go; never empty. Ends the life of the messages and lines that were taken out.
     mutating func space() -> UnsafeMutableRawBufferPointer {
         var needed = max(Self.capacity, (try? incompleteLength()) ?? 0)
-        // (what is complete should have been taken out before)
+        // What is complete should have been taken out before.
         if end - start >= needed { needed = end - start + Self.capacity }
         if storage.count != needed {
             let other = UnsafeMutableRawBufferPointer.allocate(byteCount: needed, alignment: 8)

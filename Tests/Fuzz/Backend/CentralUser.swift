@@ -41,7 +41,7 @@ final class CentralUser: Sendable {
         state.withLock { state in
             state.last += 1
             let token = state.last
-            // (it ends in the lock, so not before it is noted)
+            // It ends in the lock, so not before it is noted.
             let task = Task(executorPreference: executor) {
                 var code = "ok"
                 do throws(BLEError) {

@@ -285,7 +285,7 @@ struct HostileInput {
     }
 
     private mutating func callAgent(isForeign: Bool) {
-        // (GDBus ends the connection at a path that is none, as the bus would)
+        // GDBus ends the connection at a path that is none, as the bus would.
         let device = DBusValue.objectPath(dice.pick(HostileWorld.devices + ["/", "/org/bluez/hci0/dev_00", "/a/b/c"]))
         let arguments: [DBusValue] =
             switch dice.below(5) {
@@ -341,7 +341,7 @@ struct HostileInput {
             }
         let whole = message.bytes
         var bytes = whole
-        // (where a message ends stays true: the reader finds the next one, most times)
+        // Where a message ends stays true: the reader finds the next one, most times.
         let start = dice.permille(5) ? 0 : 16
         let fields = 16 + Int(bytes[12]) + Int(bytes[13]) << 8
         for _ in 0..<1 + dice.below(4) {
@@ -352,7 +352,7 @@ struct HostileInput {
         }
         daemon.trace { "-> changed \(message.member ?? "") \(Hex.string(bytes))" }
         daemon.bus.send(bytes, to: client)
-        // (of another length, it would take what follows for its rest)
+        // Of another length, it would take what follows for its rest.
         if bytes.prefix(16) != whole.prefix(16) { daemon.bus.drop(client) }
     }
 
@@ -365,7 +365,7 @@ struct HostileInput {
         }
         daemon.trace { "-> garbage \(Hex.string(bytes))" }
         daemon.bus.send(bytes, to: client)
-        // (what follows would be taken for its rest)
+        // What follows would be taken for its rest.
         daemon.bus.drop(client)
     }
 }

@@ -44,7 +44,7 @@ final class SessionUser: Sendable {
         state.withLock { state in
             state.last += 1
             let token = state.last
-            // (it ends in the lock, so not before it is noted)
+            // It ends in the lock, so not before it is noted.
             let task = Task {
                 var code = "ok"
                 do throws(BLEError) {

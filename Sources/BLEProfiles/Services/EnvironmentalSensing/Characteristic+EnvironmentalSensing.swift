@@ -1,6 +1,6 @@
 public import BLE
 
-// (the GATT Specification Supplement has the formats; the service's specification says which of them it may have)
+// The GATT Specification Supplement has the formats; the service's specification says which of them it may have.
 
 extension Characteristic where Value == Double? {
     /// The temperature in °C, -273.15 to 327.67.

@@ -107,7 +107,7 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
                     merger.reset()
                     throw error
                 }
-                // (what was dropped came after the parts that are held, before or behind this one)
+                // What was dropped came after the parts that are held, before or behind this one.
                 if parts.droppedCount > dropped {
                     dropped = parts.droppedCount
                     merger.reset()

@@ -159,7 +159,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
             }
         }
         for statement in statements { record[keyPath: statement.property] = later[keyPath: statement.property] }
-        // (a part without a field that tells is said to be current)
+        // A part without a field that tells is said to be current.
         if let edition, later[keyPath: edition] == .first { record[keyPath: edition] = .first }
         record.hasMoreData = later.hasMoreData
     }

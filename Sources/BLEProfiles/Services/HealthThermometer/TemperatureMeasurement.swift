@@ -34,7 +34,7 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
     /// Of a temperature in °F it is computed to one decimal place more than were sent: 36.78 for 98.2 °F.
     public var celsius: Double {
         guard unit == .fahrenheit, let (_, exponent) = temperature.decimal else { return temperature.doubleValue }
-        // (no more places than a Double has)
+        // No more places than a Double has.
         let place = max(exponent, -11) - 1
         let celsius = (temperature.doubleValue - 32) * 5 / 9
         return .decimal(Int((celsius / .decimal(1, place)).rounded()), place)

@@ -24,7 +24,7 @@ struct LineSplitter: Sendable {
                 reset()
             } else if !isDiscarding {
                 line.append(byte)
-                // (a CR may belong to the end)
+                // A CR may belong to the end.
                 guard line.count - (byte == UInt8(ascii: "\r") ? 1 : 0) > limit else { continue }
                 results.append(.failure(.tooLong(limit: limit)))
                 reset()

@@ -64,7 +64,7 @@ public struct NordicUART: Profile {
     public func writer() async throws(BLEError) -> NordicUARTWriter {
         let key = service.key(.nordicUARTRx)
         let properties = try await service.characteristic(key)?.properties
-        // (a characteristic that is missing is told by the writer)
+        // A characteristic that is missing is told by the writer.
         guard properties?.contains(.writeWithoutResponse) ?? true else {
             return NordicUARTWriter(peripheral: peripheral, key: key, packets: nil)
         }

@@ -43,7 +43,7 @@ public final class NordicUARTWriter: Sendable {
         do throws(BLEError) {
             return max(1, try await peripheral.maximumWriteLength(for: .withoutResponse))
         } catch  where error.code == .notSupported {
-            // (what fits the shortest packets that there are, where the system does not tell)
+            // What fits the shortest packets that there are, where the system does not tell.
             return 20
         }
     }

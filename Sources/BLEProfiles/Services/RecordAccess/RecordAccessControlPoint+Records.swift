@@ -37,7 +37,7 @@ extension RecordAccessControlPoint {
     func collect(
         _ collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) {
-        // (held, so that an abort finds the indications switched on)
+        // Held, so that an abort finds the indications switched on.
         let indications = try await service.notifications(
             .recordAccessControlPoint, overflow: .dropOldest(capacity: 1))
         do throws(BLEError) {
@@ -113,7 +113,7 @@ final class RecordCollector<Record: Sendable>: RecordCollection {
                 guard let record = try await records.next() else { return }
                 try take(record)
             } catch {
-                // (a stream that is empty tells so)
+                // A stream that is empty tells so.
                 if error.code == .cancelled, Task.isCancelled { return }
                 guard let malformed, error.code == .invalidValue else { throw error }
                 malformed(error)

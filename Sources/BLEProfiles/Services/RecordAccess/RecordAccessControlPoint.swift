@@ -54,7 +54,7 @@ public struct RecordAccessControlPoint: Sendable {
     /// could not, or has nothing to stop.
     public func abort(timeout: Duration? = nil) async throws(BLEError) {
         let key = service.key(.recordAccessControlPoint)
-        // (not as a request: the one to be stopped may wait for its answer)
+        // Not as a request: the one to be stopped may wait for its answer.
         let answers = try await service.notifications(.recordAccessControlPoint)
         let answer: RecordAccessMessage? = try await typed {
             try await service.peripheral.central.withDeadline(self.timeout(timeout)) {
@@ -83,7 +83,7 @@ public struct RecordAccessControlPoint: Sendable {
             try check(answer, of: opcode)
             throw invalid(answer, "tells no number")
         }
-        // (its width is the service's to say, and two bytes in all that there are)
+        // Its width is the service's to say, and two bytes in all that there are.
         guard 1...4 ~= answer.operand.count else { throw invalid(answer, "has no number of records") }
         return answer.operand.reversed().reduce(0) { $0 << 8 | Int($1) }
     }

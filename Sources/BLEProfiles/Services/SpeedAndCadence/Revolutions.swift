@@ -45,7 +45,7 @@ public struct Revolutions: Hashable, Sendable {
         let elapsed = ticks &- earlierTicks
         let countRange = format.count.range.upperBound + 1
         let turned = (count - earlier.count + countRange) % countRange
-        // (more than half the range is a count that was set back, or a wheel that rolled back)
+        // More than half the range is a count that was set back, or a wheel that rolled back.
         guard elapsed > 0, turned < countRange / 2 else { return nil }
         return Double(turned) * format.ticksPerSecond / Double(elapsed)
     }
