@@ -32,7 +32,13 @@ extension FakeBlueZ {
     private func process(
         _ call: IncomingCall, _ handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
     ) async -> Result<MethodReply, DBusError>? {
+        // The daemon keeps a client from the moment of its call, whenever the peripheral has agreed, and forgets it at its
+        // StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
+        let start = call.method == "StartNotify" ? PendingStart(path: call.path, client: call.sender) : nil
+        if let start { pendingStarts.insert(start) }
+        if call.method == "StopNotify" { pendingStarts.remove(PendingStart(path: call.path, client: call.sender)) }
         await waitWhileHanging(call.method)
+        if let start, pendingStarts.remove(start) == nil { return .failure(.bluez("Failed", "withdrawn")) }
         calls[call.method, default: 0] += 1
         if let error = faults.errors.removeValue(forKey: call.method) { return .failure(error) }
         let answer = await handle(call)

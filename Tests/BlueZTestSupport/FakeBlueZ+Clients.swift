@@ -21,9 +21,16 @@ extension FakeBlueZ {
         Task { await self.left(name) }
     }
 
+    /// A client that has called `StartNotify` and has no answer yet.
+    struct PendingStart: Hashable {
+        let path: String
+        let client: String
+    }
+
     private func left(_ client: String) async {
         transports[client] = nil
         limits[client] = nil
+        pendingStarts = pendingStarts.filter { $0.client != client }
         if discoverers.contains(client) { await stopDiscovery(client) }
         for (place, clients) in notifiers where clients.contains(client) {
             guard let attribute = attribute(place) else { continue }

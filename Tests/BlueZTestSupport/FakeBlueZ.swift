@@ -57,6 +57,7 @@ public actor FakeBlueZ {
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
     /// Who has the notifications of a characteristic on, by bus name.
     var notifiers: [AttributeID: Set<String>] = [:]
+    var pendingStarts: Set<PendingStart> = []
     /// What starts and stops the notifications of a characteristic, one after the other.
     var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
@@ -138,6 +139,7 @@ public actor FakeBlueZ {
             endSockets(of: device.id)
         }
         notifiers = [:]
+        pendingStarts = []
         devices = [:]
         release()
         try? await backend.stopDiscovery()
