@@ -29,7 +29,7 @@ public struct TransactionConfiguration: Sendable {
     /// session ends with the link.
     public var outlastsLinks: Bool
 
-    /// A configuration; by default as seed devices speak: 10 s for a reply, written with response.
+    /// A configuration; by default with 10 s for a reply, written with response.
     public init(
         request: AttributeKey, reply: AttributeKey, writeType: WriteType = .withResponse,
         replyTimeout: Duration = .seconds(10), lateReplyGrace: Duration = .seconds(2),
