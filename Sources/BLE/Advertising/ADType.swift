@@ -1,4 +1,4 @@
-/// The AD types that are taken apart here (Assigned Numbers, section 2.3).
+/// The AD types that ``AdvertisingElement`` decodes (Assigned Numbers, section 2.3).
 enum ADType {
     static let flags: UInt8 = 0x01
     static let incompleteUUIDs16: UInt8 = 0x02

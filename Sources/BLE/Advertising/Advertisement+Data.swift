@@ -1,6 +1,8 @@
 extension Advertisement {
-    /// What a packet says. Of a whole and a shortened name the whole one counts, of repeated elements the last, but for lists of
-    /// services, which are united. Throws what ``AdvertisingElement/init(_:)`` throws.
+    /// Creates an advertisement from the structures of one packet.
+    ///
+    /// A complete name takes precedence over a shortened one. Lists of services are merged; of other repeated elements,
+    /// the last one counts. Throws what ``AdvertisingElement/init(_:)`` throws.
     public init(_ data: AdvertisingData) throws(AdvertisingDataError) {
         self.init(structures: data.structures)
         var isNameComplete = false
@@ -21,7 +23,9 @@ extension Advertisement {
         }
     }
 
-    /// Takes over what structures tell that no property of bluetoothd does. A malformed one is only kept as it is.
+    /// Stores the received AD structures, and decodes the elements that no other property of bluetoothd reports.
+    ///
+    /// These are the solicited services and the advertising interval. A malformed structure is kept, but not decoded.
     package mutating func adopt(_ structures: [AdvertisingStructure]) {
         self.structures = structures
         solicitedServiceUUIDs = []
@@ -39,11 +43,14 @@ extension Advertisement {
         }
     }
 
-    /// The packet that says this: flags, services, solicited services, service data, manufacturer data, name, power, appearance,
-    /// interval, and then ``structures`` of other types. Lists are ordered, and each UUID is sent as short as it can be.
+    /// Encodes the advertisement as AD structures.
     ///
-    /// Throws `invalidValue` for a power out of range and an interval that is no multiple of 625 µs, `structureTooLong` for what
-    /// does not fit a structure. Whether the packet is short enough, only ``AdvertisingData/encode(limit:)`` tells.
+    /// The order is flags, services, solicited services, service data, manufacturer data, name, power, appearance,
+    /// interval, and then ``structures`` of other types. Lists are sorted, and each UUID is sent in its shortest form.
+    ///
+    /// Throws `invalidValue` for a power out of range and for an interval that is not a multiple of 625 µs, and
+    /// `structureTooLong` for an element that does not fit one structure. The length of the packet is checked only by
+    /// ``AdvertisingData/encode(limit:)``.
     public func data() throws(AdvertisingDataError) -> AdvertisingData {
         var elements: [AdvertisingElement] = []
         if let flags { elements.append(.flags(flags)) }
@@ -74,7 +81,7 @@ extension Advertisement {
 }
 
 extension Duration {
-    /// How many times 625 µs it is, nil when that is no number of 32 bits.
+    /// The duration in units of 625 µs. Nil if it is not a multiple of that or does not fit 32 bits.
     fileprivate var advertisingUnits: UInt32? {
         let unit: Int64 = 625_000_000_000_000
         guard components.seconds >= 0, components.seconds <= Int64(UInt32.max), components.attoseconds % unit == 0

@@ -1,16 +1,16 @@
-/// What a peripheral says of itself without being asked, united over the packets heard so far.
+/// The data that a peripheral advertises, combined from all packets received so far.
 public struct Advertisement: Hashable, Sendable {
-    /// The advertised name; where none was heard, the name that the system remembers, or that the peripheral told on a
-    /// connection.
+    /// The advertised name. If no packet contained one, the name that the system remembers or that the peripheral
+    /// reported on a connection.
     public var localName: String?
-    /// Received signal strength in dBm, −127 to 20. Nil when no packet was heard, only remembered, or when the controller
-    /// could not tell, for which it says 127.
+    /// Received signal strength in dBm, −127 to 20. Nil if the peripheral is only remembered, or if the controller
+    /// reported 127, which means that the strength is not available.
     public var rssi: Int? {
         didSet { rssi = Self.known(rssi) }
     }
     /// Advertised transmit power in dBm, −127 to 127.
     public var txPower: Int?
-    /// Advertised service UUIDs. BlueZ adds those it found on an earlier connection.
+    /// Advertised service UUIDs. BlueZ adds those discovered on earlier connections.
     public var serviceUUIDs: Set<BluetoothUUID>
     /// Manufacturer specific data by company identifier, without the identifier's two bytes.
     public var manufacturerData: [UInt16: [UInt8]]
@@ -20,21 +20,23 @@ public struct Advertisement: Hashable, Sendable {
     public var appearance: UInt16?
     /// The class of device (Assigned Numbers, section 2.8), 24 bits. Only a Classic device has one.
     public var deviceClass: UInt32?
-    /// What kind of address the device uses.
+    /// The kind of address that the device uses.
     public var addressType: AddressType?
-    /// Whether the device can be connected to. Nil when the system does not tell, as BlueZ does not.
+    /// Whether the device accepts connections. Nil if the system does not report it, as with BlueZ.
     public var isConnectable: Bool?
-    /// The advertised flags. Nil when there were none, or the system does not tell.
+    /// The advertised flags. Nil if there were none or the system does not report them.
     public var flags: AdvertisingFlags?
-    /// Services that the device looks for on a central.
+    /// The solicited services: those that the device looks for on a central.
     public var solicitedServiceUUIDs: Set<BluetoothUUID>
-    /// How often the device says it advertises, in steps of 625 µs.
+    /// The advertising interval that the device states, a multiple of 625 µs.
     public var advertisingInterval: Duration?
-    /// AD structures as they were received, as far as the system shows them: an experimental bluetoothd gives those that none of
-    /// its other properties tells, ordered by type; others none.
+    /// AD structures as received, as far as the system reports them.
+    ///
+    /// An experimental bluetoothd reports the structures that none of its other properties cover, ordered by type.
+    /// Otherwise, the array is empty.
     public var structures: [AdvertisingStructure]
 
-    /// An advertisement. Empty unless said otherwise.
+    /// Creates an advertisement. By default, it is empty.
     public init(
         localName: String? = nil, rssi: Int? = nil, txPower: Int? = nil, serviceUUIDs: Set<BluetoothUUID> = [],
         manufacturerData: [UInt16: [UInt8]] = [:], serviceData: [BluetoothUUID: [UInt8]] = [:],
@@ -58,24 +60,25 @@ public struct Advertisement: Hashable, Sendable {
         self.structures = structures
     }
 
-    /// 127 says that there is no strength (Core Specification 5.4, volume 4, part E, section 7.7.65.2).
+    /// Returns nil for 127, which means that no strength is available (Core Specification 5.4, volume 4, part E,
+    /// section 7.7.65.2).
     private static func known(_ rssi: Int?) -> Int? { rssi == 127 ? nil : rssi }
 }
 
 /// The two kinds of device addresses (Core Specification 5.4, volume 6, part B, section 1.3).
 public enum AddressType: String, Hashable, Sendable {
-    /// Assigned by the manufacturer; what Classic devices use, too.
+    /// Assigned by the manufacturer. Classic devices use public addresses, too.
     case `public`
-    /// Made up by the device, for good or for a while.
+    /// Chosen by the device, either permanently or for a limited time.
     case random
 }
 
-/// The two kinds of Bluetooth radio.
+/// A Bluetooth transport.
 public enum Transport: String, Hashable, Sendable, CaseIterable {
     /// Bluetooth Low Energy.
     case le
     /// Bluetooth Classic, BR/EDR.
     case classic
-    /// Both.
+    /// Both LE and Classic.
     case any
 }

@@ -1,5 +1,5 @@
-/// The data of one advertising or scan response packet: AD structures, each a length, a type and its bytes (Core Specification
-/// 5.4, volume 3, part C, section 11).
+/// The data of one advertising or scan response packet: AD structures, each with a length, a type and its bytes (Core
+/// Specification 5.4, volume 3, part C, section 11).
 ///
 /// ```swift
 /// let data = try AdvertisingData([
@@ -8,32 +8,35 @@
 /// let packet = try data.encode()
 /// ```
 public struct AdvertisingData: Hashable, Sendable {
-    /// How many bytes a packet may have.
+    /// The maximum number of bytes in a packet.
     public enum Limit: Int, Hashable, Sendable {
-        /// 31 bytes, what a legacy packet holds (Core Specification 5.4, volume 6, part B, section 2.3.1).
+        /// 31 bytes, the capacity of a legacy packet (Core Specification 5.4, volume 6, part B, section 2.3.1).
         case legacy = 31
-        /// 254 bytes, what one extended packet holds (volume 6, part B, section 2.3.4.9).
+        /// 254 bytes, the capacity of one extended packet (volume 6, part B, section 2.3.4.9).
         case extended = 254
-        /// 1650 bytes, what a chain of extended packets holds (volume 4, part E, section 7.8.54).
+        /// 1650 bytes, the capacity of a chain of extended packets (volume 4, part E, section 7.8.54).
         case chained = 1650
     }
 
-    /// The structures, in the order of the packet, of unknown types too.
+    /// The structures in the order of the packet, including those of unknown types.
     public var structures: [AdvertisingStructure]
 
-    /// Data of these structures.
+    /// Creates advertising data from structures.
     public init(structures: [AdvertisingStructure] = []) {
         self.structures = structures
     }
 
-    /// Data that says this, in this order. Throws what ``AdvertisingStructure/init(_:)`` throws.
+    /// Creates advertising data from elements, in the given order. Throws what ``AdvertisingStructure/init(_:)``
+    /// throws.
     public init(_ elements: [AdvertisingElement]) throws(AdvertisingDataError) {
         structures = []
         for element in elements { structures.append(try AdvertisingStructure(element)) }
     }
 
-    /// The structures of `packet`. A length of zero ends them early; what follows it is not looked at. What is inside a structure
-    /// is not looked at either. Throws `truncated` when a structure is longer than what is left.
+    /// Splits a packet into its structures, without decoding their contents.
+    ///
+    /// A length of zero ends the packet early; the bytes after it are ignored. Throws `truncated` if a structure is
+    /// longer than the rest of the packet.
     public init(decoding packet: Span<UInt8>) throws(AdvertisingDataError) {
         structures = []
         var position = 0
@@ -48,10 +51,11 @@ public struct AdvertisingData: Hashable, Sendable {
         }
     }
 
-    /// How many bytes the packet has.
+    /// The length of the packet, in bytes.
     public var encodedCount: Int { structures.reduce(0) { $0 + 2 + $1.bytes.count } }
 
-    /// The packet, without padding. Throws `structureTooLong`, or `tooLong` when it has more bytes than `limit` allows.
+    /// Encodes the packet, without padding. Throws `structureTooLong`, or `tooLong` if it has more bytes than `limit`
+    /// allows.
     public func encode(limit: Limit = .legacy) throws(AdvertisingDataError) -> [UInt8] {
         for structure in structures where structure.bytes.count > AdvertisingStructure.maximumCount {
             throw .structureTooLong(type: structure.type, count: structure.bytes.count)
@@ -60,7 +64,8 @@ public struct AdvertisingData: Hashable, Sendable {
         return structures.flatMap { [UInt8($0.bytes.count + 1), $0.type] + $0.bytes }
     }
 
-    /// What the structures say, in their order. Throws what ``AdvertisingElement/init(_:)`` throws, for the first of them.
+    /// Decodes the structures, in order. Throws what ``AdvertisingElement/init(_:)`` throws for the first malformed
+    /// one.
     public func elements() throws(AdvertisingDataError) -> [AdvertisingElement] {
         var elements: [AdvertisingElement] = []
         for structure in structures { elements.append(try AdvertisingElement(structure)) }
@@ -68,43 +73,43 @@ public struct AdvertisingData: Hashable, Sendable {
     }
 }
 
-/// One AD structure as it is in a packet, without its length.
+/// One AD structure of a packet, without its length byte.
 public struct AdvertisingStructure: Hashable, Sendable {
-    /// The most bytes after the type; the length byte counts the type too.
+    /// The maximum number of bytes after the type. The length byte counts the type, too.
     public static let maximumCount = 254
 
     /// The AD type (Assigned Numbers, section 2.3).
     public var type: UInt8
-    /// What follows the type.
+    /// The bytes after the type.
     public var bytes: [UInt8]
 
-    /// A structure.
+    /// Creates a structure.
     public init(type: UInt8, bytes: [UInt8]) {
         self.type = type
         self.bytes = bytes
     }
 }
 
-/// Why advertising data was not taken or cannot be sent.
+/// An error in decoding or encoding advertising data.
 public enum AdvertisingDataError: Error, Hashable, Sendable {
-    /// A structure claims `needed` bytes, of which the packet has only `available`.
+    /// A structure claims `needed` bytes, but the packet has only `available` left.
     case truncated(needed: Int, available: Int)
-    /// A structure of that type does not have so many bytes.
+    /// A structure of this type cannot have `count` bytes.
     case invalidLength(type: UInt8, count: Int)
-    /// A structure of that type holds a value that there is not.
+    /// The value of a structure of this type is out of range.
     case invalidValue(type: UInt8)
     /// The name is not UTF-8.
     case invalidText(type: UInt8)
-    /// The UUID does not fit the width that it is to be sent with.
+    /// The UUID does not fit the requested width.
     case uuidTooWide(BluetoothUUID)
-    /// A structure has more bytes than its length byte can tell.
+    /// A structure has more bytes than its length byte can express.
     case structureTooLong(type: UInt8, count: Int)
-    /// The packet has more bytes than it may.
+    /// The packet has more than `maximum` bytes.
     case tooLong(count: Int, maximum: Int)
 }
 
 extension AdvertisingDataError: CustomStringConvertible {
-    /// One line: what is wrong, and what helps.
+    /// The error and a suggested remedy, on one line.
     public var description: String {
         switch self {
         case .truncated(let needed, let available):

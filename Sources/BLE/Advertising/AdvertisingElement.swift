@@ -1,42 +1,43 @@
-/// What an AD structure says (Core Specification Supplement 11, part A, section 1).
+/// The decoded content of an AD structure (Core Specification Supplement 11, part A, section 1).
 ///
-/// Decoding is strict about lengths, ignores reserved bits, and keeps types that are not listed here as they are.
+/// Decoding checks lengths strictly, ignores reserved bits, and keeps structures of other types undecoded, as
+/// ``raw(_:)``.
 public enum AdvertisingElement: Hashable, Sendable {
     /// Whether and how the device can be discovered (section 1.3).
     case flags(AdvertisingFlags)
-    /// Service UUIDs, all of this width or some of them (section 1.1).
+    /// Service UUIDs of one width, as a complete or an incomplete list (section 1.1).
     case serviceUUIDs([BluetoothUUID], width: UUIDWidth, isComplete: Bool)
-    /// Services that the device looks for on a central (section 1.10).
+    /// Solicited services: those that the device looks for on a central (section 1.10).
     case solicitedServiceUUIDs([BluetoothUUID], width: UUIDWidth)
-    /// Data of a service (section 1.11).
+    /// Service data (section 1.11).
     case serviceData(BluetoothUUID, [UInt8], width: UUIDWidth)
-    /// The name, whole or its beginning (section 1.2).
+    /// The name, complete or shortened (section 1.2).
     case localName(String, isComplete: Bool)
     /// The transmit power in dBm, −127 to 127 (section 1.5).
     case txPower(Int)
     /// The appearance (section 1.12; values in Assigned Numbers, section 2.6).
     case appearance(UInt16)
-    /// A company's data, without the identifier's two bytes (section 1.4).
+    /// Manufacturer specific data, without the company identifier's two bytes (section 1.4).
     case manufacturerData(company: UInt16, [UInt8])
-    /// How often the device advertises, in units of 625 µs; those over 65535 are sent in the long form (section 1.15).
+    /// The advertising interval, in units of 625 µs. Values over 65535 are sent in the long form (section 1.15).
     case advertisingInterval(units: UInt32)
     /// A structure of another type.
     case raw(AdvertisingStructure)
 
-    /// A complete list of services, all sent with the width of the widest.
+    /// A complete list of services, each UUID sent with the width of the widest.
     public static func services(_ uuids: [BluetoothUUID]) -> AdvertisingElement {
         .serviceUUIDs(uuids, width: uuids.map(UUIDWidth.init).max() ?? .bits16, isComplete: true)
     }
 
-    /// A whole name.
+    /// A complete name.
     public static func localName(_ name: String) -> AdvertisingElement { .localName(name, isComplete: true) }
 
-    /// Data of a service whose UUID is sent as short as it can be.
+    /// Service data, with the service's UUID in its shortest form.
     public static func serviceData(_ uuid: BluetoothUUID, _ data: [UInt8]) -> AdvertisingElement {
         .serviceData(uuid, data, width: UUIDWidth(uuid))
     }
 
-    /// What `structure` says. Throws `invalidLength`, `invalidValue` or `invalidText`.
+    /// Decodes a structure. Throws `invalidLength`, `invalidValue` or `invalidText`.
     public init(_ structure: AdvertisingStructure) throws(AdvertisingDataError) {
         let (type, bytes) = (structure.type, structure.bytes)
         func expect(_ isGood: Bool) throws(AdvertisingDataError) {
@@ -44,7 +45,7 @@ public enum AdvertisingElement: Hashable, Sendable {
         }
         switch type {
         case ADType.flags:
-            // Octets that are left out are zero; those beyond the first are reserved.
+            // Omitted octets are zero; octets after the first are reserved.
             self = .flags(AdvertisingFlags(rawValue: bytes.first ?? 0))
         case ADType.incompleteUUIDs16, ADType.completeUUIDs16, ADType.incompleteUUIDs32, ADType.completeUUIDs32,
             ADType.incompleteUUIDs128, ADType.completeUUIDs128:
@@ -93,7 +94,7 @@ public enum AdvertisingElement: Hashable, Sendable {
 }
 
 extension AdvertisingStructure {
-    /// The structure that says `element`. Throws `uuidTooWide`, `invalidValue` or `structureTooLong`.
+    /// Encodes an element as a structure. Throws `uuidTooWide`, `invalidValue` or `structureTooLong`.
     public init(_ element: AdvertisingElement) throws(AdvertisingDataError) {
         switch element {
         case .flags(let flags): self.init(type: ADType.flags, bytes: [flags.rawValue])

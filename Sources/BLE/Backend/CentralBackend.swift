@@ -1,13 +1,13 @@
 public import Logging
 
-/// Where an attribute is: a peripheral and the handle of a characteristic or descriptor on it.
+/// The location of an attribute: a peripheral and the handle of a characteristic or descriptor on it.
 public struct AttributeID: Hashable, Sendable {
     /// The peripheral.
     public let peripheral: Peripheral.ID
-    /// The attribute handle; of a characteristic, its declaration's.
+    /// The attribute handle. For a characteristic, the handle of its declaration.
     public let handle: UInt16
 
-    /// An attribute's place.
+    /// Creates the location of an attribute.
     public init(peripheral: Peripheral.ID, handle: UInt16) {
         self.peripheral = peripheral
         self.handle = handle
@@ -16,27 +16,29 @@ public struct AttributeID: Hashable, Sendable {
 
 /// How a value is written.
 public enum WriteType: Hashable, Sendable {
-    /// The peripheral confirms; longer values than fit one packet go as a long write. At most 512 bytes.
+    /// The peripheral confirms the write. A value that does not fit one packet is sent as a long write. At most 512
+    /// bytes.
     case withResponse
-    /// Nobody confirms, and a value that does not fit one packet is refused.
+    /// The peripheral does not confirm the write. A value that does not fit one packet is rejected.
     case withoutResponse
-    /// The peripheral repeats every part, which is compared before it is told to take the value (Core Specification 5.4,
-    /// volume 3, part G, section 4.9.5). For characteristics with the property. At most 512 bytes.
+    /// The peripheral echoes each part, and the parts are compared before the peripheral is told to execute the write
+    /// (Core Specification 5.4, volume 3, part G, section 4.9.5). Requires ``CharacteristicProperties/reliableWrite``.
+    /// At most 512 bytes.
     case reliable
 }
 
-/// A peripheral that a backend knows of, as it was when asked.
+/// A snapshot of a peripheral that a backend knows.
 public struct KnownPeripheral: Hashable, Sendable {
     /// Its identity.
     public let id: Peripheral.ID
-    /// What is known from its advertising, now or earlier.
+    /// Its advertising data, current or remembered.
     public let advertisement: Advertisement
-    /// True when this machine has a link to it, whoever made it.
+    /// Whether this machine has a link to it, including links made by other programs.
     public let isConnected: Bool
-    /// The services it is known to have: those it advertised, and those that were found on a link.
+    /// The services that it is known to have: those it advertised and those discovered on a link.
     public let services: Set<BluetoothUUID>
 
-    /// A known peripheral. Its services are those it advertises, unless said otherwise.
+    /// Creates a known peripheral. Its services default to those it advertises.
     public init(
         id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool, services: Set<BluetoothUUID>? = nil
     ) {
@@ -47,20 +49,20 @@ public struct KnownPeripheral: Hashable, Sendable {
     }
 }
 
-/// What discovery is asked of a backend. A backend may report more; the central filters again.
+/// The filter of a backend's discovery. A backend may report more; the central filters again.
 public struct DiscoveryFilter: Hashable, Sendable {
-    /// Only peripherals that advertise one of these services; empty for all.
+    /// Only peripherals that advertise at least one of these services. Empty for all peripherals.
     public var services: Set<BluetoothUUID>
-    /// Only peripherals heard at least this strong, in dBm.
+    /// Only peripherals with at least this signal strength, in dBm. Nil for any strength.
     public var minimumRSSI: Int?
-    /// The transport to listen on.
+    /// The transport to scan.
     public var transport: Transport
-    /// Only peripherals that advertise data of one of these companies; empty for all.
+    /// Only peripherals that advertise data of at least one of these companies. Empty for all peripherals.
     public var manufacturers: Set<UInt16>
-    /// Listen without asking for scan responses.
+    /// Scan passively, without requesting scan responses.
     public var isPassive: Bool
 
-    /// A filter. Lets everything on LE through unless said otherwise.
+    /// Creates a filter. By default, it passes all LE peripherals.
     public init(
         services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le,
         manufacturers: Set<UInt16> = [], isPassive: Bool = false
@@ -73,41 +75,42 @@ public struct DiscoveryFilter: Hashable, Sendable {
     }
 }
 
-/// What happens by itself in a backend.
+/// An event that a backend reports to its central.
 public enum BackendEvent: Sendable {
-    /// The adapter in use changed its state.
+    /// The state of the adapter in use changed.
     case adapter(AdapterState)
-    /// An advertisement was heard: everything known of the peripheral with it.
+    /// An advertisement was received. It includes everything known from earlier ones.
     case advertisement(Peripheral.ID, Advertisement)
-    /// The scan has ended by itself, although the adapter is on, and cannot go on.
+    /// The scan ended although the adapter is on, and cannot continue.
     case scanEnded(BLEError)
-    /// The system has forgotten the peripheral; its id means nothing until it is discovered again.
+    /// The system removed the peripheral. Its id is invalid until the peripheral is discovered again.
     case removed(Peripheral.ID)
-    /// A link ended, whoever ended it. The error's `disconnectReason` says why, where that is known.
+    /// A link ended, no matter which side or program ended it. The error's `disconnectReason` is the reason, if it is
+    /// known.
     case disconnected(Peripheral.ID, BLEError)
-    /// The services are others than before; what was discovered is void.
+    /// The services changed. Discover them again.
     case servicesChanged(Peripheral.ID)
-    /// Nothing more is delivered of that characteristic, although its link is up: it is gone, or somebody else has ended the
-    /// delivery. It may be started again.
+    /// Notifications of the characteristic ended although the link is up: the characteristic is gone, or another client
+    /// ended their delivery. They can be started again.
     case notificationsEnded(AttributeID, BLEError)
-    /// What was asked or shown to pair with the peripheral is void, or done with.
+    /// The pairing prompts for the peripheral are complete or no longer valid.
     case pairingEnded(Peripheral.ID)
-    /// Bluetooth has stopped: all links, scans and subscriptions are gone. The adapter's state says when it is back.
+    /// Bluetooth stopped: all links, scans and subscriptions have ended. The adapter's state reports its return.
     case lost(BLEError)
 }
 
-/// What a central gives its backend.
+/// The event handler, logger, clock and pairing agent that a central gives its backend.
 public struct BackendContext: Sendable {
-    /// Takes the backend's events. Must be called in the backend's isolation.
+    /// Receives the backend's events. Must be called in the backend's isolation.
     public let handle: @Sendable (BackendEvent) -> Void
-    /// For whatever is worth a line.
+    /// Receives log messages.
     public let logger: Logger
     /// Measures deadlines and intervals.
     public let clock: any Clock<Duration>
-    /// Answers what pairing asks.
+    /// Answers pairing prompts.
     public let pairing: PairingAgent
 
-    /// A context.
+    /// Creates a context.
     public init(
         handle: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
         pairing: PairingAgent = .none
@@ -121,19 +124,21 @@ public struct BackendContext: Sendable {
 
 /// A Bluetooth stack in the central role, at the level of GATT operations.
 ///
-/// Policy is not a backend's business: sharing, filtering and staleness of scans, sharing of connections, deadlines, order
-/// of operations, buffering and reconnection are the central's. The central runs on its backend's executor, so that an
-/// event reaches it without a hop; a backend therefore must never block.
+/// The central implements all policy, not the backend: sharing, filtering and staleness of scans, sharing of
+/// connections, deadlines, order of operations, buffering and reconnection. The central runs on its backend's executor,
+/// so that an event reaches it without a hop. Therefore, a backend must never block.
 ///
-/// Every operation ends early when its task is cancelled, when the link or the peripheral goes, and when the stack goes. Errors
-/// need not name the peripheral or the attribute; the central adds them. All backends pass one suite, `BackendContract`.
+/// Every operation ends early if its task is cancelled, or if the link, the peripheral or the stack is lost. Errors
+/// need not name the peripheral or the attribute; the central adds them. All backends pass one contract suite,
+/// `BackendContract`.
 public protocol CentralBackend: Actor {
     /// Connects to the stack. Called once, before anything else.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
     func start(_ context: BackendContext) async throws(BLEError)
 
-    /// Stops scanning, ends the subscriptions and leaves the stack. Called once, last. Links that are still up are ended.
+    /// Stops scanning, ends the subscriptions and the remaining links, and disconnects from the stack. Called once,
+    /// last.
     func shutDown() async
 
     /// The state of the adapter in use.
@@ -142,13 +147,15 @@ public protocol CentralBackend: Actor {
     /// All adapters, in order of their ids.
     func adapters() async throws(BLEError) -> [Adapter]
 
-    /// Switches an adapter, or with nil the one in use, on or off. Returns once it is.
+    /// Powers an adapter, or with nil the one in use, on or off. Returns when its state has changed.
     ///
     /// Throws `adapterNotFound`, `blocked` or `unauthorized`.
     func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError)
 
-    /// Gives an adapter, or with nil the one in use, the name that it shows to others; the empty one for the system's own.
-    /// Returns once it has it.
+    /// Sets the name that an adapter, or with nil the one in use, shows to other devices. Returns when the name has
+    /// changed.
+    ///
+    /// An empty name restores the system's name.
     ///
     /// Throws `adapterNotFound` or `unauthorized`.
     func setAlias(_ alias: String, adapter: String?) async throws(BLEError)
@@ -156,39 +163,41 @@ public protocol CentralBackend: Actor {
     /// All peripherals that the stack knows on the adapter in use.
     func knownPeripherals() -> [KnownPeripheral]
 
-    /// Starts scanning, or changes the filter of the running scan. Throws `poweredOff`; and `notSupported` when a passive scan
-    /// is asked for and cannot be had.
+    /// Starts scanning, or changes the filter of the running scan.
+    ///
+    /// Throws `poweredOff`, and `notSupported` if a passive scan is requested but not available.
     func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError)
 
-    /// Stops scanning. No error when nothing runs.
+    /// Stops scanning. Does nothing if no scan is running.
     func stopDiscovery() async throws(BLEError)
 
-    /// Makes a link, or takes over one that exists. Cancelling leaves no link behind.
+    /// Establishes a link, or uses an existing one. If the task is cancelled, no link remains.
     ///
     /// Throws `peripheralNotFound`, `connectionFailed`, `connectionCancelled` or `poweredOff`.
     func connect(_ peripheral: Peripheral.ID) async throws(BLEError)
 
-    /// Ends the link or the attempt to make one. Returns once it is down. No error when there is none.
+    /// Ends the link or the attempt to connect, and returns when the link is down. Does nothing if there is neither.
     func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError)
 
-    /// The services of a connected peripheral, once they have settled.
+    /// Returns the services of a connected peripheral, once they are stable.
     func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase
 
-    /// The longest packet of the Attribute Protocol that the link to a connected peripheral carries (ATT_MTU), in bytes.
+    /// Returns the ATT MTU of the link to a connected peripheral, in bytes.
     ///
-    /// Throws `notSupported` where the stack does not tell.
+    /// Throws `notSupported` if the stack does not report it.
     func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
 
-    /// The signal strength of the link to a connected peripheral, in dBm.
+    /// Returns the signal strength of the link to a connected peripheral, in dBm.
     ///
-    /// Throws `notSupported` where the stack does not tell, or not now.
+    /// Throws `notSupported` if the stack does not report it, or not at present.
     func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
 
-    /// Reads a characteristic's value from an offset to its end. While its notifications are on, what is read is not delivered
-    /// as one of them.
+    /// Reads a characteristic's value from an offset to its end. While notifications are on, the result is not also
+    /// delivered as a notification.
     func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8]
 
-    /// Writes a characteristic's value, or from an offset on a part of it. Without response there is no offset.
+    /// Writes a characteristic's value, or the part of it that begins at an offset. A write without response has no
+    /// offset.
     func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int) async throws(BLEError)
 
     /// Reads a descriptor's value.
@@ -197,50 +206,59 @@ public protocol CentralBackend: Actor {
     /// Writes a descriptor's value.
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError)
 
-    /// Has notifications or indications delivered from now on, in order. Returns once the peripheral has agreed; values may
-    /// arrive before. Called again for the same characteristic only after ``stopNotifications(of:)`` or the link's end.
+    /// Starts notifications or indications and delivers their values in order.
     ///
-    /// - Parameter deliver: takes each value, in the backend's isolation.
+    /// Returns when the peripheral has agreed; values may arrive earlier. Not called again for the same characteristic
+    /// before ``stopNotifications(of:)`` or the end of the link.
+    ///
+    /// - Parameter deliver: receives each value, in the backend's isolation.
     func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError)
 
-    /// Has notifications delivered over a channel of their own, past the stack's other traffic, in order. Otherwise as
-    /// ``startNotifications(of:deliver:)``. When the channel ends while the link is up, `notificationsEnded` is reported.
+    /// Starts notifications over a dedicated channel, separate from the stack's other traffic, and delivers their
+    /// values in order.
     ///
-    /// Throws `notSupported` for a characteristic that does not notify, `busy` while somebody else has its notifications on.
+    /// Otherwise like ``startNotifications(of:deliver:)``. If the channel ends while the link is up, the backend
+    /// reports `notificationsEnded`.
     ///
-    /// - Parameter deliver: takes each value, in the backend's isolation; false when there is no room for another. What comes then
-    ///   waits in the channel, until ``resumeNotifications(of:)`` or the link's end.
+    /// Throws `notSupported` for a characteristic that does not notify, and `busy` while another client has its
+    /// notifications on.
+    ///
+    /// - Parameter deliver: receives each value, in the backend's isolation. Returns false if there is no room for
+    ///   another value; further values then wait in the channel until ``resumeNotifications(of:)`` or the end of the
+    ///   link.
     func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError)
 
-    /// There is room again for what a channel delivers. Nothing happens where there is none.
+    /// Resumes delivery from a channel whose reader has room again. Does nothing if there is no channel.
     func resumeNotifications(of characteristic: AttributeID)
 
     /// Opens a channel for writes without response.
     ///
-    /// Throws `busy` while there is one already, whoever has it.
+    /// Throws `busy` if a channel is already open, in this or another program.
     func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel
 
-    /// Stops the delivery. No error when nothing is delivered or the link is gone.
+    /// Stops notifications. Does nothing if they are off or the link has ended.
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
 
-    /// Pairs over a link that is up, asking the context's ``PairingAgent``. Cancelling ends the pairing, unless it has succeeded by
-    /// then, and takes back its prompts.
+    /// Pairs over an existing link, with prompts to the context's ``PairingAgent``.
     ///
-    /// Throws `alreadyPaired` without touching the bond, `disconnected` when the link ends first, and the other codes of
-    /// pairing.
+    /// Cancellation ends the pairing, unless it has already succeeded, and withdraws its prompts.
+    ///
+    /// Throws `alreadyPaired` without changing the bond, `disconnected` if the link ends first, and the other error
+    /// codes of pairing.
     func pair(_ peripheral: Peripheral.ID) async throws(BLEError)
 
-    /// Removes the bond, with all that is known of the peripheral, and ends its link. No error when it is not known.
+    /// Removes the bond and everything else known about the peripheral, and ends its link. Does nothing if the
+    /// peripheral is not known.
     func unpair(_ peripheral: Peripheral.ID) async throws(BLEError)
 
-    /// What the system knows of its relation to the peripheral, now. Throws `peripheralNotFound`.
+    /// Returns the system's current pairing state for the peripheral. Throws `peripheralNotFound`.
     func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState
 
-    /// Tells the system something about a peripheral. Throws `peripheralNotFound`.
+    /// Changes a system setting for a peripheral. Throws `peripheralNotFound`.
     func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError)
 }
 

@@ -9,20 +9,21 @@ public struct BluetoothUUID: Hashable, Sendable {
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-    /// A 16-bit or 32-bit UUID assigned by the Bluetooth SIG.
+    /// Creates a UUID from a 16-bit or 32-bit form assigned by the Bluetooth SIG.
     public init(_ short: UInt32) {
         high = UInt64(short) << 32 | Self.baseHigh
         low = Self.baseLow
     }
 
-    /// A 128-bit UUID from its two halves, the most significant first, as they are written.
+    /// Creates a UUID from the two halves of its 128-bit form, the most significant first, as in text.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// A UUID from its text: 4, 8 or 32 hexadecimal digits of either case, the 32 with or without dashes at the usual
-    /// places, any form with or without a leading `0x`. Nil for anything else.
+    /// Parses a UUID of 4, 8 or 32 hexadecimal digits, in upper or lower case.
+    ///
+    /// 32 digits may have dashes at the usual positions. Any form may have a leading `0x`. Nil for any other text.
     public init?(_ text: String) {
         var digits = Substring(text)
         if digits.hasPrefix("0x") || digits.hasPrefix("0X") { digits = digits.dropFirst(2) }
@@ -45,13 +46,13 @@ public struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// The 16-bit form, nil where there is none.
+    /// The 16-bit form. Nil if there is none.
     public var short: UInt16? {
         guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
         return UInt16(exactly: high >> 32)
     }
 
-    /// The 32-bit form, nil where there is none.
+    /// The 32-bit form. Nil if there is none.
     var short32: UInt32? {
         guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
         return UInt32(high >> 32)

@@ -1,15 +1,16 @@
 internal import Synchronization
 
-/// What a stream does with a new element when its buffer is full.
+/// How a stream handles a new element when its buffer is full.
 public enum OverflowPolicy: Hashable, Sendable {
-    /// Keeps the newest elements: the oldest one waiting is dropped and counted. Right for values of which the latest matters.
+    /// Keeps the newest elements: the oldest waiting element is dropped and counted. Suitable if only the latest values
+    /// matter.
     case dropOldest(capacity: Int)
-    /// Keeps the oldest elements: the new one is dropped and counted.
+    /// Keeps the oldest elements: the new element is dropped and counted.
     case dropNewest(capacity: Int)
-    /// Loses nothing silently: the stream delivers what it holds, then throws `overflow`.
+    /// Fails instead of dropping elements silently: the stream delivers the waiting elements, then throws `overflow`.
     case fail(capacity: Int)
 
-    /// How many elements wait at most. A reader may hold as many again that it has taken over as one batch.
+    /// The maximum number of waiting elements. A reader may hold as many again in the batch that it took last.
     public var capacity: Int {
         switch self {
         case .dropOldest(let capacity), .dropNewest(let capacity), .fail(let capacity): max(1, capacity)
@@ -17,21 +18,21 @@ public enum OverflowPolicy: Hashable, Sendable {
     }
 }
 
-/// A sequence of elements that arrive by themselves, with a bounded buffer between sender and reader.
+/// An asynchronous sequence with a bounded buffer between producer and reader.
 ///
-/// It is meant for one reader: two iterators share the elements between them. Dropping the stream and its iterators, or
-/// leaving the `for await` loop, ends what feeds it. A cancelled task gets `cancelled`.
+/// A stream is meant for one reader: two iterators would divide the elements between them. Releasing the stream and its
+/// iterators, or leaving the `for await` loop, stops the producer. A cancelled task receives `cancelled`.
 public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     private let consumer: Consumer
 
-    /// A stream and the end that feeds it.
+    /// Creates a stream and its producer.
     ///
     /// - Parameters:
-    ///   - onTermination: called once, when nobody can read any more or the stream has ended.
-    ///   - onRoom: called when the reader has taken over what was in a buffer that had no room for more.
+    ///   - onTermination: called once, when the stream has ended or can no longer be read.
+    ///   - onRoom: called when the reader has taken the elements of a buffer that had no room for more.
     package static func make(
         of: Element.Type = Element.self, policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void = {},
         onRoom: @escaping @Sendable () -> Void = {}
@@ -44,21 +45,21 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         self.consumer = consumer
     }
 
-    /// How many elements the overflow policy has dropped so far.
+    /// The number of elements that the overflow policy has dropped so far.
     public var droppedCount: Int { consumer.buffer.droppedCount }
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(consumer: consumer)
     }
 
-    /// Drops what has arrived and no iterator has taken over.
+    /// Drops the waiting elements that no iterator has taken.
     func discardWaiting() {
         var waiting: [Element] = []
         _ = consumer.buffer.take(into: &waiting)
     }
 
-    /// The reading end; when its last reference goes, so does the stream.
+    /// The reading end of a stream. Releasing its last reference terminates the stream.
     fileprivate final class Consumer: Sendable {
         let buffer: StreamBuffer<Element>
 
@@ -67,7 +68,7 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         deinit { buffer.terminate() }
     }
 
-    /// Reads a stream.
+    /// An iterator over the elements of a stream.
     public struct Iterator: AsyncIteratorProtocol {
         private let consumer: Consumer
         private var batch: [Element] = []
@@ -77,19 +78,19 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
             self.consumer = consumer
         }
 
-        /// The next element, nil after the end.
+        /// Returns the next element, or nil at the end of the stream.
         public mutating func next() async throws(BLEError) -> Element? {
             try await next(isolation: #isolation)
         }
 
-        /// The next element of those already taken over, if there is one.
+        /// Returns the next element of the batch that was already taken, or nil if there is none.
         mutating func nextOfBatch() -> Element? {
             guard position < batch.count else { return nil }
             defer { position += 1 }
             return batch[position]
         }
 
-        /// The next element, nil after the end, without leaving the caller's actor.
+        /// Returns the next element, or nil at the end of the stream, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Element? {
             while position == batch.count {
                 batch.removeAll(keepingCapacity: true)
@@ -106,29 +107,29 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The end that feeds a stream.
+    /// The producing end of a stream.
     package struct Producer: Sendable {
         private let buffer: StreamBuffer<Element>
 
         fileprivate init(_ buffer: StreamBuffer<Element>) { self.buffer = buffer }
 
-        /// Adds an element, as the policy says. Never waits.
+        /// Adds an element according to the overflow policy. Never waits.
         package func yield(_ element: Element) { buffer.add(element) }
 
-        /// Adds an element whether or not there is room, for a sender that stops when there is none. Never waits.
+        /// Adds an element even if there is no room, for a producer that then pauses. Never waits.
         ///
-        /// - Returns: whether there is room for another. When not, `onRoom` will tell.
+        /// - Returns: whether there is room for another element. If not, `onRoom` is called once there is.
         package func offer(_ element: Element) -> Bool { buffer.offer(element) }
 
-        /// Whether another element fits; always when nobody reads any more.
+        /// Whether another element fits. Always true after the end of the stream.
         package var hasRoom: Bool { buffer.hasRoom }
 
-        /// Ends the stream once what waits has been read; with an error, by throwing it.
+        /// Ends the stream after the waiting elements have been read, by throwing `error` if there is one.
         package func finish(throwing error: BLEError? = nil) { buffer.finish(error) }
     }
 }
 
-/// What sender and reader of a stream share.
+/// The state shared by the producer and the reader of a stream.
 private final class StreamBuffer<Element: Sendable>: Sendable {
     enum Take {
         case taken
@@ -137,20 +138,21 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     private struct State {
-        /// The waiting elements; once it is full, `head` is the oldest and the order wraps around.
+        /// The waiting elements. Once the buffer is full, `head` is the index of the oldest, and the order wraps
+        /// around.
         var elements: [Element] = []
         var head = 0
         var dropped = 0
         var end: BLEError??
-        /// The sender waits for room.
+        /// The producer waits for room.
         var wantsRoom = false
-        /// The reader that waits, and any others that do. Each is resumed once, by whoever takes it out of here; unchecked,
-        /// because the check costs more than the rest of a wait.
+        /// The reader that waits, and any other waiting readers. Each is resumed once, by the code that removes it from
+        /// here. The continuations are unsafe because checking costs more than the rest of a wait.
         var waiter: UnsafeContinuation<Void, Never>?
         var otherWaiters: [UnsafeContinuation<Void, Never>] = []
         var onTermination: (@Sendable () -> Void)?
 
-        /// Puts the oldest element first.
+        /// Rotates the elements so that the oldest is first.
         mutating func unwrap() {
             guard head != 0 else { return }
             elements = Array(elements[head...] + elements[..<head])
@@ -165,7 +167,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// The readers that are to look again.
+    /// The readers to resume.
     private struct Waiters {
         var first: UnsafeContinuation<Void, Never>?
         var others: [UnsafeContinuation<Void, Never>] = []
@@ -220,7 +222,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         onTermination?()
     }
 
-    /// Adds an element beyond the capacity, too.
+    /// Adds an element, even beyond the capacity.
     func offer(_ element: Element) -> Bool {
         let (waiters, hasRoom) = state.withLock { state in
             guard state.end == nil else { return (Waiters(), true) }
@@ -244,7 +246,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         onTermination?()
     }
 
-    /// The reader is gone.
+    /// Ends the stream because its reader is gone.
     func terminate() {
         let onTermination = state.withLock { state in
             if state.end == nil { state.end = .some(nil) }
@@ -254,7 +256,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         onTermination?()
     }
 
-    /// Hands over everything that waits. `batch` must be empty; its storage becomes the buffer's.
+    /// Moves all waiting elements into `batch`, which must be empty. Its storage becomes the buffer's.
     func take(into batch: inout [Element]) -> Take {
         let (take, wantedRoom) = state.withLock { state in
             guard !state.elements.isEmpty else {
@@ -270,7 +272,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         return take
     }
 
-    /// Returns when there is something to take.
+    /// Waits until there is something to take. Throws `cancelled`.
     func wait(isolation: isolated (any Actor)?) async throws(BLEError) {
         await withTaskCancellationHandler {
             await withUnsafeContinuation(isolation: isolation) { continuation in
@@ -283,10 +285,10 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                 if isReady { continuation.resume() }
             }
         } onCancel: {
-            // Others that wait look again, and wait on.
+            // Other waiting readers check again and keep waiting.
             state.withLock { $0.takeWaiters() }.resume()
         }
-        // What came before the cancellation is handed out first.
+        // Elements that arrived before the cancellation are delivered first.
         if Task.isCancelled, state.withLock({ $0.elements.isEmpty && $0.end == nil }) { throw .cancelled }
     }
 }

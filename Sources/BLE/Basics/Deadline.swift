@@ -1,14 +1,14 @@
-/// Runs `body` and cancels it when it is not done within `duration`, which covers everything inside: waiting for the adapter,
-/// connecting, discovering, operations, streams.
+/// Runs `body` and cancels it if it has not finished within `duration`.
 ///
-/// Throws `timedOut` then; otherwise what `body` throws. Returns once `body` has ended, which after its cancellation every wait of
-/// this framework does at once.
+/// The deadline covers everything that `body` does: waiting for the adapter, connecting, discovering, operations,
+/// streams. Throws `timedOut` when it passes, otherwise what `body` throws. Returns when `body` has ended; after a
+/// cancellation, every wait of this framework ends immediately.
 ///
 /// ```swift
 /// let level = try await withDeadline(.seconds(5)) { try await peripheral.read(.batteryLevel) }
 /// ```
 ///
-/// - Parameter clock: measures the time; see also ``Central/withDeadline(_:_:)``, which takes the central's.
+/// - Parameter clock: measures the time. ``Central/withDeadline(_:_:)`` uses the central's clock.
 public func withDeadline<Value: Sendable>(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
     _ body: @escaping @Sendable () async throws -> Value
@@ -20,7 +20,7 @@ public func withDeadline<Value: Sendable>(
             return nil
         }
         defer { group.cancelAll() }
-        // A timer that is cancelled with the caller must not hide what the body makes of that.
+        // The timer is cancelled along with the caller. Its error must not hide the result of the body.
         while let result = await group.nextResult() {
             switch result {
             case .success(let value?): return value
@@ -34,7 +34,7 @@ public func withDeadline<Value: Sendable>(
 }
 
 extension Central {
-    /// Runs `body` under a deadline that is measured by the central's clock; see ``withDeadline(_:clock:_:)``.
+    /// Runs `body` with a deadline measured by the central's clock; see ``withDeadline(_:clock:_:)``.
     public nonisolated func withDeadline<Value: Sendable>(
         _ duration: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

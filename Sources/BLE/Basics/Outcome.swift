@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// A result that whoever comes first delivers: the work, the deadline, the cancellation or the loss of the link.
+/// A result that is delivered once, by the first of completion, deadline, cancellation and loss of the link.
 ///
-/// One task waits for it. Every wait ends, because cancelling that task delivers `cancelled`.
+/// One task waits for it. Cancelling that task delivers `cancelled`, so every wait ends.
 package final class Outcome<Value: Sendable>: Sendable {
     package typealias Result = Swift.Result<Value, BLEError>
 
@@ -16,7 +16,7 @@ package final class Outcome<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Delivers the result. All but the first are ignored; false for those.
+    /// Delivers the result. Does nothing and returns false if a result was already delivered.
     @discardableResult package func deliver(_ result: Result) -> Bool {
         let (waiting, isFirst): (CheckedContinuation<Result, Never>?, Bool) = state.withLock { state in
             switch state {
@@ -34,7 +34,7 @@ package final class Outcome<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// The result. Waits on the caller's actor: naming it keeps the closures there.
+    /// Waits for the result on the caller's actor. Passing the isolation on keeps the closures there.
     package func wait(isolation: isolated (any Actor)? = #isolation) async throws(BLEError) -> Value {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in

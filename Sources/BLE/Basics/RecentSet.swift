@@ -1,7 +1,7 @@
-/// A set that forgets: of more elements than its capacity, it keeps those that were inserted last.
+/// A set of limited capacity that keeps the most recently inserted elements.
 struct RecentSet<Element: Hashable> {
     private let capacity: Int
-    /// When each was inserted last.
+    /// The time of each element's last insertion.
     private var times: [Element: Int] = [:]
     private var time = 0
 
@@ -12,7 +12,7 @@ struct RecentSet<Element: Hashable> {
     mutating func insert(_ element: Element) {
         time += 1
         times[element] = time
-        // Half at once, so that it is rarely done.
+        // Removes half of the elements at once, so that removals are rare.
         guard times.count > capacity else { return }
         let kept = times.values.sorted()[times.count - capacity / 2]
         times = times.filter { $0.value >= kept }

@@ -1,4 +1,4 @@
-/// With how many bytes a UUID is sent.
+/// The number of bytes with which a UUID is sent.
 public enum UUIDWidth: Int, Hashable, Sendable, CaseIterable, Comparable {
     /// 16 bits.
     case bits16 = 2
@@ -7,12 +7,12 @@ public enum UUIDWidth: Int, Hashable, Sendable, CaseIterable, Comparable {
     /// 128 bits.
     case bits128 = 16
 
-    /// The narrowest that can tell `uuid`.
+    /// The narrowest width that can represent `uuid`.
     public init(_ uuid: BluetoothUUID) {
         self = uuid.short != nil ? .bits16 : uuid.short32 != nil ? .bits32 : .bits128
     }
 
-    /// By the number of bytes.
+    /// Compares the numbers of bytes.
     public static func < (left: UUIDWidth, right: UUIDWidth) -> Bool { left.rawValue < right.rawValue }
 
     var index: UInt8 {
@@ -25,10 +25,10 @@ public enum UUIDWidth: Int, Hashable, Sendable, CaseIterable, Comparable {
 }
 
 extension BluetoothUUID {
-    /// The 16 bytes of the 128-bit form, the most significant first, as the text has them.
+    /// The 16 bytes of the 128-bit form, the most significant first, as in text.
     public var bigEndianBytes: [UInt8] { littleEndianBytes(.bits128).reversed() }
 
-    /// The UUID of 2, 4 or 16 bytes, the least significant first.
+    /// Creates a UUID from 2, 4 or 16 bytes, the least significant first.
     init(littleEndian bytes: ArraySlice<UInt8>) {
         if bytes.count == UUIDWidth.bits128.rawValue {
             self.init(high: bytes.suffix(8).littleEndian, low: bytes.prefix(8).littleEndian)
@@ -37,7 +37,7 @@ extension BluetoothUUID {
         }
     }
 
-    /// The bytes as they are sent, the least significant first; the UUID must fit `width`.
+    /// The bytes as sent, the least significant first. The UUID must fit `width`.
     func littleEndianBytes(_ width: UUIDWidth) -> [UInt8] {
         switch width {
         case .bits16: (short ?? 0).littleEndianBytes

@@ -1,19 +1,19 @@
-/// A Bluetooth controller of this machine, as it was when asked.
+/// A snapshot of a Bluetooth controller of this machine.
 public struct Adapter: Hashable, Sendable {
     /// The system's name for it, such as `hci0`.
     public let id: String
     /// Its device address, such as `C0:FF:EE:00:00:01`.
     public let address: String
-    /// The name that it shows to others.
+    /// The name that it shows to other devices.
     public let name: String
-    /// True when it is switched on.
+    /// Whether it is powered on.
     public let isPowered: Bool
-    /// True when anybody on this machine is scanning with it.
+    /// Whether any program on this machine is scanning with it.
     public let isDiscovering: Bool
-    /// True for the one that the central uses.
+    /// Whether the central uses it.
     public let isInUse: Bool
 
-    /// An adapter.
+    /// Creates an adapter's description.
     public init(
         id: String, address: String, name: String, isPowered: Bool, isDiscovering: Bool, isInUse: Bool = false
     ) {
@@ -26,14 +26,14 @@ public struct Adapter: Hashable, Sendable {
     }
 }
 
-/// Whether the central's adapter can be used.
+/// The state of the central's adapter.
 public enum AdapterState: Hashable, Sendable {
-    /// Switched on.
+    /// Powered on.
     case poweredOn
-    /// There, but switched off.
+    /// Present, but powered off.
     case poweredOff
-    /// Not there: unplugged, or there has never been one.
+    /// Not present: unplugged, or never there.
     case unavailable
-    /// Bluetooth has stopped, or the way to it is interrupted; it is watched for and comes back by itself.
+    /// Bluetooth stopped, or the connection to it was interrupted. The central waits for its return.
     case resetting
 }

@@ -1,10 +1,13 @@
 extension Central {
-    /// The longest name that an adapter can have, in bytes of UTF-8: BlueZ cuts the specification's 248 by one, silently.
+    /// The maximum length of an adapter's name, in bytes of UTF-8. BlueZ silently reduces the specification's 248 by
+    /// one.
     private static let longestName = 247
 
-    /// Switches an adapter on or off, and returns once it is. Off ends its scans and links, those of other programs too.
+    /// Powers an adapter on or off, and returns when its state has changed.
     ///
-    /// Throws `adapterNotFound`; `blocked` when a radio kill switch holds the adapter off; `unauthorized`.
+    /// Powering off ends the adapter's scans and links, including those of other programs.
+    ///
+    /// Throws `adapterNotFound`, `blocked` if a radio kill switch holds the adapter off, and `unauthorized`.
     ///
     /// - Parameter adapter: the id, such as `hci1`; nil for the adapter in use.
     public func setPowered(_ isPowered: Bool, adapter: String? = nil) async throws(BLEError) {
@@ -14,12 +17,13 @@ extension Central {
         }
     }
 
-    /// Gives an adapter the name that it shows to others, and returns once it has it. The system remembers it.
+    /// Sets the name that an adapter shows to other devices, and returns when it has changed. The system remembers the
+    /// name.
     ///
     /// Throws `adapterNotFound`, `invalidLength` for a name of more than 247 bytes, and `unauthorized`.
     ///
     /// - Parameters:
-    ///   - alias: the name; the empty one gives the adapter the system's own name again.
+    ///   - alias: the name. An empty name restores the system's name.
     ///   - adapter: the id, such as `hci1`; nil for the adapter in use.
     public func setAlias(_ alias: String, adapter: String? = nil) async throws(BLEError) {
         try checkRunning()

@@ -1,6 +1,6 @@
 public import Logging
 
-/// This machine in the central role: finds peripherals, connects to them and talks to their services.
+/// This machine in the central role: finds peripherals, connects to them and uses their services.
 ///
 /// ```swift
 /// let central = try await Central()
@@ -11,26 +11,27 @@ public import Logging
 /// }
 /// ```
 ///
-/// The central runs on its backend's executor and owns all policy; see ``CentralBackend``. End it with ``shutDown()``, which ends
-/// its links too. A central that is merely dropped does the same in the background.
+/// The central runs on its backend's executor and implements all policy; see ``CentralBackend``. End it with
+/// ``shutDown()``, which also ends its links. If a central is released without a shutdown, the same happens in the
+/// background.
 public actor Central {
-    /// What a central can be told when it is made.
+    /// The configuration of a central.
     public struct Configuration: Sendable {
-        /// How long links stay, of peripherals for which nothing else is said. Until they are ended by default.
+        /// The default connection policy, ``ConnectionPolicy/manual`` unless set. Peripherals can override it.
         public var connectionPolicy: ConnectionPolicy
-        /// The longest that connecting and discovering services may take together. 20 s by default.
+        /// The maximum time for connecting and discovering services together. 20 s by default.
         public var connectTimeout: Duration
-        /// The longest that one operation on a connected peripheral may take. 30 s by default, which is the Attribute
+        /// The maximum time for one operation on a connected peripheral. 30 s by default, which is the Attribute
         /// Protocol's own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
         public var operationTimeout: Duration
         /// Measures deadlines and staleness.
         public var clock: any Clock<Duration>
-        /// Takes the framework's log lines, at debug and trace level.
+        /// Receives the framework's log messages, at info, debug and trace level.
         public var logger: Logger
-        /// How to pair: by default without asking anybody.
+        /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
 
-        /// A configuration.
+        /// Creates a configuration.
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
@@ -47,40 +48,42 @@ public actor Central {
 
     /// The stack behind this central.
     nonisolated let backend: any CentralBackend
-    /// The configuration it was made with.
+    /// The configuration that the central was created with.
     public nonisolated let configuration: Configuration
-    /// Time since this central was made.
+    /// The time since this central was created.
     package nonisolated let elapsed: @Sendable () -> Duration
 
-    /// The backend's executor: central and backend take turns on it, so that neither waits for the other to be scheduled.
+    /// The backend's executor. Central and backend share it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
     private(set) var isShutDown = false
-    /// The backend's way out.
+    /// The task that shuts down the backend.
     private var leaving: Task<Void, Never>?
     private var lastToken = 0
     var operations = Operations()
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
-    /// The peripherals that this central has had a link to, the last 1024. What the system has forgotten since is searched for.
+    /// The last 1024 peripherals to which this central had a link. If the system has removed one since, connecting
+    /// searches for it.
     var acquainted = RecentSet<Peripheral.ID>(capacity: 1024)
     var subscriptions: [AttributeID: Subscription] = [:]
     /// The open writers.
     var writers: [AttributeID: PacketWriterCore] = [:]
-    /// The control points whose answer somebody waits for.
+    /// The control points with a request that waits for its answer.
     var requests: Set<AttributeID> = []
-    /// The control points that may still answer a request that was given up; each ends when they have, or have not for long.
+    /// The control points that may still answer an abandoned request. Each task ends with the answer, or after a time
+    /// limit.
     var owedAnswers: [AttributeID: Task<Void, Never>] = [:]
     var pairings = Pairings()
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting
     private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]
-    /// Who waits for Bluetooth to have been restarted.
+    /// The waits for Bluetooth to restart.
     private var adapterWaiters: [Int: Outcome<Void>] = [:]
 
     var logger: Logger { configuration.logger }
 
-    /// A central on any backend.
+    /// Creates a central that uses `backend`.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
     public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
@@ -101,8 +104,9 @@ public actor Central {
         adapterState = backend.assumeIsolated { $0.adapterState() }
     }
 
-    // Not an isolated one: with that, Swift 6.3 compiles no module that makes a central and is optimized ("circular
-    // reference"). Whoever waits for a method holds the central; what is left are streams, and tasks that do not hold it.
+    // Not isolated: an isolated deinit makes Swift 6.3 fail with "circular reference" in optimized modules that create
+    // a central. A pending method call retains the central, so only streams and tasks that do not retain it are left
+    // here.
     deinit {
         guard !isShutDown else { return }
         scanning.finish(.shutDown)
@@ -118,21 +122,21 @@ public actor Central {
         return { start.duration(to: clock.now) }
     }
 
-    /// Ends scans, subscriptions and links and leaves the stack. What still waits fails with `shutDown`.
+    /// Ends scans, subscriptions and links, and disconnects from the stack. Pending operations fail with `shutDown`.
     ///
-    /// The links that were made for this central are ended all at once; it takes some 2 s on BlueZ, and not more than 5 s. That
-    /// is so in a cancelled task, too.
+    /// All links that were made for this central are ended at the same time. This takes about 2 s with BlueZ, and never
+    /// more than 5 s, even in a cancelled task.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true
             end()
-            // In a task of its own, which nobody cancels.
+            // In a separate task, which is never cancelled.
             leaving = Task { [backend] in await backend.shutDown() }
         }
         await leaving?.value
     }
 
-    /// Ends everything that somebody could wait for.
+    /// Ends everything that a caller may be waiting for.
     private func end() {
         operations.fail(.shutDown) { _ in true }
         endPrompts { _ in true }
@@ -151,7 +155,7 @@ public actor Central {
         if Task.isCancelled { throw .cancelled }
     }
 
-    /// A number that is used once.
+    /// Returns a unique number.
     func token() -> Int {
         lastToken += 1
         return lastToken
@@ -167,7 +171,7 @@ public actor Central {
         }
     }
 
-    /// The adapter's state now and every change from here on. Keeps the newest 16 that are not read yet.
+    /// The adapter's current state and every later change. Keeps the newest 16 unread states.
     public func adapterStates() -> BoundedStream<AdapterState> {
         let token = token()
         let (stream, producer) = BoundedStream.make(of: AdapterState.self, policy: .dropOldest(capacity: 16)) {
@@ -183,7 +187,7 @@ public actor Central {
         return stream
     }
 
-    /// Waits while Bluetooth is being restarted; at once over when there is nothing to wait for.
+    /// Waits while Bluetooth restarts. Returns immediately if the adapter is not resetting.
     func untilAdapterHasSettled() async throws(BLEError) {
         while adapterState == .resetting {
             try checkRunning()
@@ -193,7 +197,7 @@ public actor Central {
         }
     }
 
-    /// Begins to wait for an adapter that is resetting, until ``endAdapterWait(_:)``.
+    /// Starts to wait for a resetting adapter, until ``endAdapterWait(_:)``.
     func beginAdapterWait() -> (token: Int, outcome: Outcome<Void>) {
         let (token, outcome) = (token(), Outcome<Void>())
         adapterWaiters[token] = outcome
@@ -206,12 +210,13 @@ public actor Central {
         adapterStateStreams[token] = nil
     }
 
-    /// A handle for a peripheral of known identity. Nothing is looked up: connecting tells whether it is there.
+    /// Returns a handle for the peripheral with the given id. Does not check that the peripheral exists; connecting
+    /// does.
     public nonisolated func peripheral(_ id: Peripheral.ID) -> Peripheral {
         Peripheral(id: id, central: self)
     }
 
-    /// All peripherals that the system knows, those with a link included, which do not advertise.
+    /// All peripherals that the system knows, including connected ones, which do not advertise.
     public func knownPeripherals() async -> [KnownPeripheral] {
         await backend.knownPeripherals()
     }
@@ -245,7 +250,7 @@ public actor Central {
         }
     }
 
-    /// What was going on comes back by itself with the adapter.
+    /// Publishes a new adapter state. Scans and connections resume when the adapter is on again.
     private func adapterChanged(_ state: AdapterState) {
         guard state != adapterState else { return }
         adapterState = state

@@ -1,9 +1,10 @@
-/// Everything that callers wait for, so that the end of a link, of the stack or of the central ends the waits at once; and whose
-/// turn it is where operations must not overlap.
+/// The pending operations of a central, and the queues of operations that must not overlap.
+///
+/// The end of a link, of the stack or of the central ends the callers' waits immediately.
 struct Operations {
-    /// What takes one operation at a time.
+    /// A resource that serves one operation at a time.
     enum Resource: Hashable {
-        /// Reading and writing one attribute: BlueZ refuses a second write while one is under way.
+        /// Reading and writing one attribute: BlueZ rejects a second write while one is in progress.
         case value(AttributeID)
         /// Switching the notifications of one characteristic on and off.
         case notifications(AttributeID)
@@ -18,23 +19,23 @@ struct Operations {
     }
 
     private var operations: [Int: Operation] = [:]
-    /// How many there are on each peripheral.
+    /// The number of operations on each peripheral.
     private var counts: [Peripheral.ID: Int] = [:]
-    /// How many of them read, write or switch notifications on or off.
+    /// The number of those that read, write, or switch notifications on or off.
     private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
-    /// What has not had its turn yet.
+    /// The operations that are queued.
     private var waiting: [Int: () -> Task<Void, Never>] = [:]
-    /// What somebody waits for and is under way.
+    /// The operations that are running and have a waiting caller.
     private var running: [Int: Task<Void, Never>] = [:]
 
-    /// Whether anything is under way on a peripheral, or waits for its turn.
+    /// Whether an operation on a peripheral is running or queued.
     func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
 
-    /// Whether an attribute of a peripheral is being used, or somebody waits for the turn to use it.
+    /// Whether an operation on an attribute of a peripheral is running or queued.
     func isAttributeUsed(on peripheral: Peripheral.ID) -> Bool { attributeCounts[peripheral] != nil }
 
-    /// Starts now, or when it is the operation's turn. Without a resource there is nothing to wait for.
+    /// Starts an operation, or queues it if its resource is in use. Without a resource, it starts immediately.
     mutating func begin(
         _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
         start: @escaping () -> Task<Void, Never>
@@ -51,8 +52,8 @@ struct Operations {
         }
     }
 
-    /// The caller has its outcome. An operation that has not had its turn leaves the queue; one that is under way is
-    /// cancelled, and keeps the resource until its work has ended.
+    /// Removes an operation whose caller has its outcome. A queued operation leaves the queue. A running one is
+    /// cancelled, and keeps its resource until its work has ended.
     mutating func leave(_ token: Int) {
         guard let operation = operations.removeValue(forKey: token) else { return }
         if let peripheral = operation.peripheral {
@@ -67,17 +68,17 @@ struct Operations {
 
     private mutating func leaveQueue(_ token: Int, _ operation: Operation) {
         guard let resource = operation.resource, waiting.removeValue(forKey: token) != nil else { return }
-        // Whoever waits is not the first, so nobody's turn has come by this.
+        // A queued operation is never at the head, so no other operation has to be started.
         _ = turns.leave(resource, token)
     }
 
-    /// The operation's work has ended; the next in turn starts.
+    /// Releases the resource of an operation whose work has ended, and starts the next operation.
     mutating func finish(_ token: Int, using resource: Resource?) {
         guard let resource, let next = turns.leave(resource, token) else { return }
         running[next] = waiting.removeValue(forKey: next)?()
     }
 
-    /// Fails what matches; what has not had its turn never gets it.
+    /// Fails the operations of matching peripherals. Queued operations never start.
     mutating func fail(_ error: BLEError, where matches: (Peripheral.ID?) -> Bool) {
         for (token, operation) in operations where matches(operation.peripheral) {
             leaveQueue(token, operation)
@@ -87,9 +88,11 @@ struct Operations {
 }
 
 extension Central {
-    /// Runs `body` and waits for its result, its deadline, the caller's cancellation, or the end of the link to `peripheral`,
-    /// whichever comes first. The caller never waits for a body that is slow to notice its cancellation; who comes after it
-    /// on the same resource does.
+    /// Runs `body` and waits for its result, its deadline, the caller's cancellation, or the end of the link to
+    /// `peripheral`, whichever comes first.
+    ///
+    /// The caller never waits for a body that is slow to notice its cancellation, but the next operation on the same
+    /// resource does.
     func perform<Value: Sendable>(
         on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
         using resource: Operations.Resource? = nil,
@@ -123,7 +126,7 @@ extension Central {
         operations.finish(token, using: resource)
     }
 
-    /// Calls `expire` with `timedOut` after `timeout`, unless it is cancelled before.
+    /// Calls `expire` with `timedOut` after `timeout`, unless the returned task is cancelled first.
     func deadline(
         _ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void
     ) -> Task<Void, Never> {

@@ -1,16 +1,16 @@
-/// First come, first served: who may use a thing that takes one user at a time.
+/// First-come, first-served queues for resources that serve one user at a time.
 struct Turns<Key: Hashable> {
     typealias Ticket = Int
 
     private var queues: [Key: [Ticket]] = [:]
 
-    /// Queues up. True when it is this ticket's turn at once.
+    /// Joins a queue. Returns true if the ticket is at its head.
     mutating func join(_ key: Key, _ ticket: Ticket) -> Bool {
         queues[key, default: []].append(ticket)
         return queues[key]?.count == 1
     }
 
-    /// Leaves the queue, from its head or from further back. The ticket whose turn it now has become, if it changed.
+    /// Removes a ticket from any position of a queue. Returns the ticket at the head if that has changed.
     mutating func leave(_ key: Key, _ ticket: Ticket) -> Ticket? {
         guard var queue = queues[key], let index = queue.firstIndex(of: ticket) else { return nil }
         queue.remove(at: index)

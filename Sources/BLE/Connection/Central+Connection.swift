@@ -1,16 +1,16 @@
 internal import Logging
 
-/// Links: made once for all who want one, and ended.
+/// Connecting and disconnecting. Callers share one link to a peripheral and one attempt to establish it.
 extension Central {
     // MARK: Connecting and disconnecting
 
     func connect(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
-        // Somebody wants the link for more than pairing.
+        // The caller wants the link for more than pairing.
         pairings.provisional.remove(id)
         try await establish(id, timeout: timeout)
     }
 
-    /// Makes the link, or joins an attempt.
+    /// Establishes the link, or joins an attempt in progress.
     func establish(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
         try checkRunning()
         if connectionState(id) == .connected { return }
@@ -27,13 +27,13 @@ extension Central {
     }
 
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
-        // A cancelled task does not wait, but its link goes down all the same.
+        // A cancelled task does not wait, but its link is still ended.
         if isShutDown { throw .shutDown }
         let outcome = Outcome<Void>()
         let waiter = token()
         let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
-        // The link goes down whether or not anybody waits for it, and is not made anew by itself.
+        // The link is ended even if the caller stops waiting, and is not reestablished automatically.
         if isMaintained(id) { connections[id]?.policy = .manual }
         try await wait(on: id, waiter, outcome) {
             $0.disconnect(waiter)
@@ -61,7 +61,7 @@ extension Central {
         }
     }
 
-    /// Feeds the machine an event and carries out what it answers.
+    /// Passes an event to the connection machine and performs the actions that it returns.
     func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
         guard var connection = connections[id] else { return }
         let actions = event(&connection.machine)
@@ -93,7 +93,7 @@ extension Central {
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
         case .startAttempt(let number):
             connections[id]?.attempt = Task { [weak self] in
-                // What may take for ever does not keep the central.
+                // A wait without a time limit must not retain the central.
                 var failure: BLEError?
                 while let wait = await self?.attempt(number, on: id, after: failure) {
                     do throws(BLEError) {
@@ -132,10 +132,11 @@ extension Central {
 
     // MARK: An attempt
 
-    /// The longest that a backend may take to make a link, the wait for its turn included. BlueZ gives up after 20 s to 40 s.
+    /// The maximum time for a backend to establish a link, including the wait for its turn. BlueZ gives up after 20 s
+    /// to 40 s.
     private static let linkLimit = Duration.seconds(300)
 
-    /// What an attempt waits for without a limit.
+    /// A wait without a time limit during an attempt: a search for the peripheral, or the adapter's return.
     struct AttemptWait {
         let isSearch: Bool
         let token: Int
@@ -146,11 +147,11 @@ extension Central {
         if wait.isSearch { endSearch(wait.token) } else { endAdapterWait(wait.token) }
     }
 
-    /// Makes the link and learns the services. What never happens has a limit, whether or not anybody waits for it.
+    /// Establishes the link and discovers the services. Both have a time limit, even if no caller waits.
     ///
-    /// - Parameter failure: how what the attempt has waited for has failed, if so.
-    /// - Returns: what has to happen before the attempt can go on: Bluetooth returns, or the peripheral is heard. Nil when it has
-    ///   ended.
+    /// - Parameter failure: the error of the wait that the previous call returned, if it failed.
+    /// - Returns: a wait that must end before the attempt can continue: Bluetooth returns, or the peripheral is found.
+    ///   Nil when the attempt has ended.
     private func attempt(_ number: Int, on id: Peripheral.ID, after failure: BLEError?) async -> AttemptWait? {
         do throws(BLEError) {
             if let failure { throw failure }
@@ -179,7 +180,7 @@ extension Central {
             }
             connections[id]?.database = database
             acquainted.insert(id)
-            // Whoever reads since before a gap gets the first value that is sent now.
+            // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lostInAttempt { throw lost }
             step(id) { $0.attemptSucceeded(number) }
@@ -187,8 +188,8 @@ extension Central {
             considerIdle(id)
         } catch {
             logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            // A link whose services cannot be had is of no use to anybody. (A cancelled attempt is taken down by whoever
-            // cancelled it.)
+            // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
+            // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }
             connections[id]?.error = error
             connections[id]?.database = nil
@@ -205,13 +206,14 @@ extension Central {
         report(.connectFailed(error.at(id), retryAfter: machine?.nextPause), of: id)
     }
 
-    /// A peripheral that the system has forgotten, although there has been or should be a link to it, is searched for.
+    /// Whether to search for a peripheral that the system has removed, although it was connected before or is
+    /// maintained.
     private func isSearchedFor(_ id: Peripheral.ID, _ error: BLEError) -> Bool {
         error.code == .peripheralNotFound && !Task.isCancelled
             && (acquainted.contains(id) || connections[id]?.machine.upkeep != nil)
     }
 
-    /// Waits for `work`, not longer than `limit`.
+    /// Performs `work` with a time limit.
     func within<Value: Sendable>(
         _ limit: Duration, _ name: String,
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
@@ -232,7 +234,7 @@ extension Central {
         return try await outcome.wait()
     }
 
-    /// The services, as they are when nothing changes any more.
+    /// Discovers the services, and repeats this until they have not changed in the meantime.
     func discover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         while true {
             let changes = connections[id]?.serviceChanges
@@ -257,13 +259,13 @@ extension Central {
         endWriters(error) { $0.peripheral == id }
         endPrompts { $0 == id }
         connections[id]?.database = nil
-        // Of a link that could not be ended, nobody here makes use any more; that it has ended would not be true.
+        // If the link could not be ended, it is no longer used by this central. Reporting that it ended would be wrong.
         report(.disconnected(hasFailed ? connections[id]?.error ?? error : error), of: id)
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         tidy(id)
     }
 
-    /// The link has ended by itself.
+    /// Handles a link that ended without a call to disconnect.
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
         seeAgain(id)
         connections[id]?.lostInAttempt = error

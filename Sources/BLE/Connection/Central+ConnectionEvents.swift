@@ -1,4 +1,4 @@
-/// What a peripheral's connection does, for whoever wants to see it.
+/// The state and the events of a peripheral's connection, for observers.
 extension Central {
     func connectionState(_ id: Peripheral.ID) -> ConnectionState {
         connections[id]?.machine.state ?? .disconnected
@@ -43,7 +43,7 @@ extension Central {
         for observer in (connections[id]?.eventObservers ?? [:]).values { observer.yield(event) }
     }
 
-    /// Forgets a connection that nobody has anything to do with.
+    /// Removes a connection that is no longer used.
     func tidy(_ id: Peripheral.ID) {
         if connections[id]?.isDisposable == true { connections[id] = nil }
     }

@@ -1,6 +1,6 @@
-/// What a link carries, and how strong it is.
+/// The packet length and the signal strength of a link.
 extension Central {
-    /// The longest Attribute Protocol packet of the link, connecting as needed.
+    /// Returns the ATT MTU of the link, connecting if necessary.
     func maximumPacketLength(_ id: Peripheral.ID) async throws(BLEError) -> Int {
         try await connect(id, timeout: nil)
         return try await askPacketLength(id)
@@ -25,16 +25,17 @@ extension Central {
         }
     }
 
-    /// Refuses what does not fit one packet: nobody would hear that it was dropped.
+    /// Rejects a write that does not fit one packet: it would be dropped silently.
     func checkPacket(_ count: Int, _ offset: Int, _ target: Target) async throws(BLEError) {
         let id = target.attribute.peripheral
         guard offset == 0 else {
             throw BLEError(.invalidArgument, "a write without response has no offset")
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        // A packet has 23 bytes at least, three of them for the header: Core Specification 5.4, volume 3, part F, 3.2.8.
+        // A packet has at least 23 bytes, three of them for the header: Core Specification 5.4, volume 3, part F,
+        // 3.2.8.
         guard count > 20, count > (connections[id]?.packetLength ?? 0) - 3 else { return }
-        // It may have grown meanwhile.
+        // The packet length may have grown since the backend last reported it.
         let length: Int
         do throws(BLEError) {
             length = try await askPacketLength(id)
@@ -60,12 +61,13 @@ extension Central {
         }
     }
 
-    /// The peripherals to which this machine has a link, whoever made it, in no particular order.
+    /// Returns the peripherals to which this machine has a link, including links made by other programs, in no
+    /// particular order.
     ///
-    /// Connecting to one of them takes its link over.
+    /// Connecting to one of them uses its existing link.
     ///
-    /// - Parameter service: only those that are known to have this service; nil for all. A peripheral's services are known
-    ///   from its advertising and once they have been discovered on a link.
+    /// - Parameter service: only peripherals that are known to have this service. Nil for all. A peripheral's services
+    ///   are known from its advertising, and once they have been discovered on a link.
     public func connectedPeripherals(with service: BluetoothUUID? = nil) async -> [Peripheral] {
         await backend.knownPeripherals()
             .filter { known in known.isConnected && service.map { known.services.contains($0) } ?? true }
@@ -74,26 +76,27 @@ extension Central {
 }
 
 extension Peripheral {
-    /// The longest packet of the Attribute Protocol that the link carries (ATT_MTU), in bytes, 23 at least. Of a value, a
-    /// notification carries 3 bytes less.
+    /// Returns the ATT MTU of the link, in bytes: the length of its longest Attribute Protocol packet, at least 23.
     ///
-    /// Connects when there is no link. Throws `notSupported` where bluetoothd does not tell.
+    /// The longest value in a notification is 3 bytes shorter. Connects if there is no link. Throws `notSupported` if
+    /// bluetoothd does not report the MTU.
     public func maximumPacketLength() async throws(BLEError) -> Int {
         try await central.maximumPacketLength(id)
     }
 
-    /// How many bytes a single write can carry: 512 when the peripheral answers, which is what an attribute can hold, and
-    /// otherwise what fits one packet of the link.
+    /// Returns the maximum number of bytes in a single write.
     ///
-    /// For a write without response, connects when there is no link and throws `notSupported` where bluetoothd does not tell.
+    /// With response, this is 512, the maximum length of an attribute. Without response, it is what fits one packet of
+    /// the link; the call then connects if there is no link, and throws `notSupported` if bluetoothd does not report
+    /// the MTU.
     public func maximumWriteLength(for type: WriteType) async throws(BLEError) -> Int {
         try await central.maximumWriteLength(id, for: type)
     }
 
-    /// The signal strength of the link, in dBm.
+    /// Returns the signal strength of the link, in dBm.
     ///
-    /// Connects when there is no link. bluetoothd knows the strength of advertisements, not of links: unless the peripheral
-    /// advertises while it is connected and a scan runs, this throws `notSupported`.
+    /// Connects if there is no link. bluetoothd reports the strength of advertisements, not of links: throws
+    /// `notSupported` unless the peripheral advertises while it is connected and a scan is running.
     public func signalStrength() async throws(BLEError) -> Int {
         try await central.signalStrength(id)
     }

@@ -1,12 +1,13 @@
 internal import Logging
 
-/// How long links stay, and what is done with each new one.
+/// Connection policies, idle links, and the handlers of new links.
 extension Central {
     func policy(_ id: Peripheral.ID) -> ConnectionPolicy {
         connections[id]?.policy ?? configuration.connectionPolicy
     }
 
-    /// The link is made anew by itself. (With a policy of the configuration's: once it has been wanted.)
+    /// Whether the link is reestablished automatically. A policy of the configuration takes effect when the link is
+    /// first requested.
     func isMaintained(_ id: Peripheral.ID) -> Bool {
         connections[id]?.machine.upkeep != nil
     }
@@ -21,21 +22,21 @@ extension Central {
         considerIdle(id)
     }
 
-    /// Before a link is made: the configuration's policy counts for it too.
+    /// Applies the configuration's policy before a link is established.
     func applyPolicy(_ id: Peripheral.ID) {
         guard case .maintained(let backoff) = policy(id), !isMaintained(id) else { return }
         connections[id, default: Connection()].policy = policy(id)
         step(id) { $0.maintain(backoff) }
     }
 
-    /// The adapter is on again.
+    /// Retries the maintained connections when the adapter is on again.
     func retryConnections() {
         for id in Array(connections.keys) { step(id) { $0.retry() } }
     }
 
     // MARK: Idle links
 
-    /// Something that uses the link has ended: when it was the last, the link's time runs.
+    /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
     func considerIdle(_ id: Peripheral.ID) {
         connections[id]?.idle?.cancel()
         connections[id]?.idle = nil
@@ -58,7 +59,7 @@ extension Central {
         step(id) { $0.release() }
     }
 
-    /// Keeps the link from being idle until ``endScope(_:hadLink:)``. True when there was a link already.
+    /// Keeps the link from becoming idle until ``endScope(_:hadLink:)``. Returns whether there was a link already.
     func beginScope(_ id: Peripheral.ID) -> Bool {
         connections[id, default: Connection()].scopes += 1
         return connectionState(id) == .connected
@@ -108,36 +109,38 @@ extension Central {
 }
 
 extension Peripheral {
-    /// How long the link stays and whether it is made anew by itself; see ``ConnectionPolicy``.
+    /// Sets how long the link stays and whether it is reestablished automatically; see ``ConnectionPolicy``.
     ///
-    /// `.maintained` begins to connect at once and returns without waiting for it. Another policy ends the upkeep; a link that
-    /// is up stays. Throws `shutDown`.
+    /// `.maintained` starts to connect and returns without waiting for it. Any other policy stops the maintenance; an
+    /// existing link stays. Throws `shutDown`.
     public func setConnectionPolicy(_ policy: ConnectionPolicy) async throws(BLEError) {
         try await central.setPolicy(policy, of: id)
     }
 
-    /// The policy that counts for this peripheral.
+    /// The policy that applies to this peripheral.
     public var connectionPolicy: ConnectionPolicy {
         get async { await central.policy(id) }
     }
 
-    /// Runs `handler` each time there is a new link, and now if there is one.
+    /// Sets a handler that runs on each new link, and immediately if there is a link.
     ///
-    /// By then the services are known and the subscriptions that have outlasted a gap are on again. Only one handler is kept;
-    /// nil removes it. One that still runs when its link ends is cancelled; what it throws is logged.
+    /// Before it runs, the services are discovered and the subscriptions that survived a gap are restored. Only one
+    /// handler is kept; nil removes it. A handler that is still running when its link ends is cancelled. Its errors are
+    /// logged.
     public func setConnectionHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) async {
         await central.setConnectionHandler(handler, of: id)
     }
 
-    /// What happens to the connection from here on: attempts, their failures, links and their ends with the reasons, changes
-    /// of the services. Keeps the newest 64 that are not read yet.
+    /// The events of the connection from now on: attempts, their failures, links, their ends with the reasons, and
+    /// changes of the services. Keeps the newest 64 unread events.
     public func connectionEvents() async -> BoundedStream<ConnectionEvent> {
         await central.connectionEvents(id)
     }
 
-    /// Runs `body` with a link that is up at its start and is not ended as idle before its end.
+    /// Runs `body` with a link that is up when it starts and is not ended as idle while it runs.
     ///
-    /// A link that was made for this is ended afterwards, unless others use it or the policy says otherwise.
+    /// A link that was established for this call is ended afterward, unless it is in use elsewhere or the policy says
+    /// otherwise.
     public func withConnection<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: (Peripheral) async throws -> Value
     ) async throws -> Value {

@@ -1,39 +1,39 @@
-/// What happens to a peripheral's connection.
+/// An event of a peripheral's connection.
 public enum ConnectionEvent: Sendable {
-    /// An attempt to make the link has begun.
+    /// An attempt to connect has started.
     case connecting
-    /// There is a link, the services are known, and the subscriptions that outlasted a gap are on again.
+    /// The link is up, the services are discovered, and the subscriptions that survived a gap are restored.
     case connected
-    /// An attempt failed. The next one follows by itself after `retryAfter`; nil when none does, or not before the adapter is
-    /// switched on.
+    /// An attempt to connect failed. The next one follows automatically after `retryAfter`. Nil if none follows, or if
+    /// it waits for the adapter to be powered on.
     case connectFailed(BLEError, retryAfter: Duration?)
-    /// The link has ended; the error's ``BLEError/disconnectReason`` says why.
+    /// The link ended. The error's ``BLEError/disconnectReason`` is the reason.
     case disconnected(BLEError)
-    /// The peripheral's services are others than before; ``Peripheral/services()`` has the new ones.
+    /// The peripheral's services changed. ``Peripheral/services()`` returns the new ones.
     case servicesChanged
 }
 
-/// Why a link ended. Open: later versions may add reasons.
+/// The reason that a link ended. Later versions may add reasons.
 public struct DisconnectReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// A stable name, the same as the constant's.
+    /// A stable name, identical to the constant's name.
     public let rawValue: String
-    /// Any reason.
+    /// Creates a reason from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The name.
     public var description: String { rawValue }
 
-    /// Somebody on this side asked for it.
+    /// This side requested the disconnection.
     public static let local = DisconnectReason(rawValue: "local")
     /// The peripheral ended it.
     public static let remote = DisconnectReason(rawValue: "remote")
-    /// Nothing was heard of the peripheral for the supervision timeout.
+    /// Nothing was received from the peripheral for the supervision timeout.
     public static let timeout = DisconnectReason(rawValue: "timeout")
-    /// The two sides' keys do not fit.
+    /// The keys of the two sides do not match.
     public static let authentication = DisconnectReason(rawValue: "authentication")
-    /// The adapter was switched off or unplugged, or the machine was suspended.
+    /// The adapter was powered off or unplugged, or the machine was suspended.
     public static let adapterGone = DisconnectReason(rawValue: "adapterGone")
-    /// Bluetooth, or the bus to it, has stopped.
+    /// Bluetooth, or the bus connection to it, stopped.
     public static let bluetoothLost = DisconnectReason(rawValue: "bluetoothLost")
-    /// The system does not say: bluetoothd before 5.82, for one.
+    /// The system does not report a reason, as with bluetoothd before 5.82.
     public static let unknown = DisconnectReason(rawValue: "unknown")
 }

@@ -1,30 +1,31 @@
-/// Whether there is a usable link to a peripheral.
+/// The state of the connection to a peripheral.
 public enum ConnectionState: Hashable, Sendable {
-    /// No link. (It may be about to be made anew, after a pause.)
+    /// There is no link. It may be reestablished after a pause.
     case disconnected
-    /// A link is being made, or its services are being discovered.
+    /// The link is being established, or its services are being discovered.
     case connecting
-    /// There is a link, and the services are known.
+    /// The link is up, and the services are discovered.
     case connected
     /// The link is being ended.
     case disconnecting
 }
 
-/// One peripheral's connection, as events in and actions out.
+/// The state machine of one peripheral's connection. Its methods are events and return actions.
 ///
-/// Any number of callers share one attempt; only when the last of them gives up, and the link is not maintained, is the attempt
-/// cancelled. A disconnect ends an attempt at once. Calls that come while the link is being ended wait for that and then start
-/// anew. A maintained link is made anew whenever it is down, after a pause that grows with every attempt that fails.
+/// Any number of callers share one attempt. The attempt is cancelled only when the last caller gives up and the link is
+/// not maintained. A disconnect ends an attempt immediately. Callers that request a link while it is being ended wait
+/// for that, and then a new attempt starts. A maintained link is reestablished whenever it is down, after a pause that
+/// grows with each failed attempt.
 struct ConnectionMachine {
     typealias Waiter = Int
 
     enum Action: Equatable {
         case startAttempt(Int)
-        /// Ends the running attempt and whatever link it has made; answered by `disconnectFinished`.
+        /// Ends the running attempt and any link that it has established; answered by `disconnectFinished`.
         case cancelAttempt
         /// Ends the link; answered by `disconnectFinished`.
         case startDisconnect
-        /// Answered by `retryIsDue`, unless `cancelRetry` comes before.
+        /// Answered by `retryIsDue`, unless `cancelRetry` comes first.
         case scheduleRetry(after: Duration)
         case cancelRetry
         case succeed([Waiter])
@@ -33,29 +34,29 @@ struct ConnectionMachine {
     }
 
     enum Failure: Equatable {
-        /// The attempt's own error.
+        /// The attempt failed, with an error of its own.
         case attempt
-        /// A disconnect came between.
+        /// A disconnect ended the attempt.
         case cancelledByDisconnect
-        /// The disconnect's own error.
+        /// The disconnect failed, with an error of its own.
         case disconnect
     }
 
     private(set) var state = ConnectionState.disconnected
     private(set) var attempt = 0
-    /// The pauses of a link that is maintained.
+    /// The pauses between attempts for a maintained link. Nil if the link is not maintained.
     private(set) var upkeep: Backoff?
     private(set) var isRetryScheduled = false
     private var failures = 0
-    /// The last disconnect has failed: the link may be up, although it is not used any longer.
+    /// The last disconnect failed: the link may be up, although it is no longer used.
     private var mayBeUp = false
     private var connecting: [Waiter] = []
     private var disconnecting: [Waiter] = []
 
-    /// How long it is until the next attempt, when one was scheduled.
+    /// The pause before the next attempt. Nil if none is scheduled.
     var nextPause: Duration? { isRetryScheduled ? upkeep?.pause(afterFailures: max(1, failures)) : nil }
 
-    /// Nothing is going on, nothing is to happen by itself, and nobody waits.
+    /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
     var isIdle: Bool { state == .disconnected && upkeep == nil && connecting.isEmpty && disconnecting.isEmpty }
 
     private mutating func start() -> [Action] {
@@ -70,9 +71,9 @@ struct ConnectionMachine {
         return isRetryScheduled ? [.cancelRetry] : []
     }
 
-    // MARK: What callers want
+    // MARK: Requests of callers
 
-    /// A caller wants the link.
+    /// Requests the link for a caller.
     mutating func connect(_ waiter: Waiter) -> [Action] {
         switch state {
         case .connected:
@@ -86,26 +87,26 @@ struct ConnectionMachine {
         }
     }
 
-    /// A caller that wanted the link gives up.
+    /// Withdraws a caller's request for the link.
     mutating func abandon(_ waiter: Waiter) -> [Action] {
         guard let index = connecting.firstIndex(of: waiter) else { return [] }
         connecting.remove(at: index)
         return giveUpUnwanted()
     }
 
-    /// Ends an attempt that nobody wants any more.
+    /// Cancels an attempt that no caller waits for any longer.
     private mutating func giveUpUnwanted() -> [Action] {
         guard state == .connecting, connecting.isEmpty, upkeep == nil else { return [] }
         state = .disconnecting
         return [.publish(.disconnecting), .cancelAttempt]
     }
 
-    /// The link is to be there from now on; nil: it is no longer.
+    /// Starts to maintain the link. Nil stops maintaining it.
     mutating func maintain(_ backoff: Backoff?) -> [Action] {
         upkeep = backoff
         failures = 0
         guard backoff != nil else {
-            // Who still waits for the link has it tried once more.
+            // Callers that still wait for the link get one more attempt.
             let actions = cancelRetry()
             if state == .disconnected, !connecting.isEmpty { return actions + start() }
             return actions + giveUpUnwanted()
@@ -113,13 +114,13 @@ struct ConnectionMachine {
         return state == .disconnected ? start() : []
     }
 
-    /// A caller wants the link ended, and no longer maintained.
+    /// Ends the link for a caller, and stops maintaining it.
     mutating func disconnect(_ waiter: Waiter) -> [Action] {
         upkeep = nil
         var actions = cancelRetry()
         switch state {
         case .disconnected:
-            // Those who waited for the next attempt.
+            // The callers that waited for the next attempt.
             if !connecting.isEmpty { actions.append(.fail(connecting, .cancelledByDisconnect)) }
             connecting = []
             guard mayBeUp else { return actions + [.succeed([waiter])] }
@@ -141,16 +142,16 @@ struct ConnectionMachine {
         }
     }
 
-    /// Nobody uses the link any more.
+    /// Ends a link that is no longer used, unless it is maintained.
     mutating func release() -> [Action] {
         guard state == .connected, upkeep == nil else { return [] }
         state = .disconnecting
         return [.publish(.disconnecting), .startDisconnect]
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// The attempt of that number has a link and knows the services.
+    /// Completes the attempt with that number: the link is up, and the services are discovered.
     mutating func attemptSucceeded(_ number: Int) -> [Action] {
         guard state == .connecting, number == attempt else { return [] }
         state = .connected
@@ -159,9 +160,9 @@ struct ConnectionMachine {
         return [.publish(.connected), .succeed(connecting)]
     }
 
-    /// The attempt of that number has failed and left no link.
+    /// Fails the attempt with that number, which left no link.
     ///
-    /// - Parameter isHopeless: another attempt makes no sense before something has changed, of which `retry` tells.
+    /// - Parameter isHopeless: whether another attempt is pointless until `retry` is called.
     mutating func attemptFailed(_ number: Int, isHopeless: Bool = false) -> [Action] {
         guard state == .connecting, number == attempt else { return [] }
         state = .disconnected
@@ -169,38 +170,38 @@ struct ConnectionMachine {
             defer { connecting = [] }
             return [.publish(.disconnected), .fail(connecting, .attempt)]
         }
-        // Whoever waits goes on waiting, each until its own deadline.
+        // Callers keep waiting, each until its own deadline.
         failures += 1
         isRetryScheduled = true
         return [.publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: failures))]
     }
 
-    /// The pause is over.
+    /// Starts the next attempt after its pause.
     mutating func retryIsDue() -> [Action] {
         guard isRetryScheduled, state == .disconnected else { return [] }
         isRetryScheduled = false
         return start()
     }
 
-    /// Something has happened that makes an attempt worthwhile now: the adapter is on, the peripheral was heard.
+    /// Starts an attempt without waiting for the end of the pause, for example because the adapter is on again.
     mutating func retry() -> [Action] {
         guard upkeep != nil, state == .disconnected else { return [] }
         return start()
     }
 
-    /// The link ended by itself. (A running attempt sees that too, and fails.)
+    /// Handles the loss of an established link. A running attempt detects the loss itself, and fails.
     mutating func linkLost() -> [Action] {
         guard state == .connected else { return [] }
         state = .disconnected
         guard let upkeep else { return [.publish(.disconnected)] }
-        // Not at once: the link may be the first that is heard of an adapter that is being switched off, and connecting then
-        // brings down some kernels (seen with Linux 6.1: a list of L2CAP channels is corrupted).
+        // Not immediately: the loss of the link may be the first sign that the adapter is being powered off, and
+        // connecting at that moment crashes some kernels (seen with Linux 6.1: a list of L2CAP channels is corrupted).
         isRetryScheduled = true
         return [.publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: 1))]
     }
 
-    /// What `cancelAttempt` or `startDisconnect` began has ended; `hasFailed` when the link may still be up, of which nobody here
-    /// makes use any more.
+    /// Completes a `cancelAttempt` or `startDisconnect`. With `hasFailed`, the link may still be up, but is no longer
+    /// used by this central.
     mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
         guard state == .disconnecting else { return [] }
         state = .disconnected

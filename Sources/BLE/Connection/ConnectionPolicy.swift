@@ -1,22 +1,22 @@
-/// How long a link stays, and who makes it anew.
+/// When a link ends, and whether it is reestablished automatically.
 ///
-/// Whatever the policy, an operation connects when it must.
+/// With any policy, an operation connects if there is no link.
 public enum ConnectionPolicy: Hashable, Sendable {
-    /// The link stays until ``Peripheral/disconnect()``. One that ends by itself is made anew by the next operation.
+    /// The link stays until ``Peripheral/disconnect()``. If it is lost, the next operation reestablishes it.
     case manual
-    /// The link is ended when nothing has used it for `idle`: no operation, no stream of notifications, no
+    /// The link is ended when it has been unused for `idle`: no operation, no stream of notifications, no
     /// ``Peripheral/withConnection(_:)``.
     case onDemand(idle: Duration)
-    /// The link is made now, and anew whenever it has ended, after a pause, until the policy is another or ``Peripheral/disconnect()`` is
-    /// called. Streams of notifications outlast the gaps; see ``NotificationStream``.
+    /// The link is established immediately, and again after a pause whenever it has ended, until the policy changes or
+    /// ``Peripheral/disconnect()`` is called. Streams of notifications survive the gaps; see ``NotificationStream``.
     case maintained(backoff: Backoff = .standard)
 }
 
-/// How long to wait before the next attempt: longer after each that fails, up to a limit.
+/// The pauses between attempts to connect, which grow with each failure up to a limit.
 public struct Backoff: Hashable, Sendable {
-    /// The pause after the end of a link, and after the first attempt that fails.
+    /// The pause after the loss of a link, and after the first failed attempt.
     public var initial: Duration
-    /// How many times longer each pause is than the one before; at least 1.
+    /// The ratio of each pause to the one before it, at least 1.
     public var factor: Int
     /// The longest pause.
     public var maximum: Duration
@@ -24,14 +24,14 @@ public struct Backoff: Hashable, Sendable {
     /// 0.5 s, 1 s, 2 s, … up to 30 s.
     public static let standard = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
 
-    /// Pauses that grow by `factor` from `initial` to `maximum`.
+    /// Creates pauses that grow by `factor` from `initial` to `maximum`.
     public init(initial: Duration, factor: Int, maximum: Duration) {
         self.initial = initial
         self.factor = factor
         self.maximum = maximum
     }
 
-    /// The pause after so many failures in a row, from 1.
+    /// The pause after a number of consecutive failures, at least 1.
     func pause(afterFailures count: Int) -> Duration {
         var pause = initial
         for _ in 1..<max(1, count) {

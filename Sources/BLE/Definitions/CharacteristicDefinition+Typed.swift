@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension CharacteristicDefinition {
-    /// A characteristic with a typed value. Throws `invalidValue` for one that its bytes cannot spell.
+    /// Creates a characteristic with a typed value. Throws `invalidValue` if the value cannot be encoded.
     public init<Value>(
         _ characteristic: Characteristic<Value>, _ properties: CharacteristicProperties,
         security: AttributeSecurity = .open, value: Value, descriptors: [DescriptorDefinition] = []
@@ -11,8 +11,10 @@ extension CharacteristicDefinition {
             value: try characteristic.coding.encode(value), descriptors: descriptors)
     }
 
-    /// A characteristic whose values are sent while somebody is subscribed: `values` runs from subscription to unsubscription, when
-    /// it is cancelled, with a function that sends one.
+    /// Creates a characteristic that sends typed values to its subscriber.
+    ///
+    /// `values` runs from subscription to unsubscription, when it is cancelled. It receives a function that sends one
+    /// value.
     public init<Value>(
         _ characteristic: Characteristic<Value>, _ properties: CharacteristicProperties = .notify,
         security: AttributeSecurity = .open,
@@ -28,10 +30,10 @@ extension CharacteristicDefinition {
             })
     }
 
-    /// A control point: what is written to it is a request, and what `answer` makes of it is indicated to who has written it.
+    /// Creates a control point, which indicates the result of `answer` for each request that is written to it.
     ///
-    /// It refuses requests with ``ATTError/improperlyConfigured`` while nobody is subscribed, as specifications ask for, and what
-    /// `answer` throws. Nil is no answer.
+    /// Requests are rejected with ``ATTError/improperlyConfigured`` while no central is subscribed, as specifications
+    /// require, and with the error that `answer` throws. If `answer` returns nil, nothing is indicated.
     public static func controlPoint(
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
         answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?
@@ -46,26 +48,26 @@ extension CharacteristicDefinition {
             onSubscribe: { notifier in
                 let number = subscriber.begin(notifier)
                 defer { subscriber.end(number) }
-                // Until it is cancelled.
+                // Waits until it is cancelled.
                 try await Outcome<Void>().wait()
             })
     }
 }
 
 extension Notifier {
-    /// Sends a typed value. Throws `invalidValue` for one that its bytes cannot spell.
+    /// Sends a typed value. Throws `invalidValue` if the value cannot be encoded.
     public func notify(_ value: some ValueCodable) async throws(BLEError) {
         await notify(try value.encoded())
     }
 }
 
-/// Who is told what a control point answers.
+/// The central that receives a control point's answers.
 private final class Subscriber: Sendable {
     private let state = Mutex<(notifier: Notifier?, number: Int)>((nil, 0))
 
     var notifier: Notifier? { state.withLock { $0.notifier } }
 
-    /// A subscription has begun. Returns its number.
+    /// Starts a subscription and returns its number.
     func begin(_ notifier: Notifier) -> Int {
         state.withLock { state in
             state = (notifier, state.number + 1)
@@ -73,7 +75,7 @@ private final class Subscriber: Sendable {
         }
     }
 
-    /// A subscription has ended; the next may have begun already.
+    /// Ends a subscription, unless the next one has already replaced it.
     func end(_ number: Int) {
         state.withLock { if $0.number == number { $0.notifier = nil } }
     }

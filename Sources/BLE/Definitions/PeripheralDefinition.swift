@@ -1,22 +1,23 @@
-/// A peripheral as it is to be: what it advertises, its services, and what happens when they are used.
+/// The definition of a peripheral: its advertisement, its services, and its behavior.
 ///
-/// The simulated radio plays it in memory.
+/// The simulated radio runs it in memory.
 public struct PeripheralDefinition: Sendable {
-    /// The device address, such as `F0:F1:F2:F3:F4:F5`; nil for one that whoever plays the definition makes up.
+    /// The device address, such as `F0:F1:F2:F3:F4:F5`. Nil for an address chosen by the radio that runs the
+    /// definition.
     public var address: String?
-    /// What it advertises. The signal strength is what a central hears.
+    /// Its advertisement. The signal strength is the one that a central receives.
     public var advertisement: Advertisement
-    /// How often it advertises.
+    /// Its advertising interval.
     public var advertisingInterval: Duration
     /// Its services, in the order of their handles.
     public var services: [ServiceDefinition]
-    /// The longest packet of the Attribute Protocol that it takes (ATT_MTU), in bytes, 23 to 517. 247 by default, which is what
-    /// fits one packet of the link layer.
+    /// The largest ATT MTU that it accepts, in bytes, 23 to 517. 247 by default, which fits one packet of the link
+    /// layer.
     public var maximumPacketLength: Int
     /// How it pairs.
     public var pairing: PairingMethod
 
-    /// A peripheral.
+    /// Creates the definition of a peripheral.
     public init(
         address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
         services: [ServiceDefinition], maximumPacketLength: Int = 247,
@@ -35,14 +36,15 @@ public struct PeripheralDefinition: Sendable {
 public struct ServiceDefinition: Sendable {
     /// The type.
     public var uuid: BluetoothUUID
-    /// False for a service that is only there to be included.
+    /// Whether it is a primary service. A secondary service exists only to be included.
     public var isPrimary: Bool
     /// Its characteristics, in the order of their handles.
     public var characteristics: [CharacteristicDefinition]
-    /// The types of the peripheral's services that this one includes; of each type the first.
+    /// The types of the services that this one includes. If the peripheral has several of a type, the first is
+    /// included.
     public var includes: [BluetoothUUID]
 
-    /// A service.
+    /// Creates the definition of a service.
     public init(
         _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [BluetoothUUID] = [],
         characteristics: [CharacteristicDefinition]
@@ -54,31 +56,32 @@ public struct ServiceDefinition: Sendable {
     }
 }
 
-/// A descriptor of a defined characteristic. (The client characteristic configuration and the extended properties are there by
-/// themselves.)
+/// A descriptor of a defined characteristic.
+///
+/// The client characteristic configuration and the extended properties are added automatically.
 public struct DescriptorDefinition: Sendable {
     /// The type.
     public var uuid: BluetoothUUID
-    /// The value at first.
+    /// The initial value.
     public var value: [UInt8]
 
-    /// A descriptor.
+    /// Creates the definition of a descriptor.
     public init(_ uuid: BluetoothUUID, value: [UInt8]) {
         self.uuid = uuid
         self.value = value
     }
 
-    /// A descriptor with a typed value. Throws `invalidValue` for one that its bytes cannot spell.
+    /// Creates the definition of a descriptor with a typed value. Throws `invalidValue` if the value cannot be encoded.
     public init(_ uuid: BluetoothUUID, value: some ValueCodable) throws(BLEError) {
         self.init(uuid, value: try value.encoded())
     }
 
-    /// What the characteristic is called (Characteristic User Description, 0x2901).
+    /// The user-readable name of the characteristic (Characteristic User Description, 0x2901).
     public static func userDescription(_ text: String) -> DescriptorDefinition {
         DescriptorDefinition(BluetoothUUID(0x2901), value: Array(text.utf8))
     }
 
-    /// How the characteristic's value is to be shown (Characteristic Presentation Format, 0x2904).
+    /// The presentation format of the characteristic's value (Characteristic Presentation Format, 0x2904).
     public static func presentationFormat(_ format: PresentationFormat) -> DescriptorDefinition {
         DescriptorDefinition(BluetoothUUID(0x2904), value: format.bytes)
     }
@@ -86,37 +89,37 @@ public struct DescriptorDefinition: Sendable {
 
 /// A characteristic of a defined peripheral.
 ///
-/// Without handlers it has a value: what is written is what is read and notified. A handler takes the value's place and may
-/// take its time; it is cancelled when the link ends. A write at an offset gives it the value as it is to be, made of what is read
-/// and what is written.
+/// Without handlers, the characteristic stores a value: the last value written is the one that is read and notified. A
+/// handler replaces the stored value. Handlers may take time, and are cancelled when the link ends. For a write at an
+/// offset, the handler receives the complete new value: the current value, as read, with the written part replaced.
 public struct CharacteristicDefinition: Sendable {
-    /// Answers a read, or refuses it. A closure that throws says so: `{ () throws(ATTError) in … }`.
+    /// Answers a read, or rejects it. A closure that throws must declare the error: `{ () throws(ATTError) in … }`.
     public typealias ReadHandler = @Sendable () async throws(ATTError) -> [UInt8]
-    /// Takes a write, or refuses it; the write type tells whether anybody waits for the answer. A closure that throws says so:
-    /// `{ (value, _) throws(ATTError) in … }`.
+    /// Accepts a write, or rejects it. The write type shows whether the central waits for a response. A closure that
+    /// throws must declare the error: `{ (value, _) throws(ATTError) in … }`.
     public typealias WriteHandler = @Sendable ([UInt8], WriteType) async throws(ATTError) -> Void
-    /// Runs from subscription to unsubscription, when it is cancelled. The notifier sends values to the subscriber. What it throws, but
-    /// for a cancellation, ends the link, as the failure of a peripheral's program would.
+    /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
+    /// notifier. Any error except a cancellation ends the link, as if the peripheral's program had failed.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
 
     /// The type.
     public var uuid: BluetoothUUID
-    /// What it allows.
+    /// The operations that it allows.
     public var properties: CharacteristicProperties
-    /// What it wants of the link, to be read, written or subscribed to.
+    /// The security that it requires of the link to be read, written or subscribed to.
     public var security: AttributeSecurity
-    /// The value at first.
+    /// The initial value.
     public var value: [UInt8]
-    /// Further descriptors.
+    /// Additional descriptors.
     public var descriptors: [DescriptorDefinition]
-    /// Answers reads in the value's place.
+    /// Answers reads instead of the stored value.
     public var onRead: ReadHandler?
-    /// Takes writes in the value's place.
+    /// Handles writes instead of the stored value.
     public var onWrite: WriteHandler?
     /// Runs while a central is subscribed.
     public var onSubscribe: SubscriptionHandler?
 
-    /// A characteristic.
+    /// Creates the definition of a characteristic.
     public init(
         _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, security: AttributeSecurity = .open,
         value: [UInt8] = [],
@@ -136,17 +139,17 @@ public struct CharacteristicDefinition: Sendable {
 
 /// Sends a defined peripheral's values to one subscribed central.
 public struct Notifier: Sendable {
-    /// The clock of the world that the peripheral lives in.
+    /// The clock of the radio that runs the peripheral.
     public let clock: any Clock<Duration>
     private let send: @Sendable ([UInt8]) async -> Void
 
-    /// A notifier; made by whoever plays the definition.
+    /// Creates a notifier. Called by the radio that runs the definition.
     public init(clock: any Clock<Duration>, send: @escaping @Sendable ([UInt8]) async -> Void) {
         self.clock = clock
         self.send = send
     }
 
-    /// Sends a value; to nobody when the subscription has ended.
+    /// Sends a value. Does nothing if the subscription has ended.
     public func notify(_ value: [UInt8]) async {
         await send(value)
     }

@@ -1,12 +1,12 @@
-/// An error code of the Attribute Protocol, as a peripheral answers it.
+/// An error code of the Attribute Protocol, as a peripheral sends it.
 ///
 /// Names and numbers from the Core Specification 5.4, volume 3, part F, section 3.4.1.1; 0x80 to 0x9F are the
 /// application's own, 0xE0 to 0xFF are common profile errors (Core Specification Supplement, part B).
 public struct ATTError: RawRepresentable, Hashable, Sendable, Error {
-    /// The code on the air.
+    /// The code as sent over the air.
     public let rawValue: UInt8
 
-    /// Any code.
+    /// Creates an error from its code.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The handle is not valid on this server.
@@ -35,28 +35,28 @@ public struct ATTError: RawRepresentable, Hashable, Sendable, Error {
     public static let encryptionKeySizeTooShort = ATTError(rawValue: 0x0C)
     /// The value has the wrong length for the attribute.
     public static let invalidAttributeValueLength = ATTError(rawValue: 0x0D)
-    /// Something unlikely went wrong.
+    /// An unlikely error occurred.
     public static let unlikelyError = ATTError(rawValue: 0x0E)
     /// The attribute requires encryption.
     public static let insufficientEncryption = ATTError(rawValue: 0x0F)
-    /// The attribute type is no grouping type.
+    /// The attribute type is not a supported grouping attribute.
     public static let unsupportedGroupType = ATTError(rawValue: 0x10)
     /// The server is out of resources.
     public static let insufficientResources = ATTError(rawValue: 0x11)
-    /// The database changed; discover again.
+    /// The database changed. Discover it again.
     public static let databaseOutOfSync = ATTError(rawValue: 0x12)
     /// The value is not allowed.
     public static let valueNotAllowed = ATTError(rawValue: 0x13)
     /// The profile rejected the write.
     public static let writeRequestRejected = ATTError(rawValue: 0xFC)
-    /// The Client Characteristic Configuration descriptor is wrongly configured.
+    /// The Client Characteristic Configuration descriptor is not configured as the profile requires.
     public static let improperlyConfigured = ATTError(rawValue: 0xFD)
-    /// A procedure of the profile is running already.
+    /// A procedure of the profile is already in progress.
     public static let procedureInProgress = ATTError(rawValue: 0xFE)
     /// The value is out of range.
     public static let outOfRange = ATTError(rawValue: 0xFF)
 
-    /// True for the codes that pairing, or a stronger pairing, would satisfy.
+    /// Whether pairing, or a stronger pairing, may resolve the error.
     public var isSecurity: Bool {
         [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort, .insufficientAuthorization]
             .contains(self)
@@ -64,13 +64,13 @@ public struct ATTError: RawRepresentable, Hashable, Sendable, Error {
 }
 
 extension ATTError: CustomStringConvertible {
-    /// Such as `ATT error 0x0e (unlikely error)`.
+    /// The code and its name, such as `ATT error 0x0e (unlikely error)`.
     public var description: String {
         let number = "ATT error 0x\(Hex.string([rawValue]))"
         return name.map { "\(number) (\($0))" } ?? number
     }
 
-    /// The specification's name, in lowercase; nil for a code that it does not name.
+    /// The specification's name in lowercase. Nil for a code without a name.
     public var name: String? {
         switch self {
         case .invalidHandle: "invalid handle"

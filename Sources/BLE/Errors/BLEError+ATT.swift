@@ -1,5 +1,5 @@
 extension BLEError {
-    /// The error that a peripheral's ATT answer amounts to; what a backend throws for it.
+    /// Creates the error that a backend throws for a peripheral's ATT error response.
     public init(_ answer: ATTError) {
         switch answer {
         case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:

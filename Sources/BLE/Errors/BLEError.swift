@@ -1,33 +1,33 @@
-/// What went wrong, where, and what helps.
+/// An error from a Bluetooth operation, with its location and a suggested remedy.
 ///
-/// Match on ``code``; everything else is detail that may be absent.
+/// Match on ``code``. All other properties are details and may be absent.
 public struct BLEError: Error, Sendable {
-    /// The kind of error. Open: later versions may add codes.
+    /// The kind of error. Later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// A stable name, the same as the constant's.
+        /// A stable name, identical to the constant's name.
         public let rawValue: String
-        /// Any code.
+        /// Creates a code from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name.
         public var description: String { rawValue }
 
-        /// There is no Bluetooth service to talk to: no bus, no bluetoothd.
+        /// No Bluetooth service is available: no bus, or no bluetoothd.
         public static let bluetoothUnavailable = Code(rawValue: "bluetoothUnavailable")
-        /// There is no adapter, or not the one asked for.
+        /// There is no adapter, or no adapter with the requested id.
         public static let adapterNotFound = Code(rawValue: "adapterNotFound")
-        /// The adapter is switched off.
+        /// The adapter is powered off.
         public static let poweredOff = Code(rawValue: "poweredOff")
         /// A radio kill switch (rfkill) holds the adapter off.
         public static let blocked = Code(rawValue: "blocked")
         /// The scan could not be started.
         public static let scanFailed = Code(rawValue: "scanFailed")
-        /// The system does not let this user use Bluetooth.
+        /// This user is not permitted to use Bluetooth.
         public static let unauthorized = Code(rawValue: "unauthorized")
-        /// The peripheral is not known, or no longer.
+        /// The peripheral is not known to the system, or no longer known.
         public static let peripheralNotFound = Code(rawValue: "peripheralNotFound")
-        /// A name prefix fits several peripherals.
+        /// A name prefix matches several peripherals.
         public static let ambiguousPeripheral = Code(rawValue: "ambiguousPeripheral")
-        /// The link could not be made.
+        /// The link could not be established.
         public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// A disconnect ended the attempt to connect.
         public static let connectionCancelled = Code(rawValue: "connectionCancelled")
@@ -35,7 +35,7 @@ public struct BLEError: Error, Sendable {
         public static let disconnectionFailed = Code(rawValue: "disconnectionFailed")
         /// The services of a connected peripheral could not be discovered.
         public static let serviceDiscoveryFailed = Code(rawValue: "serviceDiscoveryFailed")
-        /// There is no link, or it ended while the operation was under way.
+        /// There is no link, or it ended during the operation.
         public static let disconnected = Code(rawValue: "disconnected")
         /// The peripheral has no such service.
         public static let serviceNotFound = Code(rawValue: "serviceNotFound")
@@ -45,31 +45,32 @@ public struct BLEError: Error, Sendable {
         public static let notSupported = Code(rawValue: "notSupported")
         /// The system or the peripheral refuses the operation.
         public static let notPermitted = Code(rawValue: "notPermitted")
-        /// The attribute wants an encrypted or authenticated link; pairing would help.
+        /// The attribute requires an encrypted or authenticated link. Pairing may help.
         public static let pairingRequired = Code(rawValue: "pairingRequired")
-        /// The peripheral answered with another ATT error, see ``BLEError/attError``.
+        /// The peripheral responded with another ATT error; see ``BLEError/attError``.
         public static let attributeError = Code(rawValue: "attributeError")
         /// The offset is past the value's end.
         public static let invalidOffset = Code(rawValue: "invalidOffset")
-        /// The value to write has a length that the attribute does not take.
+        /// The attribute does not accept a value of this length.
         public static let invalidLength = Code(rawValue: "invalidLength")
-        /// The value received is not what its type says: too short, out of range.
+        /// The value does not conform to its type: it is too short, too long, or out of range.
         public static let invalidValue = Code(rawValue: "invalidValue")
-        /// An argument makes no sense.
+        /// An argument is invalid.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// A request on this control point waits for its answer already.
+        /// Another request on this control point is waiting for its answer.
         public static let requestInProgress = Code(rawValue: "requestInProgress")
-        /// The peripheral took a request on a control point and answered that it could not do it; see ``BLEError/result(_:)``.
+        /// The peripheral accepted a request on a control point, but reported that it failed; see
+        /// ``BLEError/result(_:)``.
         public static let procedureFailed = Code(rawValue: "procedureFailed")
-        /// Somebody else is doing the same, and does not finish.
+        /// Another client holds the resource.
         public static let busy = Code(rawValue: "busy")
         /// The deadline passed.
         public static let timedOut = Code(rawValue: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// bluetoothd, or the bus, went away while the operation was under way.
+        /// bluetoothd, or the bus, stopped during the operation.
         public static let bluetoothLost = Code(rawValue: "bluetoothLost")
-        /// The reader was slower than the stream's policy allows.
+        /// The reader was slower than the stream's overflow policy allows.
         public static let overflow = Code(rawValue: "overflow")
         /// The central was shut down.
         public static let shutDown = Code(rawValue: "shutDown")
@@ -79,30 +80,30 @@ public struct BLEError: Error, Sendable {
 
     /// The kind of error.
     public var code: Code
-    /// One sentence for a person, without the names of peripheral and attribute.
+    /// A sentence for the user, without the names of the peripheral and the attribute.
     public var message: String
-    /// The peripheral's own answer, when it gave one.
+    /// The ATT error that the peripheral responded with, if it did.
     public var attError: ATTError?
-    /// The error name on the bus, such as `org.bluez.Error.Failed`, when the error came over it.
+    /// The D-Bus error name, such as `org.bluez.Error.Failed`, if the error came over the bus.
     public var busErrorName: String?
-    /// The peripheral that was talked to.
+    /// The peripheral on which the operation failed.
     public var peripheral: Peripheral.ID?
-    /// The service that was talked to.
+    /// The service on which the operation failed.
     public var service: BluetoothUUID?
-    /// The characteristic that was talked to.
+    /// The characteristic on which the operation failed.
     public var characteristic: BluetoothUUID?
-    /// What was looked for and not discovered.
+    /// The UUIDs that were looked up and not found.
     public var undiscovered: [BluetoothUUID]
-    /// Why the link ended, where it did.
+    /// The reason that the link ended, if it did.
     public var disconnectReason: DisconnectReason?
-    /// True when the same call, made again a little later, may well succeed.
+    /// Whether the same call may succeed if it is repeated a little later.
     public var isRetryable: Bool
-    /// What a person can do about it, one sentence.
+    /// A suggested remedy for the user, in one sentence.
     public var remedy: String?
-    /// The error behind this one.
+    /// The underlying error.
     public var cause: (any Error)?
 
-    /// An error. `isRetryable` defaults to what is usual for `code`.
+    /// Creates an error. `isRetryable` defaults to the usual value for `code`.
     public init(
         _ code: Code, _ message: String, attError: ATTError? = nil, busErrorName: String? = nil,
         peripheral: Peripheral.ID? = nil, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil,
@@ -128,7 +129,8 @@ public struct BLEError: Error, Sendable {
         .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,
     ]
 
-    /// The same error, saying where it happened; what is known already stays. For profiles that decode by themselves.
+    /// Returns the error with its location added. Parts of the location that are already set stay. For profiles that
+    /// decode values themselves.
     public func at(
         _ peripheral: Peripheral.ID, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil
     ) -> BLEError {
@@ -144,7 +146,7 @@ public struct BLEError: Error, Sendable {
 }
 
 extension BLEError: CustomStringConvertible {
-    /// One line: the message, where it happened, what the peripheral or the bus said, and the remedy.
+    /// The message, the location, the response of the peripheral or the bus, and the remedy, on one line.
     public var description: String {
         var text = "\(code): \(message)"
         let place = [

@@ -1,4 +1,4 @@
-/// An attribute as it was discovered: its type and where it is.
+/// A discovered attribute: its type and its handle.
 public protocol GATTAttribute: Sendable {
     /// The attribute's type. It may occur more than once.
     var uuid: BluetoothUUID { get }
@@ -9,43 +9,43 @@ public protocol GATTAttribute: Sendable {
 /// A level of the attribute tree: the services of a database, the characteristics of a service, the descriptors of a
 /// characteristic.
 ///
-/// A sequence that can also be asked by index, by type and by handle; what is not there is nil.
+/// A sequence with subscripts by index, by type and by handle. They return nil if there is no such attribute.
 public protocol AttributeSequence: Sequence, Sendable where Iterator == IndexingIterator<[Attribute]> {
-    /// What this level consists of.
+    /// The type of the attributes at this level.
     associatedtype Attribute: GATTAttribute
     /// The attributes of this level, in order of handles.
     var attributes: [Attribute] { get }
 }
 
 extension AttributeSequence {
-    /// Goes through the attributes in order of handles.
+    /// Creates an iterator over the attributes, in order of handles.
     public func makeIterator() -> IndexingIterator<[Attribute]> { attributes.makeIterator() }
 
-    /// How many there are.
+    /// The number of attributes.
     public var count: Int { attributes.count }
-    /// True when there are none.
+    /// Whether there are no attributes.
     public var isEmpty: Bool { attributes.isEmpty }
-    /// The one with the lowest handle.
+    /// The attribute with the lowest handle.
     public var first: Attribute? { attributes.first }
-    /// The one with the highest handle.
+    /// The attribute with the highest handle.
     public var last: Attribute? { attributes.last }
 
-    /// The attribute at an index from 0; nil when there are not so many.
+    /// The attribute at a zero-based index. Nil if the index is out of range.
     public subscript(index: Int) -> Attribute? {
         attributes.indices.contains(index) ? attributes[index] : nil
     }
 
-    /// The first attribute of that type.
+    /// The first attribute of the given type.
     public subscript(uuid: BluetoothUUID) -> Attribute? {
         attributes.first { $0.uuid == uuid }
     }
 
-    /// All attributes of that type, in order of handles.
+    /// All attributes of the given type, in order of handles.
     public subscript(all uuid: BluetoothUUID) -> [Attribute] {
         attributes.filter { $0.uuid == uuid }
     }
 
-    /// The attribute with that handle.
+    /// The attribute with the given handle.
     public subscript(handle handle: UInt16) -> Attribute? {
         attributes.first { $0.handle == handle }
     }

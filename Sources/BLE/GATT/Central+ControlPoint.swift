@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Requests that are answered by a notification or an indication.
+/// Requests to control points, which a notification or an indication answers.
 extension Central {
     func request(
         _ value: [UInt8], on key: AttributeKey, of id: Peripheral.ID, timeout: Duration?,
@@ -13,7 +13,7 @@ extension Central {
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
         let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
-            // The answers to two requests could not be told apart.
+            // The answers to two simultaneous requests cannot be told apart.
             guard requests.insert(target.attribute).inserted else {
                 throw BLEError(.requestInProgress, "a request on this control point waits for its answer")
             }
@@ -42,7 +42,7 @@ extension Central {
             }
         } catch {
             var error = error
-            // Which part of it was under way when the time was up says nothing.
+            // The timeout covers all steps, so the message does not single out the one in progress.
             if error.code == .timedOut {
                 error.message = "subscribing, writing and the answer took longer than \(timeout)"
             }
@@ -50,7 +50,8 @@ extension Central {
         }
     }
 
-    /// A request was given up; its answer, which may still come, must not be taken for that to the next one, which waits for as long.
+    /// Keeps waiting for the answer to an abandoned request, in the background, so that it is not taken for the answer
+    /// to the next one. The next request waits for this to end.
     private func awaitOwed(
         _ attribute: AttributeID, _ answers: BoundedStream<NotificationPacket>,
         _ isAnswer: @escaping @Sendable ([UInt8]) -> Bool
@@ -69,13 +70,13 @@ extension Central {
 
     private static let patienceWithOwedAnswers = Duration.seconds(5)
 
-    /// Writes, and waits for the first value after that which is an answer.
+    /// Writes a request, and returns the first value after it that is an answer.
     private func exchange(
         _ value: [UInt8], _ type: WriteType, _ target: Target, _ answers: BoundedStream<NotificationPacket>,
         _ sending: Sending, _ isAnswer: @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
         try await operate(on: target, timeout: nil, name: "writing") { (backend, attribute) throws(BLEError) in
-            // What came before this request answers another.
+            // A value that arrived before this request cannot be its answer.
             answers.discardWaiting()
             sending.begin()
             try await backend.write(value, to: attribute, type: type)
@@ -102,19 +103,22 @@ extension Peripheral {
     /// Writes a request to a control point and returns its answer: the next value that the characteristic notifies or
     /// indicates.
     ///
-    /// Subscribes for as long as it takes, unless somebody has subscribed already; who sends many requests keeps
-    /// ``notifications(_:overflow:timeout:)`` open, which spares the switching. Subscribers see the answers, too.
+    /// Subscribes for the duration of the request, unless there is a subscription already. To send many requests, keep
+    /// a stream of ``notifications(_:delivery:overflow:timeout:)`` open, which avoids switching notifications on and
+    /// off. Subscribers also receive the answers.
     ///
-    /// The answer to a request that was given up, by its task's cancellation or at its deadline, is waited for another 5 s, so that
-    /// it is not taken for the answer to the next one, which waits for that long in turn.
+    /// If a request is abandoned, by cancellation or at its deadline, its answer is awaited for another 5 s, so that it
+    /// is not taken for the answer to the next request. The next request waits for that long.
     ///
-    /// Throws `requestInProgress` when a request on the same control point waits for its answer, `timedOut` when none comes,
-    /// `disconnected` when the link ends before, `notSupported` for a characteristic that cannot be written or does not notify.
+    /// Throws `requestInProgress` if another request on the same control point is waiting for its answer, `timedOut` if
+    /// no answer arrives, `disconnected` if the link ends first, and `notSupported` for a characteristic that cannot be
+    /// written or does not notify.
     ///
     /// - Parameters:
-    ///   - timeout: the longest that subscribing, writing and the answer may take together, once connected; nil for the
+    ///   - timeout: the maximum time for subscribing, writing and the answer together, once connected. Nil for the
     ///     configuration's operation timeout.
-    ///   - isAnswer: tells an answer from other values that the characteristic sends; by default every value is one.
+    ///   - isAnswer: distinguishes answers from other values that the characteristic sends. By default, every value is
+    ///     an answer.
     public func request<Value>(
         _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
@@ -122,7 +126,7 @@ extension Peripheral {
         let bytes = try characteristic.coding.encode(value)
         let decode = characteristic.decoder(for: id)
         let answer = try await central.request(bytes, on: characteristic.key, of: id, timeout: timeout) { bytes in
-            // A value of another type is for its caller to see.
+            // A value that cannot be decoded counts as the answer, so that the caller receives the error.
             (try? decode(bytes)).map(isAnswer) ?? true
         }
         return try decode(answer)

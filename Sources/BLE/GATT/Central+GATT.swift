@@ -1,9 +1,9 @@
 extension Central {
-    /// The services of a peripheral, connecting and discovering as needed.
+    /// Returns the services of a peripheral, connecting and discovering them if necessary.
     func services(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await connect(id, timeout: nil)
         if let database = connections[id]?.database { return database }
-        // They changed while connected, or the link has just ended.
+        // The services changed while connected, or the link has just ended.
         return try await perform(
             on: id, timeout: configuration.operationTimeout, name: "discovering services"
         ) { [weak self] (_) throws(BLEError) in
@@ -12,7 +12,7 @@ extension Central {
         }
     }
 
-    /// Discovers changed services, once for all who want them.
+    /// Discovers changed services, once for all callers.
     private func rediscover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         if let database = connections[id]?.database { return database }
         let running = connections[id]?.rediscovery
@@ -38,18 +38,18 @@ extension Central {
         return try await task.value.get()
     }
 
-    /// The services are others than before: what was discovered is void, and what was subscribed to is looked for anew.
+    /// Invalidates the discovered services after a change, and reports it.
     func servicesChanged(_ id: Peripheral.ID) {
         guard connections[id] != nil else { return }
         connections[id]?.serviceChanges += 1
-        // What is void already is not void again: a change comes in many parts.
+        // A change arrives in several parts, of which only the first is reported.
         guard connections[id]?.database != nil else { return }
         connections[id]?.database = nil
         guard connectionState(id) == .connected else { return }
         report(.servicesChanged, of: id)
     }
 
-    /// A characteristic on a connected peripheral.
+    /// A characteristic of a connected peripheral, with its location.
     struct Target {
         let service: GATTService
         let characteristic: GATTCharacteristic
@@ -68,7 +68,7 @@ extension Central {
         }
     }
 
-    /// Refuses what the characteristic does not allow, before anything is sent.
+    /// Throws `notSupported` if the characteristic allows none of the operations, before anything is sent.
     func require(
         _ properties: CharacteristicProperties, _ what: String, of target: Target
     ) throws(BLEError) {
@@ -77,7 +77,7 @@ extension Central {
             .at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
     }
 
-    /// An operation on a characteristic, or on `attribute` where that is one of its descriptors.
+    /// Performs an operation on a characteristic, or on one of its descriptors if `attribute` is given.
     func operate<Value: Sendable>(
         on target: Target, attribute: AttributeID? = nil, timeout: Duration?, name: String,
         _ body: @escaping @Sendable (any CentralBackend, AttributeID) async throws(BLEError) -> Value
@@ -128,7 +128,8 @@ extension Central {
         }
     }
 
-    /// Refuses what no attribute can hold (Core Specification 5.4, volume 3, part F, section 3.2.9).
+    /// Rejects a value or an offset that exceeds the length of any attribute (Core Specification 5.4, volume 3, part F,
+    /// section 3.2.9).
     private static func checkExtent(
         _ count: Int, _ offset: Int, _ key: AttributeKey, _ id: Peripheral.ID
     ) throws(BLEError) {

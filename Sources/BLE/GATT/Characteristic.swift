@@ -1,15 +1,15 @@
-/// Names a characteristic on any peripheral: by type, and where types repeat by service or handle.
+/// Identifies a characteristic on any peripheral: by type and, if the type is not unique, by service or handle.
 public struct AttributeKey: Hashable, Sendable {
-    /// The service to look in; nil for all, in order of handles.
+    /// The service to search. Nil for all services, in order of handles.
     public var service: BluetoothUUID?
-    /// The handle of the service's declaration, where a peripheral has several of that type.
+    /// The handle of the service's declaration, if a peripheral has several services of that type.
     public var serviceHandle: UInt16?
     /// The characteristic's type.
     public var characteristic: BluetoothUUID
-    /// The declaration's handle, where the type alone is not enough.
+    /// The handle of the characteristic's declaration, if the type alone is ambiguous.
     public var handle: UInt16?
 
-    /// A key.
+    /// Creates a key.
     public init(
         service: BluetoothUUID? = nil, serviceHandle: UInt16? = nil, characteristic: BluetoothUUID,
         handle: UInt16? = nil
@@ -21,7 +21,7 @@ public struct AttributeKey: Hashable, Sendable {
     }
 }
 
-/// Names a characteristic together with the type of its value.
+/// Identifies a characteristic, together with the type of its value.
 ///
 /// ```swift
 /// extension Characteristic where Value == UInt8 {
@@ -30,15 +30,15 @@ public struct AttributeKey: Hashable, Sendable {
 /// let speed = try await peripheral.read(.fanSpeed)  // a UInt8
 /// ```
 public struct Characteristic<Value: Sendable>: Sendable {
-    /// Which characteristic.
+    /// The key that identifies the characteristic.
     public var key: AttributeKey
-    /// How its value is spelled in bytes.
+    /// Encodes and decodes its value.
     public var coding: ValueCoding<Value>
 
     /// The characteristic's type.
     public var uuid: BluetoothUUID { key.characteristic }
 
-    /// A key whose value is coded by `coding`.
+    /// Creates a characteristic whose value is encoded by `coding`.
     public init(
         _ coding: ValueCoding<Value>, _ characteristic: BluetoothUUID, service: BluetoothUUID? = nil,
         handle: UInt16? = nil
@@ -49,27 +49,27 @@ public struct Characteristic<Value: Sendable>: Sendable {
 }
 
 extension Characteristic where Value: ValueCodable {
-    /// A key whose value is coded as its type says.
+    /// Creates a characteristic with a ``ValueCodable`` value.
     public init(_ characteristic: BluetoothUUID, service: BluetoothUUID? = nil, handle: UInt16? = nil) {
         self.init(.codable, characteristic, service: service, handle: handle)
     }
 }
 
 extension Characteristic where Value == [UInt8] {
-    /// A key whose value is raw bytes.
+    /// Creates a characteristic whose value is raw bytes.
     public init(_ characteristic: BluetoothUUID, service: BluetoothUUID? = nil, handle: UInt16? = nil) {
         self.init(.bytes, characteristic, service: service, handle: handle)
     }
 }
 
-/// How a value is spelled in the bytes of a characteristic.
+/// Encodes and decodes a characteristic's value.
 public struct ValueCoding<Value: Sendable>: Sendable {
-    /// The value that the bytes spell. Throws `invalidValue`.
+    /// Decodes a value. Throws `invalidValue`.
     public let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
-    /// The bytes that spell a value. Throws `notSupported` for a type that is only received.
+    /// Encodes a value. Throws `notSupported` for a type that is only received.
     public let encode: @Sendable (Value) throws(BLEError) -> [UInt8]
 
-    /// A coding of both directions.
+    /// Creates a coding for both directions.
     public init(
         decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value,
         encode: @escaping @Sendable (Value) throws(BLEError) -> [UInt8]
@@ -78,7 +78,7 @@ public struct ValueCoding<Value: Sendable>: Sendable {
         self.encode = encode
     }
 
-    /// A coding for a value that peripherals send and nobody writes.
+    /// Creates a coding for a value that peripherals send and that is never written.
     public init(receiveOnly decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value) {
         self.init(decode: decode) { (_) throws(BLEError) in
             throw BLEError(.notSupported, "a \(Value.self) cannot be written")
@@ -87,12 +87,12 @@ public struct ValueCoding<Value: Sendable>: Sendable {
 }
 
 extension ValueCoding where Value == [UInt8] {
-    /// The bytes themselves.
+    /// The raw bytes, unchanged.
     public static var bytes: Self { ValueCoding(decode: { $0 }, encode: { $0 }) }
 }
 
 extension ValueCoding where Value: ValueCodable {
-    /// As the type says.
+    /// The coding that the ``ValueCodable`` type defines.
     public static var codable: Self {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in try Value(bytes: bytes) },

@@ -1,24 +1,24 @@
-/// How a control point answered a request.
+/// The result code in a control point's answer.
 ///
-/// A type for the numbers of each specification; the peripheral's answer comes as the ``BLEError/cause`` of an error with code
-/// `procedureFailed`, see ``BLEError/result(_:)``.
+/// Each specification defines its codes in a type of its own. If a request fails, the result is in the
+/// ``BLEError/cause`` of an error with code `procedureFailed`; see ``BLEError/result(_:)``.
 public protocol ControlPointResult: RawRepresentable, Hashable, Sendable where RawValue == UInt8 {
-    /// The number for success.
+    /// The code for success.
     static var success: Self { get }
-    /// A few words for a person, such as `op code not supported`; nil for a number without a meaning.
+    /// A short description, such as `op code not supported`. Nil for a code that is not defined.
     var meaning: String? { get }
 }
 
-/// A peripheral's answer that it could not do what a control point was asked for.
+/// A control point's answer that it could not perform a request.
 public struct ControlPointError<Result: ControlPointResult>: Error, Hashable {
-    /// What was asked for.
+    /// The opcode of the request.
     public let opcode: UInt8
-    /// The answer.
+    /// The result code of the answer.
     public let result: Result
-    /// What came after it, where a specification tells more of a failure; mostly nothing.
+    /// The parameter of the answer, if the specification defines one for failures. Usually empty.
     public let parameter: [UInt8]
 
-    /// An answer.
+    /// Creates an error.
     public init(opcode: UInt8, result: Result, parameter: [UInt8] = []) {
         self.opcode = opcode
         self.result = result
@@ -27,38 +27,39 @@ public struct ControlPointError<Result: ControlPointResult>: Error, Hashable {
 }
 
 extension BLEError {
-    /// What a control point answered, for an error with code `procedureFailed`; nil for other errors, and other control points.
+    /// The result code of a control point's answer, for an error with code `procedureFailed`. Nil for other errors and
+    /// for other result types.
     public func result<Result: ControlPointResult>(_: Result.Type = Result.self) -> Result? {
         (cause as? ControlPointError<Result>)?.result
     }
 }
 
-/// A control point of the usual kind: a request is an opcode with a parameter, written; its answer is indicated and says which
-/// request it is for, how that went, and perhaps more.
+/// A control point whose requests and answers have the usual layout.
 ///
-/// The answer's bytes are the ``responseOpcode``, the request's opcode, the result, and a parameter.
+/// A request is an opcode with a parameter, which is written. Its answer is indicated, and consists of the
+/// ``responseOpcode``, the request's opcode, the result, and a parameter, which may be empty.
 public struct ControlPoint<Result: ControlPointResult>: Sendable {
     private let service: PeripheralService
     private let key: Characteristic<[UInt8]>
     /// The first byte of every answer.
     public let responseOpcode: UInt8
 
-    /// The control point of `service` that `characteristic` names.
+    /// Creates the control point for a characteristic of `service`.
     public init(_ characteristic: BluetoothUUID, of service: PeripheralService, responseOpcode: UInt8) {
         self.service = service
         key = service.key(Characteristic(characteristic))
         self.responseOpcode = responseOpcode
     }
 
-    /// Asks, and returns the parameter of the answer, which may be empty.
+    /// Performs a request and returns the parameter of the answer, which may be empty.
     ///
-    /// Throws `procedureFailed` when the answer is not success; its ``BLEError/result(_:)`` tells why. Throws `requestInProgress`
-    /// while another request waits for its answer, `timedOut` without an answer, `disconnected` when the link ends before, and
-    /// `attributeError` when the peripheral refuses the request at once: 0xFE is a procedure already in progress, 0xFD
-    /// that it wants its indications switched on first.
+    /// Throws `procedureFailed` if the answer is not success; its ``BLEError/result(_:)`` is the reason. Throws
+    /// `requestInProgress` while another request waits for its answer, `timedOut` if no answer arrives, `disconnected`
+    /// if the link ends first, and `attributeError` if the peripheral rejects the request: 0xFE means that a procedure
+    /// is already in progress, 0xFD that indications are not enabled.
     ///
-    /// - Parameter timeout: the longest wait, once connected; nil for the configuration's operation timeout, whose 30 s are how long
-    ///   services give their procedures.
+    /// - Parameter timeout: the maximum wait, once connected. Nil for the configuration's operation timeout, whose
+    ///   default of 30 s is the limit that services set for their procedures.
     @discardableResult
     public func perform(
         _ opcode: UInt8, _ parameter: [UInt8] = [], timeout: Duration? = nil
@@ -76,7 +77,7 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
         return answerParameter
     }
 
-    /// Throws unless a procedure has succeeded.
+    /// Throws `procedureFailed` unless the result is success.
     public func check(_ result: Result, of opcode: UInt8, parameter: [UInt8] = []) throws(BLEError) {
         guard result != .success else { return }
         let meaning = result.meaning ?? "0x\(Hex.string([result.rawValue]))"

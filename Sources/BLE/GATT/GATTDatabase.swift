@@ -1,9 +1,9 @@
-/// What a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1; the two high bits are the
-/// extended properties of section 3.3.3.1).
+/// The operations that a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1; the two high
+/// bits are the extended properties of section 3.3.3.1).
 public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates properties from their bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The value may be broadcast.
@@ -16,7 +16,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     public static let write = CharacteristicProperties(rawValue: 0x08)
     /// The value can be notified.
     public static let notify = CharacteristicProperties(rawValue: 0x10)
-    /// The value can be indicated, that is notified with a confirmation.
+    /// The value can be indicated, that is, notified with a confirmation.
     public static let indicate = CharacteristicProperties(rawValue: 0x20)
     /// The value can be written with a signature.
     public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x40)
@@ -27,7 +27,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The user description can be written.
     public static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x200)
 
-    /// Each single property with BlueZ's name for it, in the order of the bits.
+    /// Each property with its BlueZ name, in the order of the bits.
     public static let names: [(property: CharacteristicProperties, name: String)] = [
         (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
         (.write, "write"), (.notify, "notify"), (.indicate, "indicate"),
@@ -36,32 +36,32 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     ]
 }
 
-/// A descriptor of a characteristic, as it was discovered.
+/// A discovered descriptor of a characteristic.
 public struct GATTDescriptor: GATTAttribute, Hashable {
     /// The descriptor's type.
     public let uuid: BluetoothUUID
     /// The attribute handle.
     public let handle: UInt16
 
-    /// A descriptor.
+    /// Creates a descriptor.
     public init(uuid: BluetoothUUID, handle: UInt16) {
         self.uuid = uuid
         self.handle = handle
     }
 }
 
-/// A characteristic of a service, as it was discovered: its descriptors, in order of handles.
+/// A discovered characteristic of a service. As a sequence, its descriptors in order of handles.
 public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     /// The characteristic's type. It may occur more than once in a service.
     public let uuid: BluetoothUUID
     /// The handle of the characteristic's declaration, unique on its peripheral.
     public let handle: UInt16
-    /// What the characteristic allows.
+    /// The operations that the characteristic allows.
     public let properties: CharacteristicProperties
     /// In order of handles.
     public let descriptors: [GATTDescriptor]
 
-    /// A characteristic.
+    /// Creates a characteristic.
     public init(
         uuid: BluetoothUUID, handle: UInt16, properties: CharacteristicProperties, descriptors: [GATTDescriptor] = []
     ) {
@@ -74,24 +74,25 @@ public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     /// The descriptors.
     public var attributes: [GATTDescriptor] { descriptors }
 
-    /// Names exactly this characteristic on its peripheral, also where its type occurs more than once.
+    /// A key that identifies exactly this characteristic on its peripheral, even if its type occurs more than once.
     public var key: AttributeKey { AttributeKey(characteristic: uuid, handle: handle) }
 }
 
-/// A service of a peripheral, as it was discovered: its characteristics, in order of handles.
+/// A discovered service of a peripheral. As a sequence, its characteristics in order of handles.
 public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
     /// The service's type. It may occur more than once on a peripheral.
     public let uuid: BluetoothUUID
     /// The handle of the service's declaration, unique on its peripheral.
     public let handle: UInt16
-    /// False for a service that is only there to be included by others.
+    /// Whether it is a primary service. A secondary service exists only to be included by other services.
     public let isPrimary: Bool
     /// In order of handles.
     public let characteristics: [GATTCharacteristic]
-    /// The handles of the services that this one includes, in order; ``GATTDatabase/includedServices(of:)`` has the services.
+    /// The handles of the services that this one includes, in order; ``GATTDatabase/includedServices(of:)`` returns the
+    /// services.
     public let includedHandles: [UInt16]
 
-    /// A service.
+    /// Creates a service.
     public init(
         uuid: BluetoothUUID, handle: UInt16, isPrimary: Bool = true, characteristics: [GATTCharacteristic],
         includedHandles: [UInt16] = []
@@ -107,7 +108,7 @@ public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
     public var attributes: [GATTCharacteristic] { characteristics }
 }
 
-/// All services of a peripheral at one moment, in order of handles.
+/// All services of a peripheral at one point in time, in order of handles.
 ///
 /// ```swift
 /// for service in try await peripheral.services() {
@@ -120,7 +121,7 @@ public struct GATTDatabase: AttributeSequence, Hashable {
     /// In order of handles.
     public let services: [GATTService]
 
-    /// A database.
+    /// Creates a database.
     public init(services: [GATTService]) {
         self.services = services
     }
@@ -128,12 +129,13 @@ public struct GATTDatabase: AttributeSequence, Hashable {
     /// The services.
     public var attributes: [GATTService] { services }
 
-    /// The services that a service includes, in order of handles. Those that are missing from the database are left out.
+    /// Returns the services that a service includes, in order of handles. Services that are missing from the database
+    /// are omitted.
     public func includedServices(of service: GATTService) -> [GATTService] {
         service.includedHandles.compactMap { self[handle: $0] }
     }
 
-    /// The characteristic that `key` names, with its service.
+    /// Returns the characteristic that `key` identifies, with its service.
     ///
     /// Throws `serviceNotFound` or `characteristicNotFound` with the undiscovered UUIDs.
     func find(_ key: AttributeKey) throws(BLEError) -> (service: GATTService, characteristic: GATTCharacteristic) {
@@ -154,7 +156,7 @@ public struct GATTDatabase: AttributeSequence, Hashable {
 }
 
 extension BLEError {
-    /// A service that was not discovered.
+    /// The error for a service that was not discovered.
     static func absent(service: BluetoothUUID, characteristic: BluetoothUUID? = nil) -> BLEError {
         let isHidden = service == BluetoothUUID(0x1800) || service == BluetoothUUID(0x1801)
         return BLEError(
@@ -163,9 +165,9 @@ extension BLEError {
             remedy: isHidden ? hiddenRemedy : nil)
     }
 
-    /// A characteristic that was not discovered.
+    /// The error for a characteristic that was not discovered.
     static func absent(characteristic: BluetoothUUID, service: BluetoothUUID?) -> BLEError {
-        // The characteristics of 1800 and 1801: Assigned Numbers, section 3.8.
+        // The characteristics of services 1800 and 1801: Assigned Numbers, section 3.8.
         let isHidden =
             [0x2A00, 0x2A01, 0x2A02, 0x2A03, 0x2A04, 0x2AA6, 0x2AC9, 0x2A05, 0x2B29, 0x2B2A, 0x2B3A].contains {
                 BluetoothUUID($0) == characteristic

@@ -1,18 +1,19 @@
-/// A way for packets to a characteristic that a backend has opened: writes without response, past the queue of operations.
+/// An open channel for writes without response to a characteristic, independent of the queue of operations.
 ///
-/// May be used from any task.
+/// It may be used from any task.
 public protocol PacketChannel: Sendable {
-    /// The longest packet, in bytes. Longer ones would be dropped silently.
+    /// The maximum length of a packet, in bytes. Longer packets would be dropped silently.
     var maximumLength: Int { get }
 
-    /// Sends a packet; false when there is no room for it now. Never waits.
+    /// Sends a packet. Returns false if there is no room for it. Never waits.
     ///
-    /// Throws `disconnected` when the channel has ended.
+    /// Throws `disconnected` if the channel has ended.
     func send(_ packet: [UInt8]) throws(BLEError) -> Bool
 
-    /// Returns when there may be room. Throws `disconnected` when the channel has ended, `cancelled` with its task.
+    /// Waits until there may be room. Throws `disconnected` if the channel has ended, and `cancelled` if the task is
+    /// cancelled.
     func room() async throws(BLEError)
 
-    /// Ends the channel.
+    /// Closes the channel.
     func close()
 }

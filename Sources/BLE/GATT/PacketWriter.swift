@@ -2,16 +2,16 @@ internal import Synchronization
 
 /// Writes values to a characteristic without response, as fast as the system takes them.
 ///
-/// With BlueZ it has a socket of its own to bluetoothd (AcquireWrite), which spares the bus. It is closed with its last
-/// reference, with ``close()`` and with the link. While it is open, BlueZ refuses other writes to the characteristic, with `busy`,
-/// from whomever they come.
+/// With BlueZ, a writer has its own socket to bluetoothd (AcquireWrite), which bypasses the bus. The socket is closed
+/// when the last reference to the writer is released, by ``close()``, and when the link ends. While it is open, BlueZ
+/// rejects all other writes to the characteristic with `busy`, including those of other programs.
 ///
 /// ```swift
 /// let writer = try await peripheral.packetWriter(to: .samples)
 /// for block in firmware.blocks(of: writer.maximumLength) { try await writer.write(block) }
 /// ```
 public final class PacketWriter<Value: Sendable>: Sendable {
-    /// The longest value, in bytes.
+    /// The maximum length of a value, in bytes.
     public var maximumLength: Int { core.channel.maximumLength }
 
     private let core: PacketWriterCore
@@ -24,23 +24,23 @@ public final class PacketWriter<Value: Sendable>: Sendable {
 
     deinit { core.close() }
 
-    /// Writes a value. Returns once the system has it: nobody confirms that the peripheral does.
+    /// Writes a value. Returns when the system has accepted it; the peripheral does not confirm it.
     ///
-    /// Waits while the system has no room. Values that one task writes arrive in their order.
+    /// Waits while the system has no room. Values that one task writes arrive in order.
     ///
-    /// Throws `invalidLength` for a value that is longer than ``maximumLength``, `timedOut` when there is no room for so long,
-    /// `disconnected` when the link has ended or the writer was closed.
+    /// Throws `invalidLength` for a value that is longer than ``maximumLength``, `timedOut` if there is no room within
+    /// the timeout, and `disconnected` if the link has ended or the writer was closed.
     ///
-    /// - Parameter timeout: the longest wait for room; nil for the configuration's operation timeout.
+    /// - Parameter timeout: the maximum wait for room. Nil for the configuration's operation timeout.
     public func write(_ value: Value, timeout: Duration? = nil) async throws(BLEError) {
         try await core.write(try coding.encode(value), timeout)
     }
 
-    /// Ends it; others may write again. What has been written is sent all the same.
+    /// Closes the writer and allows other writes again. Values that were already written are still sent.
     public func close() { core.close() }
 }
 
-/// What a writer and its central share.
+/// The state shared by a writer and its central.
 final class PacketWriterCore: Sendable {
     let channel: any PacketChannel
     private let target: Central.Target
@@ -68,7 +68,7 @@ final class PacketWriterCore: Sendable {
                 try await central.awaitRoom(channel, target, timeout)
             }
         } catch {
-            // Why it has ended is told by who ended it.
+            // The error that ended the writer is more specific than the channel's.
             throw place(error.code == .disconnected ? end.withLock { $0 } ?? error : error)
         }
     }
@@ -78,7 +78,7 @@ final class PacketWriterCore: Sendable {
             target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
     }
 
-    /// Nothing is written any more.
+    /// Ends the channel. Later writes throw `error`.
     func finish(_ error: BLEError) {
         end.withLock { $0 = $0 ?? error }
         channel.close()
@@ -96,11 +96,11 @@ extension Central {
     {
         let target = try await resolve(key, on: id)
         try require(.writeWithoutResponse, "writing without response", of: target)
-        // After what is being written, and before what follows.
+        // Opened after pending writes, and before later ones.
         let channel = try await operate(on: target, timeout: timeout, name: "opening a writer") {
             [weak self] (backend, attribute) throws(BLEError) in
             let channel = try await backend.acquireWriting(to: attribute)
-            // Whoever has given up meanwhile closes nothing.
+            // A caller that has given up cannot close the channel.
             guard !Task.isCancelled, self != nil else {
                 channel.close()
                 throw .cancelled
@@ -128,7 +128,7 @@ extension Central {
         if writers[attribute] === writer { writers[attribute] = nil }
     }
 
-    /// Ends the writers of the attributes that match.
+    /// Ends the writers of matching attributes.
     func endWriters(_ error: BLEError, where matches: (AttributeID) -> Bool) {
         for (attribute, writer) in writers where matches(attribute) {
             writers[attribute] = nil
@@ -138,12 +138,13 @@ extension Central {
 }
 
 extension Peripheral {
-    /// Opens a writer of values without response. There can be one for a characteristic at a time.
+    /// Opens a writer for values without response. A characteristic can have one writer at a time.
     ///
-    /// Connects when there is no link. Throws `notSupported` for a characteristic that cannot be written without response, `busy`
-    /// while another writer, of this or another program, is open.
+    /// Connects if there is no link. Throws `notSupported` for a characteristic that cannot be written without
+    /// response, and `busy` while another writer, of this or another program, is open.
     ///
-    /// - Parameter timeout: the longest wait for the system's consent, once connected; nil for the configuration's.
+    /// - Parameter timeout: the maximum wait for the system's consent, once connected. Nil for the configuration's
+    ///   operation timeout.
     public func packetWriter<Value>(
         to characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> PacketWriter<Value> {

@@ -2,22 +2,22 @@ internal import Logging
 
 /// The readers of one characteristic's notifications.
 struct Subscription {
-    /// What the first reader asked for; looked for again in the services of a new link.
+    /// The key that the first reader requested. It is looked up again in the services of a new link.
     let key: AttributeKey
     let fanout = NotificationFanout()
-    /// How the first reader wanted the values.
+    /// The delivery that the first reader requested.
     let delivery: NotificationDelivery
-    /// The channel was taken away: on this link the values come as usual.
+    /// The channel was lost: on this link, values are delivered in the standard way.
     var hasLostChannel = false
-    /// How many links in a row have failed to have it switched on again, for a reason that may pass.
+    /// The number of consecutive links that failed to restore the subscription, for a reason that may be temporary.
     var failedRestores = 0
-    /// The peripheral has been asked to send; false again once it has been asked to stop, and when it has stopped by itself.
+    /// Whether the peripheral was asked to send. False again when it was asked to stop, or has stopped on its own.
     var isOn = false
 }
 
 extension Central {
-    /// A stream of the characteristic's values. The reader is registered before the peripheral is asked to send, so that the
-    /// first value finds it.
+    /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
+    /// send, so that it receives the first value.
     func subscribe(
         to key: AttributeKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy, timeout: Duration?
@@ -42,7 +42,7 @@ extension Central {
             try await switchOn(attribute, fanout, timeout: timeout)
             return stream
         } catch {
-            // Dropping the stream removes the reader and, with the last, asks the peripheral to stop.
+            // Dropping the stream removes the reader. Removing the last reader asks the peripheral to stop.
             throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
     }
@@ -70,7 +70,7 @@ extension Central {
         }
     }
 
-    /// True when this call is the one to ask the peripheral.
+    /// Returns true if this call must ask the peripheral to send.
     private func shouldSwitchOn(_ attribute: AttributeID, _ fanout: NotificationFanout) -> Bool {
         guard let subscription = subscriptions[attribute], subscription.fanout === fanout, !subscription.isOn else {
             return false
@@ -79,12 +79,12 @@ extension Central {
         return true
     }
 
-    /// A start that failed or was given up may have reached the peripheral all the same. It is undone before anybody else's
-    /// turn comes.
+    /// Undoes a start that failed or was abandoned, because it may still have reached the peripheral. The next
+    /// operation on the notifications begins after that.
     private func startFailed(_ attribute: AttributeID, _ fanout: NotificationFanout) async {
         guard let subscription = subscriptions[attribute], subscription.fanout === fanout else { return }
         subscriptions[attribute]?.isOn = false
-        // In a task that is not cancelled.
+        // In a separate task, which is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
@@ -97,7 +97,7 @@ extension Central {
         await switchOff(attribute) { [weak self] in await self?.shouldSwitchOff(attribute, fanout) == true }
     }
 
-    /// Asks the peripheral to stop when it is this call's turn and `condition` holds then.
+    /// Asks the peripheral to stop if `condition` holds when the operation's turn comes.
     private func switchOff(_ attribute: AttributeID, if condition: @escaping @Sendable () async -> Bool) async {
         do throws(BLEError) {
             try await perform(
@@ -112,7 +112,7 @@ extension Central {
         }
     }
 
-    /// True when nobody reads any more and this call is the one to tell the peripheral.
+    /// Returns true if there are no readers left and this call must ask the peripheral to stop.
     private func shouldSwitchOff(_ attribute: AttributeID, _ fanout: NotificationFanout) -> Bool {
         guard let subscription = subscriptions[attribute], subscription.fanout === fanout, fanout.isEmpty else {
             return false
@@ -123,20 +123,20 @@ extension Central {
 
     // MARK: Ends and gaps
 
-    /// Ends all streams of the attributes that match.
+    /// Ends all streams of matching attributes.
     func endSubscriptions(_ error: BLEError, where matches: (AttributeID) -> Bool) {
         for (attribute, subscription) in subscriptions where matches(attribute) {
             subscriptions[attribute] = nil
             subscription.fanout.finish(error)
             guard subscription.isOn, !isShutDown else { continue }
-            // The system would have it switched on again with the next link.
+            // Otherwise, the system would switch notifications on again with the next link.
             Task {
                 await switchOff(attribute) { [weak self] in await self?.subscriptions[attribute]?.isOn != true }
             }
         }
     }
 
-    /// The link has ended, and another will be made: the streams wait for it.
+    /// Adds a gap to the streams of a link that has ended and will be reestablished.
     func interruptSubscriptions(of id: Peripheral.ID, _ error: BLEError) {
         for (attribute, subscription) in subscriptions where attribute.peripheral == id && subscription.isOn {
             subscriptions[attribute]?.isOn = false
@@ -145,20 +145,22 @@ extension Central {
         }
     }
 
-    /// How many links in a row may fail to switch a subscription on again, for a reason that may pass, before it ends.
+    /// The number of consecutive links that may fail to restore a subscription, for a temporary reason, before it ends.
     private static let restoreLimit = 3
 
-    /// Switches on what has outlasted a gap. What the peripheral no longer has, or refuses, ends. What may go well the next time is
-    /// thrown: then the attempt has failed, and another follows.
+    /// Restores the subscriptions that survived a gap.
+    ///
+    /// A subscription ends if the peripheral no longer has its characteristic, or rejects it. An error that may be
+    /// temporary is thrown: the attempt to connect then fails, and another one follows.
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
         for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
             let key = subscription.key
-            // Its last reader may have gone while another was switched on.
+            // Its last reader may have gone while another subscription was restored.
             guard subscriptions[old]?.fanout === subscription.fanout else { continue }
             do throws(BLEError) {
                 let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
                 if attribute != old {
-                    // Somebody who came in between has the place already.
+                    // A newer subscription already uses the new handle.
                     guard subscriptions[attribute] == nil else { throw moved }
                     subscriptions[old] = nil
                     subscriptions[attribute] = subscription
@@ -174,7 +176,7 @@ extension Central {
         }
     }
 
-    /// Counts a failure that may pass. False when there have been too many.
+    /// Counts a failure that may be temporary. Returns false if there have been too many.
     private func passes(_ fanout: NotificationFanout) -> Bool {
         guard let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key,
             subscriptions[attribute]!.failedRestores < Self.restoreLimit
@@ -187,7 +189,7 @@ extension Central {
         BLEError(.disconnected, "the characteristic has moved; subscribe again", isRetryable: true)
     }
 
-    /// The delivery has ended while the link is up.
+    /// Handles the end of notifications while the link is up.
     func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
         guard let subscription = subscriptions[attribute], subscription.isOn else { return }
         subscriptions[attribute]?.isOn = false
@@ -200,7 +202,7 @@ extension Central {
                 try await restoreSubscriptions(of: id, try await services(id))
             } catch {
                 logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
-                // A link that has ended meanwhile has settled it.
+                // If the link has ended in the meantime, that has already ended or interrupted the stream.
                 if connectionState(id) == .connected { endSubscriptions(error) { $0 == attribute } }
             }
         }

@@ -1,20 +1,21 @@
 internal import Logging
 
-/// How the values that a peripheral notifies reach this process.
+/// How a peripheral's notifications reach this process.
 ///
-/// All streams of a characteristic share one registration, whose delivery is what the first of them asked for.
+/// All streams of a characteristic share one registration. It uses the delivery that the first of them requested.
 public enum NotificationDelivery: Hashable, Sendable {
-    /// As signals on the bus. No early value is lost, and it works with every peripheral.
+    /// Signals on the bus. No early value is lost, and every peripheral is supported.
     case standard
-    /// Over a socket of its own from bluetoothd (AcquireNotify), which costs a fraction: for many values a second.
+    /// A dedicated socket from bluetoothd (AcquireNotify), at a fraction of the cost. Suitable for many values per
+    /// second.
     ///
-    /// A stream that is full is not written to: the values wait in the socket until its reader has caught up, so that the
-    /// overflow policy's capacity counts, but nothing is dropped here. bluetoothd drops what the socket does not hold, which is
-    /// some 200 short values.
+    /// While a stream is full, values wait in the socket until its reader has caught up. The overflow policy's capacity
+    /// applies, but the stream drops nothing. bluetoothd drops values that do not fit the socket, which holds about 200
+    /// short values.
     ///
-    /// Where there is no socket to be had (the characteristic only indicates; another program has its notifications on) the
-    /// values come the standard way, and so they do when another program takes the socket away: the stream goes on after a
-    /// gap.
+    /// If no socket is available, because the characteristic only indicates or another program has its notifications
+    /// on, values are delivered in the standard way. If another program takes the socket away, the stream continues in
+    /// the standard way after a gap.
     case socket
 }
 
@@ -24,7 +25,7 @@ extension Central {
         return subscription.delivery == .socket && !subscription.hasLostChannel
     }
 
-    /// True when the values come over a channel from now on, false when there is none to be had.
+    /// Starts notifications over a channel. Returns false if no channel is available.
     func acquire(
         _ attribute: AttributeID, _ fanout: NotificationFanout, _ backend: any CentralBackend
     ) async throws(BLEError) -> Bool {
@@ -38,7 +39,7 @@ extension Central {
         }
     }
 
-    /// A reader has caught up, or has gone.
+    /// Resumes the channel after a reader has caught up or gone.
     func resume(_ fanout: NotificationFanout) async {
         guard fanout.hasRoom,
             let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key,

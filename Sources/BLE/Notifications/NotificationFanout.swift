@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// What a stream of notifications consists of inside.
+/// An undecoded element of a notification stream: a value or a gap.
 enum NotificationPacket: Sendable {
     case value([UInt8])
-    /// Between the value before and the one after it others may have been sent.
+    /// Values may be missing between the previous value and the next one.
     case gap(BLEError)
 }
 
-/// Hands each value that a peripheral sends to everybody who reads it.
+/// Delivers each value that a peripheral sends to all readers.
 ///
-/// The backend calls it directly, once a value; it is the only thing between the backend and the readers' buffers.
+/// The backend calls it directly, once per value. Nothing else is between the backend and the readers' buffers.
 final class NotificationFanout: Sendable {
     typealias Producer = BoundedStream<NotificationPacket>.Producer
 
-    /// A reader, and whether what delivers to it waits while it has no room.
+    /// A reader, and whether the channel waits while the reader has no room.
     private struct Reader {
         let token: Int
         let producer: Producer
@@ -38,7 +38,7 @@ final class NotificationFanout: Sendable {
         }
     }
 
-    /// Delivers what a channel brought. False when the channel is to wait for a reader.
+    /// Delivers a value from a channel. Returns false if the channel must wait for a reader.
     func offer(_ value: [UInt8]) -> Bool {
         readers.withLock { readers in
             var hasRoom = true
@@ -53,7 +53,7 @@ final class NotificationFanout: Sendable {
         }
     }
 
-    /// Nobody is to be waited for.
+    /// Whether every reader that the channel waits for has room.
     var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.isWaitedFor || $0.producer.hasRoom } } }
 
     func interrupt(_ error: BLEError) {

@@ -1,14 +1,15 @@
 /// The values of a characteristic as they arrive.
 ///
-/// A value that its type cannot be made of throws `invalidValue`; calling `next()` again goes on with the value after it.
+/// Iterating throws `invalidValue` for a value that cannot be decoded. Calling `next()` again continues with the value
+/// after it.
 ///
-/// On a maintained link (``ConnectionPolicy/maintained(backoff:)``) a stream outlasts the end of the link, of the adapter and of
-/// Bluetooth itself: it goes on once there is a link again. What the peripheral sent meanwhile is lost; ``events`` says where
-/// that may have been.
+/// On a maintained link (``ConnectionPolicy/maintained(backoff:)``), a stream survives the end of the link, of the
+/// adapter and of Bluetooth itself, and continues when there is a link again. Values that the peripheral sent in the
+/// meantime are lost; ``events`` shows where values may be missing.
 public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of element produced by the sequence.
     public typealias Element = Value
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     private let packets: BoundedStream<NotificationPacket>
@@ -21,23 +22,24 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
         self.decode = decode
     }
 
-    /// How many values the overflow policy has dropped so far.
+    /// The number of values that the overflow policy has dropped so far.
     public var droppedCount: Int { packets.droppedCount }
 
-    /// The same values, and between them where some may be missing. It is another view of the same stream: what is read from
-    /// the one is gone from the other.
+    /// The same values, with a gap wherever values may be missing.
+    ///
+    /// This is another view of the same stream: an element that is read from one view is not delivered to the other.
     public var events: NotificationEvents<Value> { NotificationEvents(packets: packets, decode: decode) }
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: packets.makeAsyncIterator(), decode: decode)
     }
 
-    /// Reads a stream of notifications.
+    /// An iterator over the values.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: BoundedStream<NotificationPacket>.Iterator
         fileprivate let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
-        /// How many gaps have been passed over so far.
+        /// The number of gaps skipped so far.
         public private(set) var gapCount = 0
 
         fileprivate init(
@@ -48,12 +50,12 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
             self.decode = decode
         }
 
-        /// The next value, nil after the end.
+        /// Returns the next value, or nil at the end of the stream.
         public mutating func next() async throws(BLEError) -> Value? {
             try await next(isolation: #isolation)
         }
 
-        /// The next value, nil after the end, without leaving the caller's actor.
+        /// Returns the next value, or nil at the end of the stream, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Value? {
             while true {
                 var packet = base.nextOfBatch()
@@ -68,41 +70,41 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// What a stream of notifications brings, gaps included.
+/// A value or a gap in a stream of notifications.
 public enum NotificationEvent<Value: Sendable>: Sendable {
     /// A value.
     case value(Value)
-    /// The link, or what delivers over it, has ended here for the reason given. Values follow once it is there again; others
-    /// may have been sent in between and are lost.
+    /// The link, or the delivery of notifications over it, ended for the given reason. Values follow when it is
+    /// restored. Any values that were sent in between are lost.
     case gap(BLEError)
 }
 
 /// The values of a characteristic as they arrive, and the gaps between them; see ``NotificationStream/events``.
 public struct NotificationEvents<Value: Sendable>: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of element produced by the sequence.
     public typealias Element = NotificationEvent<Value>
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     fileprivate let packets: BoundedStream<NotificationPacket>
     fileprivate let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: packets.makeAsyncIterator(), decode: decode)
     }
 
-    /// Reads values and gaps.
+    /// An iterator over values and gaps.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: BoundedStream<NotificationPacket>.Iterator
         fileprivate let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
 
-        /// The next value or gap, nil after the end.
+        /// Returns the next value or gap, or nil at the end of the stream.
         public mutating func next() async throws(BLEError) -> NotificationEvent<Value>? {
             try await next(isolation: #isolation)
         }
 
-        /// The next value or gap, nil after the end, without leaving the caller's actor.
+        /// Returns the next value or gap, or nil at the end of the stream, without leaving the caller's actor.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(BLEError) -> NotificationEvent<Value>? {

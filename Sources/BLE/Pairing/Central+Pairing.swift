@@ -1,9 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// What is on show for one pairing: one thing at a time, each in the place of the one before it.
+/// The displays of one pairing. Each display replaces the one before it.
 ///
-/// The first is always shown. One that is still waiting for its predecessor when another follows, or when all is over, never is.
+/// The first display is always shown. A later one that still waits for its predecessor when another follows, or when
+/// the pairing ends, is never shown.
 final class Showing: Sendable {
     private struct Display {
         let show: @Sendable () async -> Void
@@ -12,9 +13,9 @@ final class Showing: Sendable {
 
     private struct State {
         var isOver = false
-        /// Somebody takes what waits.
+        /// A task is taking the waiting displays.
         var isTaken = false
-        /// One has been taken, and whoever shows it has not been called yet.
+        /// A display has been taken, but its closure has not been called yet.
         var isBeginning = false
         var hasBegun = false
         var current: Task<Void, Never>?
@@ -22,10 +23,10 @@ final class Showing: Sendable {
     }
 
     private let state = Mutex(State())
-    /// All is over, and nothing will be shown any more.
+    /// Delivered when the pairing has ended and nothing will be shown any more.
     let ended = Outcome<Void>()
 
-    /// Shows the next, in the place of the last. Returns once it has begun to be shown, or never will.
+    /// Replaces the current display. Returns when the new one has begun to be shown, or never will be.
     func next(_ show: @escaping @Sendable () async -> Void) async {
         let display = Display(show: show)
         let (isFirst, superseded) = state.withLock { state in
@@ -56,7 +57,7 @@ final class Showing: Sendable {
 
     private func showAll() async {
         while let display = take() {
-            // Called before anything else happens, so that nothing said later overtakes it.
+            // Called immediately, so that a later prompt cannot overtake it.
             let task = Task.immediate { await display.show() }
             let isOver = state.withLock { state in
                 state.isBeginning = false
@@ -85,25 +86,25 @@ final class Showing: Sendable {
     }
 }
 
-/// What goes on in a central about pairing.
+/// The pairings of a central, with their prompts.
 struct Pairings {
-    /// A question that somebody has been asked.
+    /// A question that the delegate is asked.
     struct Question {
         let peripheral: Peripheral.ID
         let outcome: Outcome<PairingAnswer>
     }
 
-    /// How many callers pair with a peripheral.
+    /// The number of callers that are pairing with each peripheral.
     var running: [Peripheral.ID: Int] = [:]
-    /// Links that were made to pair, and that nobody else has asked for.
+    /// Peripherals whose link was established only to pair.
     var provisional: Set<Peripheral.ID> = []
     var questions: [Int: Question] = [:]
-    /// What is shown for a peripheral.
+    /// The displays for each peripheral.
     var showing: [Peripheral.ID: Showing] = [:]
-    /// The last that the delegate was told has ended; what has ended next follows.
+    /// The last task that notifies the delegate. The next one waits for it.
     var telling: Task<Void, Never>?
 
-    /// At the end of the central, whose delegate is told nothing any more.
+    /// Ends all prompts when the central is released, without notifying the delegate.
     func finish() {
         for question in questions.values { question.outcome.deliver(.failure(.shutDown)) }
         for shown in showing.values { shown.end() }
@@ -127,7 +128,7 @@ extension Central {
         }
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
-            // Not failed by the link's end: what the backend says of it is the better reason.
+            // Not failed by the end of the link: the backend's error is more specific.
             try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
                 (backend) throws(BLEError) in try await backend.pair(id)
             }
@@ -140,7 +141,7 @@ extension Central {
         }
     }
 
-    /// One of the callers is done. True when it was the last.
+    /// Removes a caller of the pairing. Returns true if it was the last.
     @discardableResult private func pairingEnded(_ id: Peripheral.ID) -> Bool {
         let left = (pairings.running[id] ?? 1) - 1
         pairings.running[id] = left > 0 ? left : nil
@@ -169,7 +170,7 @@ extension Central {
         do throws(BLEError) {
             return try await perform(timeout: configuration.operationTimeout, name: "asking for the pairing") {
                 [weak self] (backend) throws(BLEError) in
-                // A Bluetooth that is being restarted is waited for.
+                // Waits while Bluetooth restarts.
                 try await self?.untilAdapterHasSettled()
                 return try await backend.pairingState(id)
             }
@@ -195,10 +196,10 @@ extension Central {
 // MARK: Prompts
 
 extension Central {
-    /// BlueZ's own limit for the answer of an agent (`REQUEST_TIMEOUT` in its `src/agent.c`).
+    /// BlueZ's time limit for an agent's answer (`REQUEST_TIMEOUT` in its `src/agent.c`).
     private static let promptLimit = Duration.seconds(60)
 
-    /// What the delegate, or the default in its place, says to a prompt.
+    /// Returns the delegate's answer to a prompt, or the default answer if there is no delegate.
     func answer(_ prompt: PairingPrompt, for id: Peripheral.ID) async -> PairingAnswer {
         let behavior = configuration.pairing
         guard !isShutDown, behavior.isDefaultAgent || concerns(id) else {
@@ -219,17 +220,17 @@ extension Central {
         }
     }
 
-    /// Whether this central pairs with the peripheral, or has a link to it or makes one.
+    /// Whether this central is pairing with the peripheral, or is connected or connecting to it.
     private func concerns(_ id: Peripheral.ID) -> Bool {
         pairings.running[id] != nil || connectionState(id) != .disconnected
     }
 
-    /// Whether something is under way here that a pairing may be for.
+    /// Whether this central has an operation in progress that may require the pairing.
     private func isWanted(_ id: Peripheral.ID) -> Bool {
         pairings.running[id] != nil || operations.isAttributeUsed(on: id)
     }
 
-    /// The delegate's answer; a refusal once it is not wanted any more.
+    /// Returns the delegate's answer, or a refusal if the answer is no longer wanted.
     private func ask(
         _ delegate: any PairingDelegate, _ prompt: PairingPrompt, _ peripheral: Peripheral
     ) async -> PairingAnswer {
@@ -256,7 +257,7 @@ extension Central {
         }
     }
 
-    /// Takes back what was shown and asked.
+    /// Withdraws the prompts for matching peripherals.
     func endPrompts(where matches: (Peripheral.ID) -> Bool) {
         for question in pairings.questions.values where matches(question.peripheral) {
             question.outcome.deliver(.failure(.cancelled))
@@ -267,22 +268,22 @@ extension Central {
             shown.end()
             let peripheral = peripheral(id)
             tell {
-                // Not for its return: it may wait for this.
+                // Waits until nothing is shown, not until the delegate's method returns: it may wait for `promptEnded`.
                 try? await shown.ended.wait()
                 await delegate.promptEnded(for: peripheral)
             }
         }
     }
 
-    /// Has the delegate show something, in the place of what is shown for the peripheral. Returns once it does: only then can
-    /// anybody enter it.
+    /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
+    /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
         let showing = pairings.showing[peripheral.id] ?? Showing()
         pairings.showing[peripheral.id] = showing
         await showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 
-    /// Tells the delegate, off this actor and one thing after the other.
+    /// Notifies the delegate, outside this actor and in order.
     private func tell(_ what: @escaping @Sendable () async -> Void) {
         pairings.telling = Task { @concurrent [previous = pairings.telling] in
             await previous?.value
@@ -292,7 +293,7 @@ extension Central {
 }
 
 extension PairingPrompt {
-    /// Asks the delegate, or has it show something.
+    /// Passes the prompt to the delegate and returns its answer.
     func put(to delegate: any PairingDelegate, for peripheral: Peripheral) async -> PairingAnswer {
         switch self {
         case .confirm(let passkey): await delegate.confirm(passkey, for: peripheral) ? .accept : .refuse

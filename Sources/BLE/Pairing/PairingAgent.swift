@@ -1,43 +1,43 @@
-/// What a backend asks, or has shown, while two devices pair.
+/// A question from a backend, or a number to show, while two devices pair.
 public enum PairingPrompt: Hashable, Sendable {
-    /// Do both sides show this number?
+    /// Asks whether both sides show this number.
     case confirm(Passkey)
-    /// Which number does the peripheral show?
+    /// Asks for the number that the peripheral shows.
     case enterPasskey
-    /// Shows a number, of which so many digits have been entered on the peripheral.
+    /// Shows a number, of which `entered` digits have been entered on the peripheral.
     case show(Passkey, entered: Int)
-    /// Which PIN code does the peripheral want?
+    /// Asks for the PIN code that the peripheral requires.
     case enterPINCode
     /// Shows a PIN code.
     case showPINCode(String)
-    /// May it pair, where there is nothing to compare?
+    /// Asks whether to pair with the peripheral without comparing a number.
     case authorizePairing
-    /// May it use a service here?
+    /// Asks whether the peripheral may use a service of this machine.
     case authorizeService(BluetoothUUID)
 }
 
-/// What a prompt is answered with.
+/// An answer to a prompt.
 public enum PairingAnswer: Hashable, Sendable {
-    /// Yes; seen.
+    /// The prompt was accepted or shown.
     case accept
-    /// The number asked for.
+    /// The requested number.
     case passkey(Passkey)
-    /// The PIN code asked for.
+    /// The requested PIN code.
     case pinCode(String)
-    /// No.
+    /// The prompt was refused.
     case refuse
 }
 
-/// Whom a backend asks while it pairs: its central, which asks the user's ``PairingDelegate``.
+/// The agent that a backend prompts while it pairs. A central's agent prompts the user's ``PairingDelegate``.
 public struct PairingAgent: Sendable {
-    /// What there is to show and ask with; nil when nobody is there, and no pairing can succeed.
+    /// The IO capability of this side. Nil if there is no user, and no pairing can succeed.
     public let capability: @Sendable () -> PairingCapability?
-    /// Whether it answers for the whole system.
+    /// Whether it is the default agent of the system.
     public let isDefault: Bool
-    /// Answers a prompt for a peripheral, within 60 s. A cancelled task ends the prompt.
+    /// Answers a prompt for a peripheral, within 60 s. Cancelling the task ends the prompt.
     public let answer: @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer
 
-    /// An agent.
+    /// Creates an agent.
     public init(
         capability: @escaping @Sendable () -> PairingCapability?, isDefault: Bool = false,
         answer: @escaping @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer
@@ -47,6 +47,6 @@ public struct PairingAgent: Sendable {
         self.answer = answer
     }
 
-    /// Nobody.
+    /// An agent that refuses every prompt.
     public static let none = PairingAgent(capability: { nil }, answer: { _, _ in .refuse })
 }

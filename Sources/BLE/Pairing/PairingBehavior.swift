@@ -1,40 +1,43 @@
-/// What this side has to show numbers with and to enter them with. It decides how two devices pair; see Docs/Pairing.md.
+/// The IO capability of this side. With the peripheral's, it determines the association model; see Docs/Pairing.md.
 public enum PairingCapability: String, CaseIterable, Hashable, Sendable {
-    /// It shows numbers and asks nothing.
+    /// Numbers can be shown, but the user cannot answer.
     case displayOnly = "DisplayOnly"
-    /// It shows numbers and can be told yes or no.
+    /// Numbers can be shown, and the user can answer yes or no.
     case displayYesNo = "DisplayYesNo"
-    /// Numbers can be entered, not shown.
+    /// Numbers can be entered, but not shown.
     case keyboardOnly = "KeyboardOnly"
-    /// Neither: pairing just works, or does not.
+    /// Numbers can be neither shown nor entered: pairing uses Just Works or fails.
     case noInputNoOutput = "NoInputNoOutput"
-    /// Both.
+    /// Numbers can be shown and entered.
     case keyboardDisplay = "KeyboardDisplay"
 }
 
-/// How a central pairs: what it can show and ask, and who does.
+/// How a central pairs: its IO capability and its delegate.
 ///
-/// By default pairing *just works*: nobody is asked anything. That is
-/// - accepted for a peripheral that this central is pairing with (``Peripheral/pair(timeout:)``) or is reading from, writing to or
-///   subscribing to just then, which may be because an attribute wants a secure link. Such a link is encrypted, not
-///   authenticated: who listens to the pairing itself, or sits between the two, is not kept out;
-/// - refused at all other times, also when a peripheral asks for it on a link of this central's: whoever has taken a
-///   peripheral's name or address could do that. Unless ``acceptsPeripheralRequests`` is set;
-/// - refused where more than an assent is wanted: numbers, PIN codes, and services that the other side wants to use here.
+/// By default, pairing uses *Just Works*, without prompts. A pairing is then
+/// - accepted for a peripheral that this central is pairing with (``Peripheral/pair(timeout:)``), or is reading from,
+///   writing to or subscribing to at that moment, because an attribute may require a secure link. Such a link is
+///   encrypted, not authenticated: it is not protected against a device that listens to the pairing itself, or that
+///   sits between the two sides;
+/// - refused at all other times, including when a peripheral requests it on a link of this central, because any device
+///   that uses the peripheral's name or address could do so. ``acceptsPeripheralRequests`` allows it;
+/// - refused if it requires more than consent: numbers, PIN codes, and services that the other side wants to use here.
 public struct PairingBehavior: Sendable {
-    /// What this side has to show and ask with.
+    /// The IO capability of this side.
     public var capability: PairingCapability
-    /// Who shows and asks; nil when pairing just works.
+    /// The delegate that shows and answers prompts. Nil for Just Works.
     public var delegate: (any PairingDelegate)?
-    /// Whether this central also answers for the system: for peripherals that it has nothing to do with, and for other programs
-    /// that have no agent of their own. False by default. (BlueZ gives such questions to the first program that has an agent,
-    /// whether it wanted them or not; they are refused here then.)
+    /// Whether this central also answers for the system: for peripherals that it is not connected to, and for other
+    /// programs without an agent of their own. False by default.
+    ///
+    /// BlueZ sends such prompts to the first program that has an agent, even if it is not the default agent. If this is
+    /// false, they are refused.
     public var isDefaultAgent: Bool
-    /// Whether a peripheral that this central has a link to may begin to pair at any time, where nobody is asked. False by default:
-    /// it would be bonded with for nothing more than being connected to.
+    /// Whether a peripheral with a link to this central may start to pair at any time, if there is no delegate to ask.
+    /// False by default, because otherwise a connection would be enough for a peripheral to become bonded.
     public var acceptsPeripheralRequests = false
 
-    /// A behavior in which `delegate` is asked.
+    /// Creates a behavior that prompts `delegate`.
     public init(
         capability: PairingCapability, delegate: any PairingDelegate, isDefaultAgent: Bool = false
     ) {
@@ -48,10 +51,10 @@ public struct PairingBehavior: Sendable {
         isDefaultAgent = false
     }
 
-    /// Nobody is asked; see ``PairingBehavior`` for what is accepted.
+    /// Pairing without prompts; see ``PairingBehavior`` for what is accepted.
     public static let justWorks = PairingBehavior()
 
-    /// Somebody with a display and a keyboard is asked.
+    /// Pairing with prompts. The delegate can show and enter numbers by default.
     public static func prompting(
         _ delegate: any PairingDelegate, capability: PairingCapability = .keyboardDisplay
     ) -> PairingBehavior {
@@ -59,35 +62,38 @@ public struct PairingBehavior: Sendable {
     }
 }
 
-/// Shows what a pairing has to show and answers what it asks.
+/// Shows the prompts of a pairing to the user and returns the user's answers.
 ///
-/// Each question is asked in a task of its own. That task is cancelled, and ``promptEnded(for:)`` is called, when the answer is
-/// not wanted any more: after 60 s, which is BlueZ's limit, when the pairing or the link ends, and when the other side withdraws.
-/// (The peripheral's own limit is 30 s from step to step: Core Specification 5.4, volume 3, part H, section 3.4.)
+/// Each prompt has a task of its own. The task is cancelled, and ``promptEnded(for:)`` is called, when the answer is no
+/// longer wanted: after 60 s, which is BlueZ's limit, when the pairing or the link ends, and when the other side
+/// withdraws. The peripheral's own limit is 30 s from step to step (Core Specification 5.4, volume 3, part H, section
+/// 3.4).
 ///
-/// What is not implemented is refused. With a ``PairingCapability`` that rules a question out, it is never asked.
+/// A prompt whose method is not implemented is refused. A prompt that the ``PairingCapability`` rules out never occurs.
 public protocol PairingDelegate: Sendable {
-    /// Whether the peripheral shows this number, too.
+    /// Returns whether the peripheral shows the same number.
     func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool
-    /// The number that the peripheral shows; nil to refuse.
+    /// Returns the number that the peripheral shows, or nil to refuse.
     func enterPasskey(for peripheral: Peripheral) async -> Passkey?
-    /// Shows a number that is to be entered on the peripheral, until ``promptEnded(for:)``. Called again for each digit that
-    /// is entered there, where the peripheral tells.
+    /// Shows a number to be entered on the peripheral, until ``promptEnded(for:)``. Called again for each digit entered
+    /// there, if the peripheral reports it.
     ///
-    /// May return at once or wait. Its task is cancelled when another number follows and when the prompt has ended.
+    /// The method may return immediately or wait. Its task is cancelled when another number follows, and when the
+    /// prompt has ended.
     ///
     /// - Parameter entered: the number of digits entered so far, 0 to 6.
     func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async
-    /// The PIN code of 1 to 16 characters that the peripheral wants; nil to refuse. (Classic devices of before 2007.)
+    /// Returns the PIN code of 1 to 16 characters that the peripheral requires, or nil to refuse. Used by Classic
+    /// devices from before 2007.
     func enterPINCode(for peripheral: Peripheral) async -> String?
-    /// Shows a PIN code that is to be entered on the peripheral, until ``promptEnded(for:)``.
+    /// Shows a PIN code to be entered on the peripheral, until ``promptEnded(for:)``.
     func show(pinCode: String, for peripheral: Peripheral) async
-    /// Whether to pair with a peripheral where there is no number to compare: because it has asked for it, or because an attribute
-    /// wants a secure link. Not asked after ``Peripheral/pair(timeout:)``.
+    /// Returns whether to pair with a peripheral without comparing a number, because the peripheral requested it or an
+    /// attribute requires a secure link. Not called for ``Peripheral/pair(timeout:)``.
     func authorizePairing(with peripheral: Peripheral) async -> Bool
-    /// Whether a device that is not trusted may use a service here.
+    /// Returns whether an untrusted device may use a service of this machine.
     func authorize(_ service: BluetoothUUID, for peripheral: Peripheral) async -> Bool
-    /// What was shown or asked for this peripheral is void, or done with.
+    /// Called when the prompts for this peripheral are complete or no longer valid.
     func promptEnded(for peripheral: Peripheral) async
 }
 
@@ -106,6 +112,6 @@ extension PairingDelegate {
     public func authorizePairing(with peripheral: Peripheral) async -> Bool { false }
     /// Refuses.
     public func authorize(_ service: BluetoothUUID, for peripheral: Peripheral) async -> Bool { false }
-    /// Has nothing to take away.
+    /// Does nothing.
     public func promptEnded(for peripheral: Peripheral) async {}
 }

@@ -1,16 +1,17 @@
-/// What the system knows of its relation to a peripheral.
+/// The system's pairing state and settings for a peripheral.
 public struct PairingState: Hashable, Sendable {
-    /// Whether the two have keys for an encrypted link. Kept over restarts when the pairing made a bond.
+    /// Whether the system and the peripheral have keys for an encrypted link. Kept across restarts if the pairing
+    /// created a bond.
     public let isPaired: Bool
-    /// Whether the system lets it use services without asking.
+    /// Whether the system lets the peripheral use services without authorization.
     public let isTrusted: Bool
-    /// Whether the system lets no link to it come up.
+    /// Whether the system rejects every link to the peripheral.
     public let isBlocked: Bool
-    /// Under which id it will be known from the next start of Bluetooth on: a peripheral with a private address tells its
-    /// identity address when it pairs. Until then, and for all others, its present id.
+    /// The peripheral's id from the next start of Bluetooth on. A peripheral with a private address discloses its
+    /// identity address when it pairs. Before that, and for all other peripherals, this is the current id.
     public let identity: Peripheral.ID
 
-    /// A state.
+    /// Creates a state.
     public init(isPaired: Bool, isTrusted: Bool, isBlocked: Bool, identity: Peripheral.ID) {
         self.isPaired = isPaired
         self.isTrusted = isTrusted
@@ -19,10 +20,10 @@ public struct PairingState: Hashable, Sendable {
     }
 }
 
-/// What a system can be told about a peripheral.
+/// A system setting for a peripheral.
 public enum PeripheralSetting: Hashable, Sendable {
-    /// It may use services without asking.
+    /// The peripheral may use services without authorization.
     case trusted
-    /// No link to it comes up.
+    /// Every link to the peripheral is rejected.
     case blocked
 }

@@ -1,16 +1,16 @@
-/// The number of six digits that two devices compare, or that one shows and the other is given (Core Specification 5.4,
-/// volume 3, part H, section 2.3.5).
+/// The six-digit number that two devices compare, or that one shows and the user enters on the other (Core
+/// Specification 5.4, volume 3, part H, section 2.3.5).
 public struct Passkey: Hashable, Sendable {
     /// The number, 0 to 999999.
     public let value: UInt32
 
-    /// A passkey; nil for a number above 999999.
+    /// Creates a passkey. Nil for a number above 999999.
     public init?(_ value: UInt32) {
         guard value <= 999_999 else { return nil }
         self.value = value
     }
 
-    /// The number that a person has typed: digits, with spaces between them as they like. Nil when it is none.
+    /// Creates a passkey from 1 to 6 digits, which may be separated by spaces. Nil for any other text.
     public init?(_ text: some StringProtocol) {
         let digits = String(text.filter { $0 != " " })
         guard (1...6).contains(digits.count), digits.allSatisfy({ ("0"..."9").contains($0) }),
@@ -21,7 +21,7 @@ public struct Passkey: Hashable, Sendable {
 }
 
 extension Passkey: CustomStringConvertible {
-    /// Six digits, with zeros in front.
+    /// Six digits, with leading zeros.
     public var description: String {
         let digits = String(value)
         return String(repeating: "0", count: 6 - digits.count) + digits

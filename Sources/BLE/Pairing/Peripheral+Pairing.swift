@@ -1,31 +1,33 @@
 extension Peripheral {
-    /// Pairs, so that the link is encrypted now and whenever it is made again.
+    /// Pairs with the peripheral, so that the link is encrypted now and whenever it is reestablished.
     ///
-    /// Connects when there is no link. Whether somebody is asked something, and what, depends on both sides and on the
-    /// configuration's ``PairingBehavior``. Cancelling, or the deadline, ends the pairing and takes back its prompts; no
-    /// link stays that was made for it. A failed pairing may end the link.
+    /// Connects if there is no link. The prompts that the user sees depend on both sides and on the configuration's
+    /// ``PairingBehavior``. Cancellation, or the deadline, ends the pairing, withdraws its prompts, and ends a link
+    /// that was established for it. A failed pairing may end the link.
     ///
-    /// A peripheral with a private address tells its identity address now: ``pairingState()`` has it. This handle stays good
-    /// all the same, for as long as Bluetooth runs.
+    /// A peripheral with a private address discloses its identity address when it pairs; see ``pairingState()``. This
+    /// handle stays valid until Bluetooth restarts.
     ///
     /// Throws `alreadyPaired`, `pairingFailed`, `pairingRejected`, `pairingCancelled`, `pairingTimedOut`, and what connecting
     /// throws.
     ///
-    /// - Parameter timeout: the longest that connecting and pairing may take together, with the time that people need to
-    ///   answer; nil for 90 s, or the configuration's operation timeout where that is longer.
+    /// - Parameter timeout: the maximum time for connecting and pairing together, including the user's answers. Nil for
+    ///   90 s, or for the configuration's operation timeout if that is longer.
     public func pair(timeout: Duration? = nil) async throws(BLEError) {
         try await central.pair(id, timeout: timeout ?? max(.seconds(90), central.configuration.operationTimeout))
     }
 
-    /// Removes the bond, and with it everything that the system knows of the peripheral: its link, its trust, its name. It has to
-    /// be found again before there can be a link to it. Nothing happens to a peripheral that is not paired.
+    /// Removes the bond and everything else that the system knows about the peripheral: its link, its trust, its name.
     ///
-    /// The peripheral may still have its half of the bond, and may have to be told to forget it before it pairs again.
+    /// The peripheral must be discovered again before it can be connected to. Does nothing if the peripheral is not
+    /// paired.
+    ///
+    /// The peripheral may keep its half of the bond, and may have to be told to forget it before it pairs again.
     public func unpair() async throws(BLEError) {
         try await central.unpair(id)
     }
 
-    /// Whether there is a bond, and what else the system has been told about the peripheral. Throws `peripheralNotFound`.
+    /// Returns whether there is a bond, and the system's settings for the peripheral. Throws `peripheralNotFound`.
     public func pairingState() async throws(BLEError) -> PairingState {
         try await central.pairingState(id)
     }
@@ -41,13 +43,13 @@ extension Peripheral {
         }
     }
 
-    /// Tells the system to let the peripheral use services without asking, or no longer to. Throws `peripheralNotFound`.
+    /// Sets whether the system lets the peripheral use services without authorization. Throws `peripheralNotFound`.
     public func setTrusted(_ isTrusted: Bool) async throws(BLEError) {
         try await central.set(.trusted, isTrusted, id)
     }
 
-    /// Tells the system to let no link to the peripheral come up, or to allow it again. Blocking ends a link that is there.
-    /// Throws `peripheralNotFound`.
+    /// Sets whether the system rejects every link to the peripheral. Blocking ends an existing link. Throws
+    /// `peripheralNotFound`.
     public func setBlocked(_ isBlocked: Bool) async throws(BLEError) {
         try await central.set(.blocked, isBlocked, id)
     }

@@ -1,34 +1,35 @@
-/// What an attribute wants of the link before it can be used.
+/// The security that an attribute requires of the link.
 public enum AttributeSecurity: Int, Comparable, Hashable, Sendable {
-    /// Nothing.
+    /// No security.
     case open
-    /// Encryption: any pairing.
+    /// Encryption, after any pairing.
     case encrypted
-    /// Encryption after a pairing in which a person has compared or entered a number.
+    /// Encryption, after a pairing in which the user compared or entered a number.
     case authenticated
 
-    /// Which is less.
+    /// Compares the levels of security.
     public static func < (left: AttributeSecurity, right: AttributeSecurity) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-/// How a defined peripheral pairs: what it has to show and enter numbers with, and what its user does.
+/// How a defined peripheral pairs: its IO capability and the actions of its user.
 public enum PairingMethod: Sendable {
-    /// It has neither display nor keys.
+    /// Just Works: it has neither a display nor a keyboard.
     case justWorks
-    /// It shows this number, which is to be entered on the other side.
+    /// It shows this number, which is entered on the other side.
     case display(Passkey)
-    /// It has keys: the closure is what its user enters, being told the number that the other side shows; nil to give up.
+    /// It has a keyboard. The closure receives the number that the other side shows, and returns the number that the
+    /// user enters, or nil to give up.
     case keyboard(@Sendable (Passkey) async -> Passkey?)
-    /// It shows a number that is to be the same on the other side: the closure is whether its user finds that.
+    /// It shows a number to compare. The closure receives it, and returns whether the user confirms it.
     case comparison(@Sendable (Passkey) async -> Bool)
-    /// It does not pair.
+    /// It rejects pairing.
     case rejected
-    /// It does not answer.
+    /// It does not respond to pairing.
     case unanswered
 
-    /// What it has to show and enter numbers with.
+    /// The IO capability of the peripheral.
     public var capability: PairingCapability {
         switch self {
         case .justWorks, .rejected, .unanswered: .noInputNoOutput
@@ -39,21 +40,21 @@ public enum PairingMethod: Sendable {
     }
 }
 
-/// What happens between two devices that pair, as their capabilities make it (Core Specification 5.4, volume 3, part H, table 2.8,
-/// for LE Secure Connections).
+/// The association model of a pairing, which the two IO capabilities determine (Core Specification 5.4, volume 3, part
+/// H, table 2.8, for LE Secure Connections).
 public enum PairingProcedure: Hashable, Sendable {
-    /// Nothing: anybody may be in between.
+    /// Just Works: no number is compared or entered, and there is no protection against a device in the middle.
     case justWorks
-    /// Both show a number, and both users say whether it is the same.
+    /// Numeric comparison: both sides show a number, and both users confirm that it is the same.
     case comparison
-    /// The responder shows a number, which is entered at the initiator.
+    /// Passkey entry: the responder shows a number, which is entered on the initiator.
     case enteredByInitiator
-    /// The initiator shows a number, which is entered at the responder.
+    /// Passkey entry: the initiator shows a number, which is entered on the responder.
     case enteredByResponder
-    /// The same number is entered at both.
+    /// Passkey entry: the same number is entered on both sides.
     case enteredByBoth
 
-    /// The procedure between the side that begins, here the central, and the other.
+    /// Returns the model for an initiator, here the central, and a responder.
     public init(initiator: PairingCapability, responder: PairingCapability) {
         self =
             switch (initiator, responder) {

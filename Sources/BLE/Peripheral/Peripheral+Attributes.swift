@@ -1,26 +1,26 @@
-/// Attributes by key and in bytes, and what descriptors say of a characteristic.
+/// Access to attributes by key and as bytes, and to the descriptors that describe a characteristic.
 extension Peripheral {
     // MARK: Bytes
 
-    /// Reads a characteristic's value, in bytes.
+    /// Reads a characteristic's value as bytes.
     ///
     /// - Parameters:
-    ///   - offset: where to begin, 0 to 512. Past the value's end throws `invalidOffset`; of a value that fits one packet many
-    ///     peripherals give no part (ATT error 0x0B).
-    ///   - timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    ///   - offset: the position of the first byte, 0 to 512. A position past the value's end throws `invalidOffset`.
+    ///     Many peripherals reject offsets in a value that fits one packet (ATT error 0x0B).
+    ///   - timeout: the maximum wait for the answer, once connected. Nil for the configuration's operation timeout.
     public func read(
         _ key: AttributeKey, offset: Int = 0, timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
         try await central.read(key, of: id, offset: offset, timeout: timeout)
     }
 
-    /// Writes a characteristic's value, in bytes.
+    /// Writes a characteristic's value as bytes.
     ///
     /// - Parameters:
-    ///   - type: with response by default, which returns once the peripheral has taken the value. Without response, a value
-    ///     that does not fit one packet throws `invalidLength`; see ``maximumWriteLength(for:)``.
-    ///   - offset: where in the value to begin, 0 to 512; 0 without response.
-    ///   - timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    ///   - type: with response by default, which returns when the peripheral has accepted the value. Without response,
+    ///     a value that does not fit one packet throws `invalidLength`; see ``maximumWriteLength(for:)``.
+    ///   - offset: the position of the first byte in the value, 0 to 512. Must be 0 without response.
+    ///   - timeout: the maximum wait for the answer, once connected. Nil for the configuration's operation timeout.
     public func write(
         _ value: [UInt8], to key: AttributeKey, type: WriteType = .withResponse, offset: Int = 0,
         timeout: Duration? = nil
@@ -28,14 +28,15 @@ extension Peripheral {
         try await central.write(value, to: key, of: id, type: type, offset: offset, timeout: timeout)
     }
 
-    /// Writes a value; without `connecting` it throws `disconnected` where there is no link.
+    /// Writes a value. If `connecting` is false, throws `disconnected` if there is no link.
     package func write(
         _ value: [UInt8], to key: AttributeKey, type: WriteType, timeout: Duration?, connecting: Bool
     ) async throws(BLEError) {
         try await central.write(value, to: key, of: id, type: type, timeout: timeout, connecting: connecting)
     }
 
-    /// The values that the peripheral notifies or indicates from now on, in bytes; as the notifications of a typed key.
+    /// Subscribes to the values that the peripheral notifies or indicates, as bytes. Otherwise like the method that
+    /// takes a typed ``Characteristic``.
     public func notifications(
         _ key: AttributeKey, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
@@ -43,14 +44,16 @@ extension Peripheral {
         try await notifications(Characteristic(key), delivery: delivery, overflow: overflow, timeout: timeout)
     }
 
-    /// A writer of values without response, in bytes; as that of a typed key.
+    /// Opens a writer for values without response, as bytes. Otherwise like the method that takes a typed
+    /// ``Characteristic``.
     public func packetWriter(
         to key: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> PacketWriter<[UInt8]> {
         try await packetWriter(to: Characteristic(key), timeout: timeout)
     }
 
-    /// A request to a control point and its answer, in bytes; as that of a typed key.
+    /// Writes a request to a control point and returns its answer, as bytes. Otherwise like the method that takes a
+    /// typed ``Characteristic``.
     public func request(
         _ value: [UInt8], on key: AttributeKey, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool = { _ in true }
@@ -60,7 +63,8 @@ extension Peripheral {
 
     // MARK: Descriptors
 
-    /// What the peripheral calls the characteristic (Characteristic User Description, 0x2901); nil where it does not say.
+    /// Reads the user-readable name of the characteristic (Characteristic User Description, 0x2901). Nil if it has
+    /// none.
     public func userDescription(
         of characteristic: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> String? {
@@ -68,8 +72,8 @@ extension Peripheral {
         return try String(bytes: bytes)
     }
 
-    /// How the characteristic's value is to be shown (Characteristic Presentation Format, 0x2904); nil where the peripheral
-    /// does not say.
+    /// Reads the presentation format of the characteristic's value (Characteristic Presentation Format, 0x2904). Nil if
+    /// it has none.
     public func presentationFormat(
         of characteristic: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> PresentationFormat? {
@@ -81,7 +85,7 @@ extension Peripheral {
         }
     }
 
-    /// A descriptor's value, nil where there is none.
+    /// Reads a descriptor's value. Nil if there is no such descriptor.
     private func value(
         _ descriptor: BluetoothUUID, of characteristic: AttributeKey, _ timeout: Duration?
     ) async throws(BLEError) -> [UInt8]? {
@@ -95,7 +99,7 @@ extension Peripheral {
 }
 
 extension Characteristic where Value == [UInt8] {
-    /// A key whose value is raw bytes.
+    /// Creates a characteristic whose value is raw bytes.
     public init(_ key: AttributeKey) {
         self.init(.bytes, key.characteristic)
         self.key = key

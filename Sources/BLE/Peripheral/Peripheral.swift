@@ -1,16 +1,17 @@
-/// A handle on a remote device: its identity and the central that talks to it.
+/// A handle for a remote device: its identity and the central that manages it.
 ///
-/// Small and copied freely; two handles are equal when they have the same id. A handle does not keep a link up, and stays
-/// valid across disconnections.
+/// Handles are small and can be copied freely. Two handles are equal if they have the same id. A handle does not keep a
+/// link up, and stays valid across disconnections.
 ///
-/// Operations connect when there is no link, within the central's connect timeout. How long the link then stays is said by
-/// the ``ConnectionPolicy``; by default until ``disconnect()`` or ``Central/shutDown()``.
+/// Operations connect if there is no link, within the central's connect timeout. The ``ConnectionPolicy`` determines
+/// how long the link then stays: by default, until ``disconnect()`` or ``Central/shutDown()``.
 public struct Peripheral: Sendable, Identifiable {
-    /// What identifies a peripheral to its central. With BlueZ the device address, such as `F0:F1:F2:F3:F4:F5`.
+    /// The identity of a peripheral within its central. With BlueZ, it is the device address, such as
+    /// `F0:F1:F2:F3:F4:F5`.
     public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The text.
         public let rawValue: String
-        /// Any text.
+        /// Creates an id from its text.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The text.
         public var description: String { rawValue }
@@ -18,7 +19,7 @@ public struct Peripheral: Sendable, Identifiable {
 
     /// The identity.
     public let id: ID
-    /// The central that talks to it.
+    /// The central that manages the peripheral.
     public let central: Central
 
     init(id: ID, central: Central) {
@@ -28,9 +29,9 @@ public struct Peripheral: Sendable, Identifiable {
 }
 
 extension Peripheral: Hashable, CustomStringConvertible {
-    /// Equal ids.
+    /// Compares the ids.
     public static func == (left: Peripheral, right: Peripheral) -> Bool { left.id == right.id }
-    /// By id.
+    /// Hashes the id.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
     /// The id.
     public var description: String { id.rawValue }
@@ -39,37 +40,39 @@ extension Peripheral: Hashable, CustomStringConvertible {
 // MARK: Connection
 
 extension Peripheral {
-    /// Makes the link and discovers the services. Returns at once when that is done already.
+    /// Connects and discovers the services. Returns immediately if the peripheral is already connected.
     ///
-    /// Callers that connect at the same time share one attempt. Cancelling, or the deadline, gives up this caller's wait;
-    /// when nobody waits any more the attempt is ended, and no link stays behind.
+    /// Callers that connect at the same time share one attempt. Cancellation, or the deadline, ends this caller's wait.
+    /// When no caller waits any longer, the attempt is cancelled, and no link remains, unless the link is maintained.
     ///
-    /// - Parameter timeout: the longest wait; nil for the configuration's connect timeout.
+    /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout.
     public func connect(timeout: Duration? = nil) async throws(BLEError) {
         try await central.connect(id, timeout: timeout)
     }
 
-    /// Ends the link, or the attempt to make one, and returns once it is down. No error when there is none.
+    /// Ends the link, or the attempt to connect, and returns when the link is down. Does nothing if there is neither.
     ///
-    /// A link that other programs use is left to them: one that was there before this central connected, and one on which they have
-    /// subscribed. For this central it has ended, too. See Docs/Security.md for what bluetoothd does not tell.
+    /// A link that other programs use stays up for them: one that existed before this central connected, or one on
+    /// which they have subscribed. For this central, it has ended as well. See Docs/Security.md for what bluetoothd
+    /// does not report.
     ///
-    /// Ends the upkeep of a maintained link, too. Throws `disconnectionFailed` and `timedOut` when the system cannot end it.
+    /// A maintained link is no longer maintained. Throws `disconnectionFailed` or `timedOut` if the system cannot end
+    /// the link.
     public func disconnect() async throws(BLEError) {
         try await central.disconnect(id)
     }
 
-    /// Whether there is a usable link.
+    /// The state of the connection.
     public var connectionState: ConnectionState {
         get async { await central.connectionState(id) }
     }
 
-    /// The connection's state now and every change from here on. Keeps the newest 16 that are not read yet.
+    /// The connection's current state and every later change. Keeps the newest 16 unread states.
     public func connectionStates() async -> BoundedStream<ConnectionState> {
         await central.connectionStates(id)
     }
 
-    /// The services, as they were discovered on this connection.
+    /// Returns the services discovered on this connection, connecting if necessary.
     public func services() async throws(BLEError) -> GATTDatabase {
         try await central.services(id)
     }
@@ -80,7 +83,8 @@ extension Peripheral {
 extension Peripheral {
     /// Reads a characteristic's value.
     ///
-    /// - Parameter timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    /// - Parameter timeout: the maximum wait for the answer, once connected. Nil for the configuration's operation
+    ///   timeout.
     public func read<Value>(
         _ characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> Value {
@@ -91,8 +95,8 @@ extension Peripheral {
     /// Writes a characteristic's value.
     ///
     /// - Parameters:
-    ///   - type: with response by default, which returns once the peripheral has taken the value.
-    ///   - timeout: the longest wait for the answer, once connected; nil for the configuration's.
+    ///   - type: with response by default, which returns when the peripheral has accepted the value.
+    ///   - timeout: the maximum wait for the answer, once connected. Nil for the configuration's operation timeout.
     public func write<Value>(
         _ value: Value, to characteristic: Characteristic<Value>, type: WriteType = .withResponse,
         timeout: Duration? = nil
@@ -101,9 +105,9 @@ extension Peripheral {
         try await central.write(bytes, to: characteristic.key, of: id, type: type, timeout: timeout)
     }
 
-    /// A descriptor's value.
+    /// Reads a descriptor's value.
     ///
-    /// - Parameter handle: which descriptor, where the characteristic has several of that type; nil for the first.
+    /// - Parameter handle: identifies the descriptor if the characteristic has several of that type. Nil for the first.
     public func readDescriptor(
         _ descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey, timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
@@ -112,7 +116,7 @@ extension Peripheral {
 
     /// Writes a descriptor's value.
     ///
-    /// - Parameter handle: which descriptor, where the characteristic has several of that type; nil for the first.
+    /// - Parameter handle: identifies the descriptor if the characteristic has several of that type. Nil for the first.
     public func writeDescriptor(
         _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey,
         timeout: Duration? = nil
@@ -121,16 +125,18 @@ extension Peripheral {
             value, to: descriptor, handle: handle, of: characteristic, on: id, timeout: timeout)
     }
 
-    /// The values that the peripheral notifies or indicates from now on, in order.
+    /// Subscribes to the values that the peripheral notifies or indicates from now on, in order.
     ///
-    /// Returns once the peripheral sends them. Any number of streams share one registration, which ends with the last of them.
-    /// When the link ends, a stream throws `disconnected`, unless the link is maintained: then the stream goes on with the next
-    /// link; see ``NotificationStream``.
+    /// Returns when the peripheral has agreed to send them. Any number of streams share one registration, which ends
+    /// with the last of them. When the link ends, a stream throws `disconnected`, unless the link is maintained: then
+    /// the stream continues on the next link; see ``NotificationStream``.
     ///
     /// - Parameters:
-    ///   - delivery: how the values come; see ``NotificationDelivery``.
-    ///   - overflow: what happens when the reader is slower than the peripheral: by default the newest 256 values are kept.
-    ///   - timeout: the longest wait for the peripheral's consent, once connected; nil for the configuration's.
+    ///   - delivery: how the values reach this process; see ``NotificationDelivery``.
+    ///   - overflow: how the stream handles values if the reader is slower than the peripheral. By default, the newest
+    ///     256 values are kept.
+    ///   - timeout: the maximum wait for the peripheral's consent, once connected. Nil for the configuration's
+    ///     operation timeout.
     public func notifications<Value>(
         _ characteristic: Characteristic<Value>, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
@@ -146,7 +152,7 @@ extension Characteristic {
         try decoder(for: peripheral)(bytes)
     }
 
-    /// Decodes values of that peripheral; what it throws says where they came from.
+    /// Returns a decoder for values of the given peripheral. The decoder adds the location to its errors.
     func decoder(for peripheral: Peripheral.ID) -> @Sendable ([UInt8]) throws(BLEError) -> Value {
         let (decode, key) = (coding.decode, key)
         return { (bytes) throws(BLEError) in

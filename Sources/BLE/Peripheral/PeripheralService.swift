@@ -1,23 +1,24 @@
-/// A service on a peripheral, which is found when it is first asked for: what a ``Profile`` speaks to.
+/// A service on a peripheral, which is looked up on first use. A ``Profile`` uses its service through this type.
 ///
-/// Operations connect and discover as needed. They throw `serviceNotFound` or `characteristicNotFound` where the peripheral has
-/// not what is asked for, and else what the same operations of a ``Peripheral`` throw.
+/// Operations connect and discover services if necessary. They throw `serviceNotFound` or `characteristicNotFound` if
+/// the peripheral does not have the service or the characteristic, and otherwise what the same operations of
+/// ``Peripheral`` throw.
 public struct PeripheralService: Hashable, Sendable {
-    /// The peripheral that has it.
+    /// The peripheral with the service.
     public let peripheral: Peripheral
     /// The service's type.
     public let uuid: BluetoothUUID
-    /// The handle of the service's declaration, where the peripheral has several of that type; nil for the first.
+    /// The handle of the service's declaration, if the peripheral has several services of that type. Nil for the first.
     public let handle: UInt16?
 
-    /// A service. Nothing is sent yet.
+    /// Creates a service. Nothing is sent yet.
     public init(_ uuid: BluetoothUUID, on peripheral: Peripheral, handle: UInt16? = nil) {
         self.peripheral = peripheral
         self.uuid = uuid
         self.handle = handle
     }
 
-    /// A key as it is in this service.
+    /// Returns the characteristic, limited to this service.
     public func key<Value>(_ characteristic: Characteristic<Value>) -> Characteristic<Value> {
         var characteristic = characteristic
         characteristic.key.service = uuid
@@ -25,7 +26,7 @@ public struct PeripheralService: Hashable, Sendable {
         return characteristic
     }
 
-    /// The service as it was discovered. Throws `serviceNotFound`.
+    /// Returns the discovered service. Throws `serviceNotFound`.
     public func discovered() async throws(BLEError) -> GATTService {
         let database = try await peripheral.services()
         guard let service = database.first(where: { $0.uuid == uuid && (handle == nil || $0.handle == handle) }) else {
@@ -34,7 +35,7 @@ public struct PeripheralService: Hashable, Sendable {
         return service
     }
 
-    /// What was discovered of a characteristic; nil where the service has none of that type.
+    /// Returns the discovered characteristic. Nil if the service has none of that type.
     public func characteristic<Value>(
         _ characteristic: Characteristic<Value>
     ) async throws(BLEError) -> GATTCharacteristic? {
@@ -48,8 +49,8 @@ public struct PeripheralService: Hashable, Sendable {
         try await peripheral.read(key(characteristic), timeout: timeout)
     }
 
-    /// Reads a value that a specification leaves optional; nil where the service has no such characteristic, or lets nobody
-    /// read it.
+    /// Reads a value that the specification defines as optional. Nil if the service has no such characteristic, or if
+    /// it cannot be read.
     public func readIfPresent<Value>(
         _ characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> Value? {
@@ -65,7 +66,7 @@ public struct PeripheralService: Hashable, Sendable {
         try await peripheral.write(value, to: key(characteristic), type: type, timeout: timeout)
     }
 
-    /// The values that are notified or indicated from now on.
+    /// Subscribes to the values that are notified or indicated from now on.
     public func notifications<Value>(
         _ characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256),
         timeout: Duration? = nil

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The values of a peripheral that were declared, kept up to date for as long as this object lives.
+/// The declared values of a peripheral, kept up to date for the lifetime of this object.
 ///
 /// ```swift
 /// let values = try await strap.values([.readAndNotify(.batteryLevel), .read(.manufacturerName)])
@@ -8,10 +8,11 @@ internal import Logging
 /// for try await change in values.changes(of: .batteryLevel) { print(change.old ?? 0, change.new ?? 0) }
 /// ```
 ///
-/// On each link the declared notifications are switched on and the declared values read; then the peripheral is *ready*. When the
-/// link ends, no value is known any more. Whether it is made anew by itself is said by the ``ConnectionPolicy``.
+/// On each link, the declared notifications are switched on and the declared values are read; then the peripheral is
+/// *ready*. When the link ends, all values become unknown. The ``ConnectionPolicy`` determines whether the link is
+/// reestablished automatically.
 public final class PeripheralValues: Sendable {
-    /// Whose values.
+    /// The peripheral that the values belong to.
     public let peripheral: Peripheral
     private let store: ValueStore
     private let upkeep: Task<Void, Never>
@@ -26,18 +27,19 @@ public final class PeripheralValues: Sendable {
 
     deinit { end() }
 
-    /// Whether the services of the present link are known, the declared notifications on, and the declared values read.
+    /// Whether the services of the current link are discovered, the declared notifications on, and the declared values
+    /// read.
     public var isReady: Bool { store.isReady }
 
-    /// The characteristics that could not be read or subscribed to on the present link, with the reason; among them those that
-    /// the peripheral does not have (`characteristicNotFound`, `serviceNotFound`).
+    /// The characteristics that could not be read or subscribed to on the current link, with their errors. They include
+    /// those that the peripheral does not have (`characteristicNotFound`, `serviceNotFound`).
     public var failures: [AttributeKey: BLEError] { store.failures }
 
-    /// Returns when the peripheral is ready; connects when there is no link.
+    /// Waits until the peripheral is ready, connecting if there is no link.
     ///
-    /// Throws what connecting throws, and `disconnected` when the link ends first and none follows by itself.
+    /// Throws what connecting throws, and `disconnected` if the link ends first and is not reestablished automatically.
     ///
-    /// - Parameter timeout: the longest wait; nil for the configuration's connect timeout.
+    /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout.
     public func ready(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         try await central.withDeadline(timeout ?? central.configuration.connectTimeout) { [store, peripheral] in
@@ -46,25 +48,27 @@ public final class PeripheralValues: Sendable {
         }
     }
 
-    /// The newest value; nil while none is known. Throws `invalidValue` when the type cannot be made of it.
+    /// The latest value. Nil if none is known. Throws `invalidValue` if it cannot be decoded.
     public func value<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> Value? {
         guard let bytes = store.value(characteristic.key) else { return nil }
         return try characteristic.decode(bytes, from: peripheral.id)
     }
 
-    /// The newest value in bytes; nil while none is known.
+    /// The latest value as bytes. Nil if none is known.
     public subscript(key: AttributeKey) -> [UInt8]? { store.value(key) }
 
-    /// Each value that arrives from here on, with the one before, and nil at the end of a link. Keeps the newest 64 changes.
+    /// The changes of a value from now on, each with the previous and the new value. At the end of a link, the new
+    /// value is nil. Keeps the newest 64 changes.
     ///
-    /// - Parameter initial: begin with the value now, if one is known.
+    /// - Parameter initial: whether to begin with the current value, if it is known.
     public func changes<Value>(of characteristic: Characteristic<Value>, initial: Bool = true) -> ValueChanges<Value> {
         ValueChanges(
             changes: store.changes(of: characteristic.key, initial: initial),
             decode: characteristic.decoder(for: peripheral.id))
     }
 
-    /// Ends the upkeep and the streams of changes. The link stays as the policy says.
+    /// Stops updating the values and ends the streams of changes. The connection policy still determines how long the
+    /// link stays.
     public func end() {
         upkeep.cancel()
         store.finish(.cancelled)
@@ -72,20 +76,22 @@ public final class PeripheralValues: Sendable {
 }
 
 extension Peripheral {
-    /// Connects and keeps the declared values up to date from now on; returns when the peripheral is ready.
+    /// Connects and keeps the declared values up to date from now on. Returns when the peripheral is ready.
     ///
-    /// A characteristic that is missing, or refuses, does not fail the others; see ``PeripheralValues/failures``.
+    /// A characteristic that is missing, or that rejects an operation, does not affect the others; see
+    /// ``PeripheralValues/failures``.
     ///
-    /// - Parameter timeout: the longest that all of it may take; nil for the configuration's connect timeout.
+    /// - Parameter timeout: the maximum time for connecting and becoming ready. Nil for the configuration's connect
+    ///   timeout.
     public func values(_ declared: [DeclaredValue], timeout: Duration? = nil) async throws -> PeripheralValues {
         let values = await PeripheralValues(of: self, declared: declared)
         try await values.ready(timeout: timeout)
         return values
     }
 
-    /// Connects, reads everything that can be read, and does so anew on each further link; returns when the peripheral is ready.
+    /// Connects and reads all readable values, on this and on every later link. Returns when the peripheral is ready.
     ///
-    /// The values are found under their exact keys, ``GATTCharacteristic/key``.
+    /// The values are stored under their exact keys, ``GATTCharacteristic/key``.
     public func readableValues(timeout: Duration? = nil) async throws -> PeripheralValues {
         let values = await PeripheralValues(of: self, declared: nil)
         try await values.ready(timeout: timeout)
@@ -93,10 +99,10 @@ extension Peripheral {
     }
 }
 
-/// Makes each link ready and listens over it.
+/// Reads and subscribes to the declared values on each link.
 private struct ValueUpkeep {
     let peripheral: Peripheral
-    /// nil: everything that can be read.
+    /// The declared values. Nil for all readable values.
     let declared: [DeclaredValue]?
     let store: ValueStore
 
@@ -137,7 +143,7 @@ private struct ValueUpkeep {
             for value in declared where value.isRead { try await read(value.key) }
             store.becomeReady()
         } catch {
-            // The end of the link comes as an event, too, and says whether to wait for another.
+            // The end of the link also arrives as an event, which shows whether another link follows.
             if !Self.endsLink(error) { store.fail(error) }
             peripheral.central.configuration.logger.debug(
                 "not ready", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
@@ -146,19 +152,20 @@ private struct ValueUpkeep {
 
     private func listen(to value: DeclaredValue, _ group: inout DiscardingTaskGroup) async throws(BLEError) {
         let key = value.key
-        // A stream that has outlasted the gap goes on.
+        // A stream that survived the gap continues.
         guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
             let stream = try await peripheral.notifications(key)
             group.addTask { [store] in
-                // The reason comes as an event too.
+                // The error also arrives as an event.
                 do {
                     for try await event in stream.events {
                         switch event {
                         case .value(let value): store.notified(value, for: key, reader)
                         case .gap:
                             store.forget(key)
-                            // A gap that is heard of late may have hidden what was read on the new link.
+                            // If the gap is reported late, forgetting the value may have removed one that was read on
+                            // the new link.
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }
@@ -184,7 +191,7 @@ private struct ValueUpkeep {
         [.disconnected, .bluetoothLost, .shutDown, .cancelled].contains(error.code)
     }
 
-    /// What concerns the link ends the preparation; what concerns one characteristic is kept beside it.
+    /// Throws an error that concerns the link, and records one that concerns a single characteristic.
     private func note(_ error: BLEError, for key: AttributeKey) throws(BLEError) {
         if Self.endsLink(error) { throw error }
         store.failed(error, for: key)

@@ -1,4 +1,4 @@
-/// A type that speaks to one service, in the words of its specification.
+/// A type that provides access to one service, in the terms of its specification.
 ///
 /// ```swift
 /// struct Fan: Profile {
@@ -10,18 +10,18 @@
 /// let speed = try await Fan(peripheral).speed()
 /// ```
 ///
-/// `Docs/WritingAProfile.md` shows how a whole one is written.
+/// See `Docs/WritingAProfile.md` for a complete example.
 public protocol Profile: Sendable {
-    /// The service's type, by which peripherals that have it are found.
+    /// The service's type, which is used to find peripherals with the service.
     static var serviceUUID: BluetoothUUID { get }
-    /// The service that is spoken to.
+    /// The service that the profile uses.
     var service: PeripheralService { get }
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a profile for a service. Nothing is sent yet.
     init(service: PeripheralService)
 }
 
 extension Profile {
-    /// Speaks to the peripheral's service, the first where it has several. Nothing is sent yet.
+    /// Creates a profile for the peripheral's service, the first if there are several. Nothing is sent yet.
     public init(_ peripheral: Peripheral) {
         self.init(service: PeripheralService(Self.serviceUUID, on: peripheral))
     }
@@ -29,8 +29,8 @@ extension Profile {
     /// The peripheral with the service.
     public var peripheral: Peripheral { service.peripheral }
 
-    /// One for each service of that type that the peripheral has, in order of handles; none where it has none. Connects and
-    /// discovers as needed.
+    /// Returns a profile for each service of this type on the peripheral, in order of handles. Empty if there is none.
+    /// Connects and discovers services if necessary.
     public static func all(on peripheral: Peripheral) async throws(BLEError) -> [Self] {
         try await peripheral.services().filter { $0.uuid == serviceUUID }
             .map { Self(service: PeripheralService(serviceUUID, on: peripheral, handle: $0.handle)) }

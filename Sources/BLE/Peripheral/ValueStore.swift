@@ -1,13 +1,14 @@
 internal import Synchronization
 
-/// What is known of a peripheral's declared values, and who waits for news of them.
+/// The known values of a peripheral's declared characteristics, their observers, and the callers that wait until they
+/// are ready.
 final class ValueStore: Sendable {
     private struct State {
         var values: [AttributeKey: [UInt8]] = [:]
         var failures: [AttributeKey: BLEError] = [:]
-        /// How many notifications have set a value: what was read before the newest is older.
+        /// The number of notifications received for each key. A read that began before the latest one is outdated.
         var notified: [AttributeKey: Int] = [:]
-        /// Who reads the notifications of a key.
+        /// The number of each key's notification reader.
         var readers: [AttributeKey: Int] = [:]
         var isReady = false
         var end: BLEError?
@@ -39,7 +40,7 @@ final class ValueStore: Sendable {
         state.withLock { $0.values[key] }
     }
 
-    // MARK: News
+    // MARK: Updates
 
     func notified(_ value: [UInt8], for key: AttributeKey, _ reader: Int) {
         state.withLock { state in
@@ -49,12 +50,12 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// How many notifications there have been; see ``read(_:for:since:)``.
+    /// The number of notifications received so far; see ``read(_:for:since:)``.
     func notifications(of key: AttributeKey) -> Int {
         state.withLock { $0.notified[key] ?? 0 }
     }
 
-    /// A value was read that was asked for when there had been so many notifications.
+    /// Stores a value that was read, unless another notification has arrived since the read began.
     func read(_ value: [UInt8], for key: AttributeKey, since notifications: Int) {
         state.withLock { state in
             guard state.notified[key] ?? 0 == notifications else { return }
@@ -70,7 +71,7 @@ final class ValueStore: Sendable {
         state.withLock { $0.set(nil, for: key) }
     }
 
-    /// A number for who is to be the key's reader of notifications; nil when there is one.
+    /// Registers a reader of the key's notifications and returns its number. Nil if there is a reader already.
     func becomeReader(of key: AttributeKey) -> Int? {
         state.withLock { state in
             guard state.readers[key] == nil else { return nil }
@@ -80,7 +81,7 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// The reader has come to its end, which may be heard of when there is another already.
+    /// Removes a reader that has ended, unless another has already replaced it.
     func stopReading(_ key: AttributeKey, _ reader: Int) {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
@@ -89,12 +90,13 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// The link has ended: readers whose streams end with it make room for those of the next.
+    /// Removes all readers when the link ends, because their streams end with it and the next link has readers of its
+    /// own.
     func releaseReaders() {
         state.withLock { $0.readers = [:] }
     }
 
-    /// The values cannot be had on this link.
+    /// Fails the waiting callers: the values are not available on this link.
     func fail(_ error: BLEError) {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }
@@ -105,7 +107,7 @@ final class ValueStore: Sendable {
 
     // MARK: Ready
 
-    /// A link is being made ready: what failed on the last one is forgotten.
+    /// Starts to make a link ready, and forgets the failures of the last one.
     func begin() {
         state.withLock { state in
             state.isReady = false
@@ -122,7 +124,7 @@ final class ValueStore: Sendable {
         for waiter in waiters.values { waiter.deliver(.success(())) }
     }
 
-    /// The link has ended. Who waits goes on waiting when another will be made.
+    /// Handles the end of the link. Waiting callers keep waiting if another link follows.
     func linkEnded(_ error: BLEError, isMaintained: Bool) {
         let waiters = state.withLock { state in
             state.isReady = false
@@ -133,7 +135,7 @@ final class ValueStore: Sendable {
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
     }
 
-    /// Nothing follows: the values are unknown, the streams end.
+    /// Ends the store: the values become unknown, and the streams end.
     func finish(_ error: BLEError) {
         let (waiters, observers) = state.withLock { state in
             state.isReady = false
@@ -181,7 +183,7 @@ final class ValueStore: Sendable {
             if initial, let value = state.values[key] { producer.yield(ValueChange(old: nil, new: value)) }
             return nil
         }
-        // Not under the lock: what ends a stream calls back.
+        // Not under the lock, because ending a stream calls back.
         if let end { producer.finish(throwing: end) }
         return stream
     }

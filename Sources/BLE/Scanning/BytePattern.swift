@@ -1,23 +1,23 @@
-/// The beginning of some bytes, of which a mask may leave out bits.
+/// A prefix to compare with some bytes, with a mask that can exclude bits.
 ///
 /// ```swift
 /// .manufacturer(0x004C, [0x02, 0x15])                                  // an iBeacon
 /// .manufacturer(0xFFFF, BytePattern([0x10], mask: [0xF0]))             // first digit 1
 /// ```
 public struct BytePattern: Hashable, Sendable {
-    /// What the bytes begin with.
+    /// The bytes of the prefix.
     public var bytes: [UInt8]
-    /// The bits that count, a 1 for each. Nil for all bits of ``bytes``.
+    /// The bits to compare, a 1 for each. Nil for all bits of ``bytes``.
     public var mask: [UInt8]?
 
-    /// A pattern. The empty one matches everything.
+    /// Creates a pattern. An empty pattern matches everything.
     public init(_ bytes: [UInt8], mask: [UInt8]? = nil) {
         self.bytes = bytes
         self.mask = mask
     }
 
-    /// Whether `data` begins so. Bytes that are absent, of the data or of the pattern, count as 0; where the mask has no byte,
-    /// nothing counts.
+    /// Returns whether `data` begins with the pattern. Missing bytes, of the data or of the pattern, count as 0. Bytes
+    /// beyond the mask are not compared.
     public func matches(_ data: [UInt8]) -> Bool {
         (0..<(mask ?? bytes).count).allSatisfy { index in
             (Self.byte(data, index) ^ Self.byte(bytes, index)) & (mask?[index] ?? 0xFF) == 0
@@ -30,6 +30,6 @@ public struct BytePattern: Hashable, Sendable {
 }
 
 extension BytePattern: ExpressibleByArrayLiteral {
-    /// Bytes that all count.
+    /// Creates a pattern that compares all bits.
     public init(arrayLiteral bytes: UInt8...) { self.init(bytes) }
 }

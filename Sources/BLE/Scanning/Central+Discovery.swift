@@ -1,33 +1,33 @@
 internal import Logging
 internal import Synchronization
 
-/// A peripheral that was heard, and what it said.
+/// A discovered peripheral, with its advertisement.
 public struct Discovery: Sendable {
     /// The peripheral.
     public let peripheral: Peripheral
-    /// What it said.
+    /// The data that it advertises.
     public let advertisement: Advertisement
 }
 
-/// What a scan reports.
+/// An event of a scan.
 public enum DiscoveryEvent: Sendable {
-    /// A peripheral is heard that this scan has not reported, or that it has reported lost.
+    /// A peripheral was found that this scan had not reported before, or had reported lost.
     case found(Discovery)
-    /// A reported peripheral says something new; with duplicates, says anything.
+    /// A reported peripheral sent a changed advertisement or, with duplicates, any advertisement.
     case updated(Discovery)
-    /// A reported peripheral has been silent for the staleness interval, or was forgotten by the system.
+    /// A reported peripheral was silent for the staleness interval, or was removed by the system.
     case lost(Peripheral)
 }
 
-/// The scans of a central, and what its backend has been told of them.
+/// The scans of a central, and the filter that its backend runs with.
 struct Scanning {
-    /// One scan. An object, so that what it has seen is never copied.
+    /// One scan. A class, so that its tracker is never copied.
     final class Scan: Sendable {
         let criteria: DiscoveryCriteria
         let tracker: Mutex<DiscoveryTracker>
         let producer: BoundedStream<DiscoveryEvent>.Producer
         let staleness: Task<Void, Never>?
-        /// Delivered when the backend scans for this scan.
+        /// Delivered when the backend runs a scan for this one.
         let started: Outcome<Void>
 
         init(
@@ -49,17 +49,17 @@ struct Scanning {
     }
 
     var scans: [Int: Scan] = [:]
-    /// Peripherals that are to be connected to and are not known to the system; delivered when they are heard.
+    /// Searches for peripherals to connect to that the system does not know. Delivered when the peripheral is found.
     var searches: [Int: (peripheral: Peripheral.ID, found: Outcome<Void>)] = [:]
-    /// The filter that the backend runs with; nil when it does not scan.
+    /// The filter that the backend runs with. Nil if it does not scan.
     var applied: DiscoveryFilter?
-    /// How often the backend has stopped scanning by itself.
+    /// The number of times that the backend has stopped scanning on its own.
     var interruptions = 0
     var reconciler: Task<Void, Never>?
 
-    /// What the backend has to look for so that every scan gets its own: the union. Nil when there is no scan.
+    /// The filter that the backend needs to serve every scan: the union of their criteria. Nil if there is no scan.
     var wanted: DiscoveryFilter? {
-        // A search for a peripheral needs all.
+        // A search for a peripheral needs all advertisements.
         let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
         return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
     }
@@ -75,25 +75,26 @@ struct Scanning {
 }
 
 extension Central {
-    /// The peripherals in range that meet the criteria, each once, as they are found.
+    /// The peripherals in range that meet the criteria, each reported once when it is found.
     ///
-    /// Iterating starts the scan, leaving the loop stops it. Any number of scans share one on the radio. The newest 1024
-    /// that are not read yet are kept.
+    /// Iterating starts the scan; leaving the loop stops it. Any number of scans share one scan of the radio. Keeps the
+    /// newest 1024 unread discoveries.
     ///
-    /// While the adapter is off or gone, and while Bluetooth is being restarted, nothing is heard; the scan goes on by itself
-    /// when it can. See ``adapterStates()`` to tell a person.
+    /// While the adapter is off or absent, or Bluetooth restarts, nothing is found. The scan resumes automatically. Use
+    /// ``adapterStates()`` to inform the user.
     public nonisolated func discoveries(matching criteria: DiscoveryCriteria = .any) -> Discoveries {
         Discoveries(events: DiscoveryEvents(central: self, criteria: criteria, duplicates: false, staleAfter: nil))
     }
 
-    /// Everything that happens to the peripherals in range that meet the criteria.
+    /// The events of the peripherals in range that meet the criteria.
     ///
-    /// Iterating starts the scan, leaving the loop stops it. The newest 1024 events that are not read yet are kept.
+    /// Iterating starts the scan; leaving the loop stops it. Keeps the newest 1024 unread events.
     ///
     /// - Parameters:
-    ///   - duplicates: report every advertisement as an update, not only those that say something new. Signal strength
-    ///     alone is nothing new.
-    ///   - staleAfter: how long a peripheral without a link may be silent before it is lost; nil for ever. At least 1 s.
+    ///   - duplicates: whether to report every advertisement as an update, not only changed ones. A different signal
+    ///     strength alone is not a change.
+    ///   - staleAfter: how long a peripheral without a link may be silent before it is reported lost, at least 1 s. Nil
+    ///     to never report a peripheral lost.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8)
     ) -> DiscoveryEvents {
@@ -102,7 +103,7 @@ extension Central {
             staleAfter: staleAfter.map { max($0, .seconds(1)) })
     }
 
-    /// Starts a scan; it ends with the stream.
+    /// Starts a scan, which ends with the stream.
     fileprivate func scan(_ tracker: DiscoveryTracker) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
         let token = token()
@@ -127,8 +128,8 @@ extension Central {
         reconcile()
     }
 
-    /// The backend no longer scans, and does not until the adapter is on again. Scans wait for that; who searches for a
-    /// peripheral to connect to hears why not.
+    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for that. Searches for a
+    /// peripheral to connect to fail with the error.
     func interruptScanning(_ error: BLEError) {
         for search in scanning.searches.values { search.found.deliver(.failure(error)) }
         scanning.applied = nil
@@ -136,7 +137,8 @@ extension Central {
         for scan in scanning.scans.values { scan.hasStarted() }
     }
 
-    /// Brings the backend to what the scans want. One task does so at a time, until there is nothing left to do.
+    /// Updates the backend's scan to the filter that the scans need. One task at a time does this, until nothing is
+    /// left to update.
     func reconcile() {
         guard scanning.reconciler == nil, adapterState == .poweredOn else { return }
         scanning.reconciler = Task { await self.reconcileUntilDone() }
@@ -157,12 +159,12 @@ extension Central {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
                 scanning.applied = nil
                 if [.poweredOff, .adapterNotFound, .bluetoothLost].contains(error.code) {
-                    // Whether or not the adapter's state has been heard of yet, it comes back as a state.
+                    // Even if the adapter's state has not been reported yet, its return will be reported as a state.
                     guard (try? await configuration.clock.sleep(for: Self.scanPause)) != nil else { return }
                 } else if wanted != nil {
                     scanning.finish(error)
                 }
-                // A stop that fails leaves nothing that could be told to anybody.
+                // A failed stop has no caller to report it to.
             }
         }
         guard scanning.applied != nil else { return }
@@ -170,10 +172,12 @@ extension Central {
         logger.debug("scanning")
     }
 
-    /// How long to wait before a scan is tried again that the adapter's state has refused, although it seems to be on.
+    /// The pause before retrying a scan that failed because of the adapter's state, although the adapter seems to be
+    /// on.
     private static let scanPause = Duration.milliseconds(500)
 
-    /// Begins to scan for a peripheral, until ``endSearch(_:)``. The outcome is delivered when it is heard.
+    /// Starts a search for a peripheral, until ``endSearch(_:)``. The outcome is delivered when the peripheral is
+    /// found.
     func beginSearch(for id: Peripheral.ID) -> (token: Int, found: Outcome<Void>) {
         let (token, found) = (token(), Outcome<Void>())
         scanning.searches[token] = (id, found)
@@ -186,7 +190,7 @@ extension Central {
         reconcile()
     }
 
-    // MARK: What is heard
+    // MARK: Received advertisements
 
     func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
         for search in scanning.searches.values where search.peripheral == id { search.found.deliver(.success(())) }
@@ -199,7 +203,7 @@ extension Central {
         }
     }
 
-    /// A peripheral's link has ended: it has been there until now.
+    /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.
     func seeAgain(_ id: Peripheral.ID) {
         let now = elapsed()
         for scan in scanning.scans.values { scan.tracker.withLock { $0.sign(of: id, now: now) } }
@@ -212,7 +216,7 @@ extension Central {
         }
     }
 
-    /// Looks for silent peripherals every second, the precision of `staleAfter`.
+    /// Checks for silent peripherals every second, which is the precision of `staleAfter`.
     private func watchStaleness(of token: Int, _ tracker: DiscoveryTracker) -> Task<Void, Never>? {
         guard tracker.staleAfter != nil else { return nil }
         return Task { [weak self, clock = configuration.clock] in
@@ -231,11 +235,11 @@ extension Central {
     }
 }
 
-/// A scan's events; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
+/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
 public struct DiscoveryEvents: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of element produced by the sequence.
     public typealias Element = DiscoveryEvent
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     fileprivate let central: Central
@@ -243,22 +247,22 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     fileprivate let duplicates: Bool
     fileprivate let staleAfter: Duration?
 
-    /// An iterator; its first `next()` starts the scan.
+    /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(scan: self) }
 
-    /// Reads a scan.
+    /// An iterator over a scan.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let scan: DiscoveryEvents
         private var events: BoundedStream<DiscoveryEvent>.Iterator?
 
         fileprivate init(scan: DiscoveryEvents) { self.scan = scan }
 
-        /// The next event.
+        /// Returns the next event.
         public mutating func next() async throws(BLEError) -> DiscoveryEvent? {
             try await next(isolation: #isolation)
         }
 
-        /// The next event, without leaving the caller's actor.
+        /// Returns the next event, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
             if events == nil {
                 let tracker = DiscoveryTracker(
@@ -272,26 +276,26 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
 
 /// The peripherals that a scan finds; see ``Central/discoveries(matching:)``.
 public struct Discoveries: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of element produced by the sequence.
     public typealias Element = Discovery
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     fileprivate let events: DiscoveryEvents
 
-    /// An iterator; its first `next()` starts the scan.
+    /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
 
-    /// Reads a scan.
+    /// An iterator over a scan.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: DiscoveryEvents.Iterator
 
-        /// The next peripheral found.
+        /// Returns the next peripheral found.
         public mutating func next() async throws(BLEError) -> Discovery? {
             try await next(isolation: #isolation)
         }
 
-        /// The next peripheral found, without leaving the caller's actor.
+        /// Returns the next peripheral found, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Discovery? {
             while let event = try await events.next(isolation: actor) {
                 if case .found(let discovery) = event { return discovery }

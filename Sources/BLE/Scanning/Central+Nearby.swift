@@ -1,32 +1,33 @@
 internal import Synchronization
 
 extension Central {
-    /// The peripherals that are near, as a list that is kept up to date.
+    /// The peripherals nearby, as a list that is kept up to date.
     ///
     /// ```swift
     /// for try await list in central.nearby(matching: .service(.heartRate)) { show(list) }
     /// ```
     ///
-    /// Each peripheral is in the list once, in the order in which they were found, with what it said last. A snapshot comes
-    /// with every change, signal strength included; a reader that is slow gets the newest and misses those between. Iterating
-    /// starts the scan, leaving the loop stops it; it throws as ``discoveryEvents(matching:duplicates:staleAfter:)`` does.
+    /// Each peripheral is in the list once, in the order of discovery, with its latest advertisement. Every change,
+    /// including of signal strength, produces a new list; a slow reader receives only the newest. Iterating starts the
+    /// scan; leaving the loop stops it. It throws the same errors as
+    /// ``discoveryEvents(matching:duplicates:staleAfter:)``.
     ///
     /// - Parameters:
-    ///   - minimumRSSI: the weakest strength that counts as near, in dBm, inclusive. What is heard weaker is as good as
-    ///     silent.
+    ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Weaker advertisements are
+    ///     ignored.
     ///   - staleAfter: how long a peripheral without a link may be silent before it leaves the list. At least 1 s.
     public nonisolated func nearby(
         matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int = -80, staleAfter: Duration = .seconds(8)
     ) -> Nearby {
-        // With duplicates, for only then are changes of strength reported.
+        // With duplicates, because changes of signal strength are not reported otherwise.
         Nearby(
             central: self,
             events: discoveryEvents(
                 matching: criteria && .rssi(atLeast: minimumRSSI), duplicates: true, staleAfter: staleAfter))
     }
 
-    /// Follows a scan as a list. The list's changes are made here and not by the reader, so that a slow one cannot miss that
-    /// a peripheral has gone.
+    /// Applies the events of a scan to a list. The list is changed here, not by the reader, so that a slow reader
+    /// cannot miss that a peripheral was lost.
     fileprivate func follow(_ events: DiscoveryEvents) -> Nearby.Following {
         let follower = Outcome<Task<Void, Never>>()
         let (changes, producer) = BoundedStream.make(of: Void.self, policy: .dropOldest(capacity: 1)) {
@@ -46,18 +47,18 @@ extension Central {
     }
 }
 
-/// The peripherals that a scan has reported and not reported lost, in the order in which they were found.
+/// The peripherals that a scan has found and not lost, in the order of discovery.
 ///
-/// An event costs the same however many there are.
+/// Applying an event takes constant time, amortized.
 struct NearbyList {
-    /// In order; nil where one has been lost.
+    /// The peripherals in order. Nil in place of a lost one.
     private var places: [Discovery?] = []
     private var indices: [Peripheral.ID: Int] = [:]
 
-    /// Those that are there. Costs as much as there are.
+    /// The peripherals that are not lost. Takes time proportional to their number.
     var discoveries: [Discovery] { places.compactMap { $0 } }
 
-    /// Takes an event in. True when the list is another than before.
+    /// Applies an event. Returns true if it has changed the list.
     mutating func take(_ event: DiscoveryEvent) -> Bool {
         switch event {
         case .found(let discovery), .updated(let discovery):
@@ -72,13 +73,13 @@ struct NearbyList {
         case .lost(let peripheral):
             guard let index = indices.removeValue(forKey: peripheral.id) else { return false }
             places[index] = nil
-            // Once for as many losses as there are peripherals left.
+            // Done only when most places are empty, so that each loss takes constant time, amortized.
             if places.count > 2 * indices.count { close() }
             return true
         }
     }
 
-    /// Closes the gaps.
+    /// Removes the empty places.
     private mutating func close() {
         places.removeAll { $0 == nil }
         for (index, discovery) in places.enumerated() {
@@ -87,7 +88,7 @@ struct NearbyList {
     }
 }
 
-/// A list that one side changes and the other looks at.
+/// A list that a scan changes and a reader reads.
 final class SharedNearbyList: Sendable {
     private let list = Mutex(NearbyList())
 
@@ -96,27 +97,27 @@ final class SharedNearbyList: Sendable {
     func take(_ event: DiscoveryEvent) -> Bool { list.withLock { $0.take(event) } }
 }
 
-/// The peripherals that are near; see ``Central/nearby(matching:minimumRSSI:staleAfter:)``.
+/// The peripherals nearby; see ``Central/nearby(matching:minimumRSSI:staleAfter:)``.
 public struct Nearby: AsyncSequence, Sendable {
-    /// What arrives: the list as it is then.
+    /// The type of element: the list at that time.
     public typealias Element = [Discovery]
-    /// Why iterating can fail.
+    /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
     fileprivate let central: Central
     fileprivate let events: DiscoveryEvents
 
-    /// A scan that is under way, as a list.
+    /// A running scan, as a list.
     fileprivate struct Following: Sendable {
         let list: SharedNearbyList
-        /// That the list has changed.
+        /// An element for each change of the list; unread ones are combined.
         let changes: BoundedStream<Void>
     }
 
-    /// An iterator; its first `next()` starts the scan.
+    /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(nearby: self) }
 
-    /// Reads the lists.
+    /// An iterator over the lists.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let nearby: Nearby
         private var list: SharedNearbyList?
@@ -124,12 +125,12 @@ public struct Nearby: AsyncSequence, Sendable {
 
         fileprivate init(nearby: Nearby) { self.nearby = nearby }
 
-        /// The next list.
+        /// Returns the next list.
         public mutating func next() async throws(BLEError) -> [Discovery]? {
             try await next(isolation: #isolation)
         }
 
-        /// The next list, without leaving the caller's actor.
+        /// Returns the next list, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> [Discovery]? {
             if Task.isCancelled { throw .cancelled }
             if list == nil {

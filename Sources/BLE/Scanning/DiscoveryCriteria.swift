@@ -1,13 +1,13 @@
-/// Which peripherals a scanner wants to hear of. All that is given must hold.
+/// The conditions that a peripheral must meet to be reported by a scan. All of them must hold.
 ///
 /// ```swift
 /// central.discoveries(matching: .service(.heartRate) && .rssi(atLeast: -70) && .name(containing: "Strap"))
 /// ```
 ///
-/// The central checks every advertisement against the criteria of every scan; the backend is told what all scans together
-/// need, see ``DiscoveryFilter``.
+/// The central checks every advertisement against the criteria of every scan. The backend receives the combined filter
+/// of all scans; see ``DiscoveryFilter``.
 public struct DiscoveryCriteria: Sendable {
-    /// Something that must hold of an advertisement.
+    /// A condition on an advertisement.
     enum Condition: Sendable {
         case anyService(Set<BluetoothUUID>)
         case serviceData(BluetoothUUID, BytePattern)
@@ -21,18 +21,18 @@ public struct DiscoveryCriteria: Sendable {
         case custom(@Sendable (Advertisement) -> Bool)
     }
 
-    /// The signal strengths that there are, in dBm (Core Specification 5.4, volume 4, part E, section 7.7.65.2).
+    /// The possible signal strengths, in dBm (Core Specification 5.4, volume 4, part E, section 7.7.65.2).
     private static let strengths = -127...20
 
     private(set) var conditions: [Condition]
 
     private init(_ condition: Condition) { conditions = [condition] }
 
-    /// Criteria.
+    /// Creates criteria from services and a signal strength.
     ///
     /// - Parameters:
-    ///   - services: at least one of these is advertised; empty for any.
-    ///   - minimumRSSI: heard at least this strong, in dBm.
+    ///   - services: the peripheral must advertise at least one of these. Empty for any.
+    ///   - minimumRSSI: the weakest signal strength, in dBm. Nil for any.
     public init(services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil) {
         conditions = []
         if !services.isEmpty { conditions.append(.anyService(services)) }
@@ -41,23 +41,23 @@ public struct DiscoveryCriteria: Sendable {
 
     private static func from(_ minimum: Int) -> ClosedRange<Int> { minimum...max(minimum, strengths.upperBound) }
 
-    /// Both must hold.
+    /// Combines two criteria. Both must hold.
     public static func && (left: DiscoveryCriteria, right: DiscoveryCriteria) -> DiscoveryCriteria {
         var both = left
         both.conditions += right.conditions
         return both
     }
 
-    /// Whether an advertisement meets the criteria.
+    /// Returns whether an advertisement meets the criteria.
     public func match(_ advertisement: Advertisement) -> Bool {
         conditions.allSatisfy { $0.holds(advertisement) }
     }
 }
 
-// MARK: What there is to combine
+// MARK: Conditions
 
 extension DiscoveryCriteria {
-    /// Every peripheral that is heard over LE.
+    /// All peripherals that are received over LE.
     public static let any = DiscoveryCriteria()
 
     /// Peripherals that advertise a service.
@@ -67,7 +67,7 @@ extension DiscoveryCriteria {
 
     /// Peripherals that advertise data of a service.
     ///
-    /// - Parameter data: what the data begins with; by default anything.
+    /// - Parameter data: the beginning of the data. By default, any data.
     public static func serviceData(_ service: BluetoothUUID, _ data: BytePattern = []) -> DiscoveryCriteria {
         DiscoveryCriteria(.serviceData(service, data))
     }
@@ -75,47 +75,51 @@ extension DiscoveryCriteria {
     /// Peripherals that advertise a manufacturer's data.
     ///
     /// - Parameters:
-    ///   - company: the company identifier (Assigned Numbers, section 7.1), as a number: bytes `4C 00` in the air are 0x004C.
-    ///   - data: what the data after the identifier begins with; by default anything.
+    ///   - company: the company identifier (Assigned Numbers, section 7.1), as a number: bytes `4C 00` over the air are
+    ///     0x004C.
+    ///   - data: the beginning of the data after the identifier. By default, any data.
     public static func manufacturer(_ company: UInt16, _ data: BytePattern = []) -> DiscoveryCriteria {
         DiscoveryCriteria(.manufacturer(company, data))
     }
 
-    /// Peripherals of exactly that name. The advertised name counts; the name that a device reports on a connection only
-    /// where none is advertised.
+    /// Peripherals with exactly this name. The advertised name is compared or, if there is none, the name that the
+    /// device reported on a connection.
     public static func name(_ name: String) -> DiscoveryCriteria { DiscoveryCriteria(.name(name)) }
 
-    /// Peripherals with that text, in upper and lower case as given, in their name.
+    /// Peripherals whose name contains this text. Case matters.
     public static func name(containing part: String) -> DiscoveryCriteria { DiscoveryCriteria(.namePart(part)) }
 
-    /// Peripherals heard at a strength in that window, in dBm. One whose strength is not known is not.
+    /// Peripherals with a signal strength in this range, in dBm. A peripheral without a known strength does not match.
     public static func rssi(_ window: ClosedRange<Int>) -> DiscoveryCriteria { DiscoveryCriteria(.rssi(window)) }
 
-    /// Peripherals heard at least that strong, in dBm.
+    /// Peripherals with at least this signal strength, in dBm.
     public static func rssi(atLeast minimum: Int) -> DiscoveryCriteria {
         DiscoveryCriteria(.rssi(from(minimum)))
     }
 
-    /// Peripherals that can be connected to, as far as the system tells; see ``Advertisement/isConnectable``.
+    /// Peripherals that accept connections, or whose connectability the system does not report; see
+    /// ``Advertisement/isConnectable``.
     public static let connectable = DiscoveryCriteria(.connectable)
 
-    /// Devices on a transport other than LE, which is what scans listen to unless told otherwise.
+    /// Devices on the given transport. Without this condition, a scan receives LE.
     ///
-    /// A Classic device is one with a device class. Where an LE scan and a Classic one run at the same time, the LE scan may
-    /// report Classic devices: BlueZ does not tell on which transport a device was heard.
+    /// A device with a device class is a Classic device. If an LE scan and a Classic scan run at the same time, the LE
+    /// scan may report Classic devices, because BlueZ does not report the transport on which a device was received.
     public static func transport(_ transport: Transport) -> DiscoveryCriteria {
         DiscoveryCriteria(.transport(transport))
     }
 
-    /// Whatever is heard by listening only, without asking peripherals for their scan responses: what they say in those, often
-    /// the name, stays unknown, and what does not advertise its flags, as some beacons do not, is not heard unless a
-    /// ``manufacturer(_:_:)`` is given. It spares the peripherals' energy, and with some controllers this machine's.
+    /// Peripherals found by a passive scan, which does not request scan responses.
     ///
-    /// The scan is passive as long as no scan that is not runs at the same time. With BlueZ it takes an experimental
-    /// bluetoothd; where passive scanning cannot be had the scan throws `notSupported`.
+    /// Data that a peripheral sends only in its scan response, often the name, stays unknown. A peripheral that does
+    /// not advertise its flags, such as some beacons, is not found unless a ``manufacturer(_:_:)`` is given. Passive
+    /// scanning saves the peripherals' energy and, with some controllers, this machine's.
+    ///
+    /// The scan is passive only while all running scans are passive. With BlueZ, this requires an experimental
+    /// bluetoothd. If passive scanning is not available, the scan throws `notSupported`.
     public static let passive = DiscoveryCriteria(.passive)
 
-    /// Peripherals for which `predicate` is true. It is called for every advertisement, on the central's executor.
+    /// Peripherals for which `predicate` returns true. It is called for every advertisement, on the central's executor.
     public static func custom(_ predicate: @escaping @Sendable (Advertisement) -> Bool) -> DiscoveryCriteria {
         DiscoveryCriteria(.custom(predicate))
     }
@@ -139,10 +143,10 @@ extension DiscoveryCriteria.Condition {
     }
 }
 
-// MARK: What a backend is told of them
+// MARK: The backend's filter
 
 extension DiscoveryFilter {
-    /// The narrowest filter that lets everything through that any of the criteria want.
+    /// Creates the narrowest filter that passes everything that any of the criteria require.
     init(uniting criteria: some Collection<DiscoveryCriteria>) {
         let services = criteria.map(\.neededServices)
         let strengths = criteria.map(\.neededStrength)
@@ -151,7 +155,7 @@ extension DiscoveryFilter {
             services: services.contains([]) ? [] : services.reduce(into: []) { $0.formUnion($1) },
             minimumRSSI: strengths.contains(nil) ? nil : strengths.compactMap(\.self).min(),
             transport: transports.count == 1 ? transports.first! : transports.isEmpty ? .le : .any)
-        // Companies and passiveness mean nothing to a scan of which a part is active.
+        // Companies and passive scanning apply only if every scan is passive.
         guard transport == .le, !criteria.isEmpty, criteria.allSatisfy(\.isPassive) else { return }
         isPassive = true
         let companies = criteria.map(\.neededCompany)
@@ -160,8 +164,8 @@ extension DiscoveryFilter {
 }
 
 extension DiscoveryCriteria {
-    /// Services of which what matches advertises at least one; empty when it need not advertise any. (Of several conditions
-    /// that name services the one with the fewest tells most.)
+    /// The services of which a matching peripheral advertises at least one. Empty if it need not advertise any. If
+    /// several conditions name services, the one with the fewest is the most selective.
     fileprivate var neededServices: Set<BluetoothUUID> {
         let named = conditions.compactMap { condition -> Set<BluetoothUUID>? in
             if case .anyService(let services) = condition { services } else { nil }
@@ -169,7 +173,7 @@ extension DiscoveryCriteria {
         return named.min { $0.count < $1.count } ?? []
     }
 
-    /// The weakest strength at which something can match, in dBm; nil when strength does not matter.
+    /// The weakest signal strength that can match, in dBm. Nil if any strength matches.
     fileprivate var neededStrength: Int? {
         conditions.compactMap { if case .rssi(let window) = $0 { window.lowerBound } else { nil } }.max()
     }
@@ -178,7 +182,7 @@ extension DiscoveryCriteria {
         conditions.contains { if case .passive = $0 { true } else { false } }
     }
 
-    /// The company whose data what matches advertises; nil when it need not.
+    /// The company whose data a matching peripheral advertises. Nil if it need not advertise any.
     fileprivate var neededCompany: UInt16? {
         conditions.lazy.compactMap { if case .manufacturer(let company, _) = $0 { company } else { nil } }.first
     }

@@ -1,18 +1,18 @@
-/// What one scanner has seen: turns reports into found, updated and lost.
+/// The peripherals that one scan has seen. Turns advertisements into found, updated and lost.
 struct DiscoveryTracker {
     enum Change: Equatable {
         case found
         case updated
     }
 
-    /// How long a peripheral may be silent before it is lost; nil for ever.
+    /// How long a peripheral may be silent before it is lost. Nil to never report it lost.
     let staleAfter: Duration?
-    /// Report every advertisement, not only changed ones.
+    /// Whether to report every advertisement, not only changed ones.
     let duplicates: Bool
     let criteria: DiscoveryCriteria
     private var seen: [Peripheral.ID: (advertisement: Advertisement, at: Duration)] = [:]
 
-    /// How many peripherals it knows of.
+    /// The number of peripherals seen.
     var count: Int { seen.count }
 
     init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?) {
@@ -21,7 +21,7 @@ struct DiscoveryTracker {
         self.staleAfter = staleAfter
     }
 
-    /// An advertisement was heard at `now`.
+    /// Records an advertisement that was received at `now`. Returns the change to report, if there is one.
     mutating func heard(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
         guard criteria.match(advertisement) else { return nil }
         let before = seen.updateValue((advertisement, now), forKey: id)
@@ -32,17 +32,18 @@ struct DiscoveryTracker {
         return comparable == advertisement ? nil : .updated
     }
 
-    /// A sign of life that is no advertisement: silence counts from `now`.
+    /// Records a sign of life other than an advertisement: silence counts from `now`.
     mutating func sign(of id: Peripheral.ID, now: Duration) {
         seen[id]?.at = now
     }
 
-    /// The peripheral was forgotten by the system. True when this scanner had reported it.
+    /// Removes a peripheral that the system has removed. Returns true if this scan had reported it.
     mutating func removed(_ id: Peripheral.ID) -> Bool {
         seen.removeValue(forKey: id) != nil
     }
 
-    /// The peripherals that have been silent for too long, except those with a link, in order of their last sign.
+    /// Removes and returns the peripherals that have been silent for too long, except those with a link, in the order
+    /// in which they were last seen.
     mutating func lost(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
         guard let staleAfter else { return [] }
         let gone = seen.filter { $0.value.at + staleAfter <= now && !isConnected($0.key) }

@@ -1,6 +1,6 @@
 /// Bytes as hexadecimal text.
 public enum Hex {
-    /// Two lowercase digits a byte, nothing between them.
+    /// Two lowercase digits per byte, without separators.
     public static func string(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
         for byte in bytes {
@@ -10,8 +10,10 @@ public enum Hex {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// The bytes that `text` spells, two digits each of either case, spaces, colons and dashes between bytes allowed, a
-    /// leading `0x` too. Nil for anything else; an empty text is no bytes.
+    /// Parses bytes of two digits each, in upper or lower case.
+    ///
+    /// Spaces, colons and dashes between bytes, and a leading `0x`, are allowed. Nil for any other text. An empty text
+    /// has no bytes.
     public static func bytes(_ text: String) -> [UInt8]? {
         var text = Substring(text)
         if text.hasPrefix("0x") || text.hasPrefix("0X") { text = text.dropFirst(2) }

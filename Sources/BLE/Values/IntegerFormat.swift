@@ -1,8 +1,9 @@
-/// The width and the sign of an integer field. 64 bits without a sign are left out: such numbers do not fit an `Int`.
+/// The width and the sign of an integer field. Unsigned integers of 64 bits are omitted, because they do not fit an
+/// `Int`.
 public struct IntegerFormat: Hashable, Sendable {
-    /// How many bytes, 1 to 8.
+    /// The number of bytes, 1 to 8.
     public let byteCount: Int
-    /// Two's complement.
+    /// Whether the integer is signed, as two's complement.
     public let isSigned: Bool
 
     private init(_ byteCount: Int, isSigned: Bool) {
@@ -35,7 +36,7 @@ public struct IntegerFormat: Hashable, Sendable {
     /// -2^63 to 2^63 - 1.
     public static let int64 = IntegerFormat(8, isSigned: true)
 
-    /// The numbers that fit.
+    /// The range of numbers that fit.
     public var range: ClosedRange<Int> {
         isSigned ? Int.min >> (64 - 8 * byteCount)...Int.max >> (64 - 8 * byteCount) : 0...(1 << (8 * byteCount)) - 1
     }

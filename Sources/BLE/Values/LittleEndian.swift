@@ -1,5 +1,5 @@
 extension Collection<UInt8> {
-    /// The number that at most 8 bytes spell, the least significant first.
+    /// The number that at most 8 bytes encode, the least significant first.
     var littleEndian: UInt64 { reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 }
 

@@ -1,15 +1,15 @@
 extension PresentationFormat {
-    /// Which of several things of a kind is meant, or where it is (Assigned Numbers, section 2.4.2.1): 1 to 255 are the first to
-    /// the 255th. Open: other namespaces have other numbers.
+    /// Distinguishes several values of a kind, by number or by location (Assigned Numbers, section 2.4.2.1): 1 to 255
+    /// are the first to the 255th. Other namespaces define other numbers.
     public struct Description: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral {
         /// The number.
         public let rawValue: UInt16
-        /// Any number.
+        /// Creates a description from its number.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
-        /// Any number.
+        /// Creates a description from its number.
         public init(integerLiteral value: UInt16) { rawValue = value }
 
-        /// Not known.
+        /// Unknown.
         public static let unknown: Description = 0x0000
         /// The one in front.
         public static let front: Description = 0x0100
@@ -25,7 +25,7 @@ extension PresentationFormat {
         public static let lower: Description = 0x0105
         /// The main one.
         public static let main: Description = 0x0106
-        /// The one for when the main one fails.
+        /// The backup for the main one.
         public static let backup: Description = 0x0107
         /// The auxiliary one.
         public static let auxiliary: Description = 0x0108
@@ -49,7 +49,7 @@ extension PresentationFormat {
 }
 
 extension PresentationFormat.Description: CustomStringConvertible {
-    /// Such as `left`, `2` for the second, or the number in hexadecimal where it has no meaning.
+    /// The name, such as `left`, the number, such as `2` for the second, or the hexadecimal value if it has no meaning.
     public var description: String {
         switch rawValue {
         case 0: "unknown"

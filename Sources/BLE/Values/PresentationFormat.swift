@@ -1,13 +1,13 @@
-/// How the value of a characteristic is to be shown: the Characteristic Presentation Format descriptor, 0x2904 (Core
+/// How to present a characteristic's value: the Characteristic Presentation Format descriptor, 0x2904 (Core
 /// Specification 5.4, volume 3, part G, section 3.3.3.5).
 ///
-/// An integer value of a fixed-point format means itself times ten to the power of ``exponent``, in ``unit``.
+/// A value of a fixed-point format is the integer times ten to the power of ``exponent``, in ``unit``.
 public struct PresentationFormat: Hashable, Sendable {
-    /// The type of a value (Assigned Numbers, section 2.4.1). Open: there are more than the constants here.
+    /// The type of a value (Assigned Numbers, section 2.4.1). There are more types than the constants here.
     public struct Format: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates an instance from its number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// One bit: true or false.
@@ -46,33 +46,33 @@ public struct PresentationFormat: Hashable, Sendable {
         public static let utf8 = Format(rawValue: 0x19)
         /// Text in UTF-16.
         public static let utf16 = Format(rawValue: 0x1A)
-        /// A structure of no general kind.
+        /// A structure without a standard format.
         public static let opaque = Format(rawValue: 0x1B)
     }
 
-    /// Whose numbers ``description`` is one of.
+    /// The namespace that defines the numbers of ``description``.
     public struct Namespace: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates an instance from its number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The Bluetooth SIG's.
+        /// The namespace of the Bluetooth SIG.
         public static let bluetoothSIG = Namespace(rawValue: 0x01)
     }
 
     /// The value's type.
     public var format: Format
-    /// The power of ten, of fixed-point formats.
+    /// The power of ten, for fixed-point formats.
     public var exponent: Int8
     /// The unit, such as 0x272F for degrees Celsius, 0x2700 for none (Assigned Numbers, section 3.5).
     public var unit: BluetoothUUID
-    /// Whose numbers ``description`` is one of.
+    /// The namespace that defines the numbers of ``description``.
     public var namespace: Namespace
-    /// Which one the value is of, where a peripheral has several of a kind.
+    /// Distinguishes the value if the peripheral has several of a kind.
     public var description: Description
 
-    /// A format.
+    /// Creates a format.
     public init(
         format: Format, exponent: Int8 = 0, unit: BluetoothUUID = BluetoothUUID(0x2700),
         namespace: Namespace = .bluetoothSIG, description: Description = .unknown
@@ -86,14 +86,14 @@ public struct PresentationFormat: Hashable, Sendable {
 }
 
 extension PresentationFormat: ValueCodable {
-    /// The format that a descriptor's 7 bytes spell.
+    /// Decodes the 7 bytes of a descriptor.
     public init(from reader: inout ValueReader) throws(BLEError) {
         self.init(
             format: try reader.raw(), exponent: try reader.int8(), unit: BluetoothUUID(UInt32(try reader.uint16())),
             namespace: try reader.raw(), description: try reader.raw())
     }
 
-    /// A descriptor's 7 bytes. A unit without a 16-bit form becomes 0x2700, unitless.
+    /// Encodes the 7 bytes of a descriptor. A unit without a 16-bit form becomes 0x2700, unitless.
     public func encode(into writer: inout ValueWriter) {
         writer.raw(format)
         writer.integer(exponent)
@@ -102,13 +102,13 @@ extension PresentationFormat: ValueCodable {
         writer.raw(description)
     }
 
-    /// A descriptor's 7 bytes.
+    /// The 7 bytes of a descriptor.
     public var bytes: [UInt8] {
         var writer = ValueWriter()
         encode(into: &writer)
         return writer.bytes
     }
 
-    /// Further bytes are passed over.
+    /// Always true: additional bytes are ignored.
     public static var ignoresFurtherBytes: Bool { true }
 }

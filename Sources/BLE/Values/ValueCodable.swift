@@ -1,4 +1,4 @@
-/// A type whose values are spelled in the bytes of a characteristic.
+/// A type that encodes and decodes a characteristic's value.
 ///
 /// ```swift
 /// struct FanState: ValueCodable {
@@ -16,14 +16,14 @@
 /// }
 /// ```
 ///
-/// Integers and floating point numbers, text, and types with a raw value that is an integer need no more than the conformance.
+/// Integers, floating-point numbers, strings, and types with an integer raw value need only declare the conformance.
 public protocol ValueCodable: Sendable {
-    /// The value that comes next. Throws `invalidValue` for bytes that spell none.
+    /// Decodes the next value. Throws `invalidValue` if the bytes do not encode a value.
     init(from reader: inout ValueReader) throws(BLEError)
-    /// Writes the bytes that spell the value. Throws `invalidValue` for one that they cannot spell.
+    /// Encodes the value. Throws `invalidValue` if it cannot be encoded.
     func encode(into writer: inout ValueWriter) throws(BLEError)
-    /// Whether bytes after the value are passed over, as a specification asks for whose later versions add fields; false, and
-    /// then they throw `invalidValue`, unless a type says otherwise.
+    /// Whether bytes after the value are ignored, as required by specifications whose later versions add fields. False
+    /// by default: additional bytes then throw `invalidValue`.
     static var ignoresFurtherBytes: Bool { get }
 }
 
@@ -31,7 +31,7 @@ extension ValueCodable {
     /// False.
     public static var ignoresFurtherBytes: Bool { false }
 
-    /// The value that these bytes spell. Throws `invalidValue` when they are too few, too many or spell none.
+    /// Decodes a value. Throws `invalidValue` if there are too few or too many bytes, or if they do not encode a value.
     public init(decoding bytes: Span<UInt8>) throws(BLEError) {
         self = try bytes.withUnsafeBufferPointer { (bytes) throws(BLEError) in
             var reader = ValueReader(bytes)
@@ -41,13 +41,13 @@ extension ValueCodable {
         }
     }
 
-    /// The value that these bytes spell. Throws `invalidValue` when they are too few, too many or spell none.
+    /// Decodes a value. Throws `invalidValue` if there are too few or too many bytes, or if they do not encode a value.
     public init(bytes: [UInt8]) throws(BLEError) {
         let span = bytes.span
         try self.init(decoding: span)
     }
 
-    /// The bytes that spell the value. Throws `invalidValue` for one that they cannot spell.
+    /// Encodes the value. Throws `invalidValue` if it cannot be encoded.
     public func encoded() throws(BLEError) -> [UInt8] {
         var writer = ValueWriter()
         try encode(into: &writer)
@@ -86,7 +86,7 @@ extension Double: ValueCodable {
 }
 
 extension Bool: ValueCodable {
-    /// One byte, 0 or 1. Others throw `invalidValue`.
+    /// One byte, 0 or 1. Other values throw `invalidValue`.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let byte = try reader.uint8()
         guard byte <= 1 else { throw reader.invalid("\(byte) is neither 0 nor 1") }
@@ -97,14 +97,14 @@ extension Bool: ValueCodable {
 }
 
 extension String: ValueCodable {
-    /// UTF-8 to the end, or to the first NUL. Bytes that are no UTF-8 become U+FFFD.
+    /// UTF-8 up to the end or the first NUL. Invalid UTF-8 becomes U+FFFD.
     public init(from reader: inout ValueReader) { self.init(decoding: reader.rest().prefix { $0 != 0 }, as: UTF8.self) }
-    /// UTF-8 without an end mark.
+    /// UTF-8 without a terminator.
     public func encode(into writer: inout ValueWriter) { writer.bytes(utf8) }
 }
 
 extension ValueCodable where Self: RawRepresentable, RawValue: FixedWidthInteger {
-    /// The raw value's bytes. A number that is no raw value throws `invalidValue`.
+    /// The raw value's bytes. Throws `invalidValue` for a number that is not a raw value of the type.
     public init(from reader: inout ValueReader) throws(BLEError) { self = try reader.raw() }
     /// The raw value's bytes.
     public func encode(into writer: inout ValueWriter) { writer.raw(self) }

@@ -1,5 +1,5 @@
 extension ValueCoding where Value == Double {
-    /// A number with a fixed point, sent as an integer of that format.
+    /// A fixed-point number, sent as an integer of the given format.
     ///
     /// ```swift
     /// extension Characteristic where Value == Double {
@@ -8,8 +8,8 @@ extension ValueCoding where Value == Double {
     /// ```
     ///
     /// - Parameters:
-    ///   - divisor: what the integer is divided by: 100 for a resolution of 0.01.
-    ///   - allowed: the integers that may be sent; others throw `invalidValue`. Nil for all that fit.
+    ///   - divisor: the integer is divided by this: 100 for a resolution of 0.01.
+    ///   - allowed: the integers that may be sent. Others throw `invalidValue`. Nil for all that fit.
     public static func fixedPoint(
         _ format: IntegerFormat, dividedBy divisor: Double = 1, allowed: ClosedRange<Int>? = nil
     ) -> Self {
@@ -21,12 +21,12 @@ extension ValueCoding where Value == Double {
 }
 
 extension ValueCoding where Value == Double? {
-    /// A number with a fixed point, sent as an integer of that format; one integer means that the value is not known.
+    /// A fixed-point number, sent as an integer of the given format. One integer means that the value is not known.
     ///
     /// - Parameters:
-    ///   - divisor: what the integer is divided by: 100 for a resolution of 0.01.
+    ///   - divisor: the integer is divided by this: 100 for a resolution of 0.01.
     ///   - unknown: the integer that is sent for nil.
-    ///   - allowed: the integers that may be sent otherwise; others throw `invalidValue`. Nil for all that fit.
+    ///   - allowed: the integers that may be sent otherwise. Others throw `invalidValue`. Nil for all that fit.
     public static func fixedPoint(
         _ format: IntegerFormat, dividedBy divisor: Double = 1, unknown: Int, allowed: ClosedRange<Int>? = nil
     ) -> Self {

@@ -1,9 +1,9 @@
-/// Reads little-endian fields off the bytes of a value, in order.
+/// Reads the little-endian fields of a value, in order.
 ///
-/// Made for the initializer of a ``ValueCodable`` type, which borrows it. Every read throws `invalidValue` when too few bytes are
+/// The initializer of a ``ValueCodable`` type borrows a reader. Every read throws `invalidValue` if too few bytes are
 /// left.
 public struct ValueReader: ~Copyable {
-    // A reader is only ever lent within the scope of these bytes, and cannot be copied out of it.
+    // A reader is only lent within the scope of these bytes, and cannot be copied out of it.
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
 
@@ -11,34 +11,34 @@ public struct ValueReader: ~Copyable {
         self.bytes = bytes
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     public var remaining: Int { bytes.count - position }
 
-    /// An unsigned integer of 8 bits.
+    /// Reads an unsigned integer of 8 bits.
     public mutating func uint8() throws(BLEError) -> UInt8 { try integer() }
 
-    /// An unsigned integer of 16 bits.
+    /// Reads an unsigned integer of 16 bits.
     public mutating func uint16() throws(BLEError) -> UInt16 { try integer() }
 
-    /// An unsigned integer of 24 bits.
+    /// Reads an unsigned integer of 24 bits.
     public mutating func uint24() throws(BLEError) -> UInt32 { UInt32(try unsigned(3)) }
 
-    /// An unsigned integer of 32 bits.
+    /// Reads an unsigned integer of 32 bits.
     public mutating func uint32() throws(BLEError) -> UInt32 { try integer() }
 
-    /// An unsigned integer of 48 bits.
+    /// Reads an unsigned integer of 48 bits.
     public mutating func uint48() throws(BLEError) -> UInt64 { try unsigned(6) }
 
-    /// A signed integer of 8 bits.
+    /// Reads a signed integer of 8 bits.
     public mutating func int8() throws(BLEError) -> Int8 { try integer() }
 
-    /// A signed integer of 16 bits.
+    /// Reads a signed integer of 16 bits.
     public mutating func int16() throws(BLEError) -> Int16 { try integer() }
 
-    /// A signed integer of 32 bits.
+    /// Reads a signed integer of 32 bits.
     public mutating func int32() throws(BLEError) -> Int32 { try integer() }
 
-    /// An integer of the type's width.
+    /// Reads an integer of the type's width.
     public mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(BLEError) -> Integer
     {
         try require(Integer.bitWidth / 8)
@@ -50,7 +50,7 @@ public struct ValueReader: ~Copyable {
         return value
     }
 
-    /// An integer of a width that has no type of its own, or that a table tells.
+    /// Reads an integer of a format, for widths without a Swift type and for formats chosen at run time.
     public mutating func integer(_ format: IntegerFormat) throws(BLEError) -> Int {
         let bits = try unsigned(format.byteCount)
         guard format.isSigned else { return Int(truncatingIfNeeded: bits) }
@@ -58,7 +58,7 @@ public struct ValueReader: ~Copyable {
         return Int(truncatingIfNeeded: Int64(bitPattern: bits << unused) >> unused)
     }
 
-    /// A number, a choice or a set of flags.
+    /// Reads a raw value, such as a number, an enumeration case or a set of flags.
     public mutating func raw<Value: RawRepresentable>(
         _: Value.Type = Value.self
     ) throws(BLEError) -> Value where Value.RawValue: FixedWidthInteger {
@@ -67,7 +67,7 @@ public struct ValueReader: ~Copyable {
         return value
     }
 
-    /// An unsigned integer of `count` bytes, 0 to 8; `invalidArgument` for more.
+    /// Reads an unsigned integer of `count` bytes, 0 to 8. Throws `invalidArgument` for more.
     public mutating func unsigned(_ count: Int) throws(BLEError) -> UInt64 {
         guard count <= 8 else { throw BLEError(.invalidArgument, "\(count) bytes are more than a number has") }
         try require(count)
@@ -77,25 +77,26 @@ public struct ValueReader: ~Copyable {
         return value
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     public mutating func bytes(_ count: Int) throws(BLEError) -> [UInt8] {
         try require(count)
         defer { position += count }
         return Array(bytes[position..<position + count])
     }
 
-    /// All bytes that are left, perhaps none.
+    /// Reads all bytes that are left, possibly none.
     public mutating func rest() -> [UInt8] {
         defer { position = bytes.count }
         return Array(bytes[position...])
     }
 
-    /// The error to throw for a value that the type's rules do not allow; says which bytes it was found in.
+    /// Returns the error to throw for a value that the type's rules do not allow. Its message contains the value's
+    /// bytes.
     public func invalid(_ message: String) -> BLEError {
         BLEError(.invalidValue, "\(message), in the value 0x\(Hex.string(Array(bytes)))")
     }
 
-    /// Throws when bytes are left.
+    /// Throws `invalidValue` if bytes are left.
     func end() throws(BLEError) {
         guard remaining == 0 else { throw invalid("\(remaining) bytes too many") }
     }
