@@ -22,7 +22,13 @@ struct BusExamination {
         }
         facts.bus = .reachable
         do throws(DBusError) {
-            facts.adapters = try await adapters(session)
+            do throws(DBusError) {
+                facts.adapters = try await adapters(session)
+            } catch  where error.isServiceGone {
+                // A daemon that stops while it is asked leaves the question without a reply. Asked again, the bus
+                // reports whether there is one.
+                facts.adapters = try await adapters(session)
+            }
             facts.daemon = .answers
         } catch {
             facts.daemon = Self.daemon(error)
