@@ -1,7 +1,8 @@
 import Foundation
 public import Testing
 
-/// What every backend does, one check a case. A test target runs all of them with its own ``ContractPeer``.
+/// The required behavior of every backend, one check per case. A test target runs all checks with its own
+/// ``ContractPeer``.
 ///
 /// ```swift
 /// @Test(arguments: BackendContract.selected) func contract(_ item: BackendContract) async throws {
@@ -91,20 +92,20 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case idleLinksEnd
 
     public var testDescription: String {
-        // camelCase to words
+        // Splits camelCase into words.
         rawValue.reduce(into: "") { text, character in
             if character.isUppercase { text += " " }
             text += character.lowercased()
         }
     }
 
-    /// All, or those that the environment's `BLE_CONTRACT` names, by commas.
+    /// All checks, or those listed in the environment variable `BLE_CONTRACT`, separated by commas.
     public static var selected: [BackendContract] {
         guard let names = ProcessInfo.processInfo.environment["BLE_CONTRACT"] else { return allCases }
         return names.split(separator: ",").compactMap { BackendContract(rawValue: String($0)) }
     }
 
-    /// Checks this item; expectations that do not hold are recorded as issues.
+    /// Runs this check. Failed expectations are recorded as issues.
     public func check(_ peer: some ContractPeer) async throws {
         let contract = Contract(peer: peer)
         try await peer.reset()

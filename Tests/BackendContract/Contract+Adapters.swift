@@ -11,7 +11,7 @@ extension Contract {
         try await withStrap { strap in
             let central = strap.central
             #expect(try await adapter(central).isPowered)
-            // Already on.
+            // The adapter is already on.
             try await central.setPowered(true)
             var states = await strap.connectionStates().makeAsyncIterator()
             #expect(try await states.next() == .connected)
@@ -30,7 +30,7 @@ extension Contract {
     func namedAdapter() async throws {
         try await withCentral { central in
             let own = try await adapter(central).name
-            // 247 bytes are possible.
+            // The maximum is 247 bytes.
             for name in ["Gateway", String(repeating: "é", count: 123) + "x"] {
                 try await central.setAlias(name)
                 #expect(try await adapter(central).name == name)

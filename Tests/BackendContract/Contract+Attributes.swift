@@ -37,7 +37,7 @@ extension Contract {
             #expect(try await peer.written() == [1, 2, 3])
             #expect(try await strap.read(EchoStrap.output) == [1, 2, 3])
             try await strap.write([4, 5], to: EchoStrap.input, type: .withoutResponse)
-            // A command is not answered; a request behind it is, in order.
+            // A command is not answered, but a request after it is, in order.
             #expect(try await strap.read(EchoStrap.output) == [4, 5])
             #expect(try await peer.written() == [4, 5])
             try await strap.write([], to: EchoStrap.input)
@@ -91,7 +91,7 @@ extension Contract {
                 try await peer.untilHeld()
                 task.cancel()
                 #expect(await task.value?.code == .cancelled)
-                // The peripheral's answer comes to nobody, and disturbs nobody.
+                // The peripheral's late answer has no receiver, and does not affect other operations.
                 try await peer.release()
                 #expect(try await Battery(strap).level() == 87)
                 #expect(try await strap.read(EchoStrap.slow) == Array("slow".utf8))

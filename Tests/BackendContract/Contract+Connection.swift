@@ -73,7 +73,7 @@ extension Contract {
             #expect(await connecting.value?.code == .cancelled)
             try await until(.disconnected, strap)
             try await peer.setAdvertising(true)
-            // What would be left of the attempt would connect now.
+            // An attempt that was not cancelled would connect now.
             _ = try await find(central)
             try await peer.until(connections: 0)
             #expect(await central.knownPeripherals().first { $0.id == strap.id }?.isConnected == false)

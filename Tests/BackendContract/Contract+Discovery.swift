@@ -5,7 +5,7 @@ import Testing
 extension Contract {
     func advertisementFields() async throws {
         try await withCentral { central in
-            // Name and transmit power come with the scan response, after the rest.
+            // The name and the transmit power arrive with the scan response, after the rest.
             for try await event in central.discoveryEvents(duplicates: true) {
                 guard case .found(let discovery) = event.asReport, discovery.peripheral.id == EchoStrap.id else {
                     continue
@@ -29,7 +29,7 @@ extension Contract {
         try await withCentral { central in
             let found = try await find(central, matching: .service(.heartRate))
             #expect(found.advertisement.serviceUUIDs.contains(.heartRate))
-            // A scan for something else hears nothing while one for everything does.
+            // A scan for something else finds nothing while a scan for everything does.
             let nothing = failing {
                 for try await _ in central.discoveries(matching: .service(BluetoothUUID(0xFEED))) { return }
             }
@@ -42,7 +42,7 @@ extension Contract {
     func transports() async throws {
         try await withCentral { central in
             #expect(try await find(central, matching: .transport(.any)).peripheral.id == EchoStrap.id)
-            // A scan for Classic devices hears no LE peripheral, also while another scan hears it.
+            // A scan for Classic devices does not find an LE peripheral, even while another scan does.
             let nothing = failing {
                 for try await found in central.discoveries(matching: .transport(.classic))
                 where found.peripheral.id == EchoStrap.id { return }
@@ -57,7 +57,7 @@ extension Contract {
         try await withCentral { central in
             _ = try await find(central)
             var states: [Bool] = []
-            // Stopping is not awaited by the loop that is left.
+            // The loop that ends does not wait for the scan to stop.
             repeat {
                 await Task.yield()
                 states.append(try await central.adapters().contains { $0.isDiscovering })
@@ -85,7 +85,7 @@ extension Contract {
         try await peer.setStrength(nil)
         try await withCentral { central in
             #expect(try await find(central).advertisement.rssi == nil)
-            // A limit is not met by what nobody knows.
+            // An unknown signal strength does not meet a minimum.
             let nothing = failing {
                 for try await found in central.discoveries(matching: .rssi(atLeast: -100))
                 where found.peripheral.id == EchoStrap.id { return }
@@ -112,7 +112,7 @@ extension Contract {
 }
 
 extension DiscoveryEvent {
-    /// Found and updated alike.
+    /// The event, with `updated` changed to `found`.
     fileprivate var asReport: DiscoveryEvent {
         if case .updated(let discovery) = self { .found(discovery) } else { self }
     }

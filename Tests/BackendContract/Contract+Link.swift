@@ -11,7 +11,7 @@ extension Contract {
             #expect(try await strap.maximumWriteLength(for: .withResponse) == 512)
             let value = (0..<longest).map { UInt8(truncatingIfNeeded: $0) }
             try await strap.write(value, to: EchoStrap.input, type: .withoutResponse)
-            // A request behind a command is answered after it.
+            // A request after a command is answered after it.
             #expect(try await strap.read(EchoStrap.output) == value)
             let tooLong = await error {
                 try await strap.write(value + [0], to: EchoStrap.input, type: .withoutResponse)
@@ -41,7 +41,7 @@ extension Contract {
             try await strap.connect()
             #expect(await central.connectedPeripherals() == [strap])
             #expect(await central.connectedPeripherals(with: .heartRate) == [strap])
-            // It does not advertise this one: the link has shown it.
+            // The peripheral does not advertise this service, which was discovered on the link.
             #expect(await central.connectedPeripherals(with: EchoStrap.service) == [strap])
             #expect(await central.connectedPeripherals(with: BluetoothUUID(0xFEED)) == [])
             try await strap.disconnect()
@@ -52,7 +52,7 @@ extension Contract {
     func controlPoint() async throws {
         try await withStrap { strap in
             #expect(try await strap.request([1, 2], on: EchoStrap.controlPoint) == [0x20, 1, 2])
-            // Nothing is left of the first, and what others subscribe to is not disturbed.
+            // Nothing remains of the first request, and other subscriptions are not disturbed.
             let values = try await strap.notifications(EchoStrap.controlPoint)
             #expect(try await strap.request([3], on: EchoStrap.controlPoint) == [0x20, 3])
             #expect(try await strap.request([0xEE], on: EchoStrap.controlPoint) == [0xEE])
@@ -63,7 +63,7 @@ extension Contract {
                 seen.append(value)
                 if seen.count == 5 { break }
             }
-            // The second value of the first 0xEE may come after the first of the other.
+            // The second value of the first 0xEE request may arrive after the first value of the next one.
             #expect(seen.count { $0 == [0xEE] } == 2)
             #expect(seen.filter { $0 != [0xEE] } == [[0x20, 3], [0x20, 0xEE], [0x20, 0xEE, 5]])
         }

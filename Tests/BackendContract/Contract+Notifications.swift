@@ -7,7 +7,7 @@ extension Contract {
         value.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// The numbers of the next `count` values.
+    /// Returns the numbers of the next `count` values.
     func numbers(_ values: NotificationStream<[UInt8]>, _ count: Int) async throws -> [Int] {
         var numbers: [Int] = []
         for try await value in values {
@@ -51,7 +51,7 @@ extension Contract {
                 try await peer.burst(count: 10, length: 20)
                 #expect(try await numbers(second, 10) == Array(0..<10))
             }
-            // The second has gone, the first goes on.
+            // The second stream has ended, the first continues.
             try await peer.burst(count: 5, length: 20)
             #expect(try await numbers(first, 15) == Array(0..<10) + Array(0..<5))
             try await peer.until(subscribers: 1)
@@ -59,7 +59,7 @@ extension Contract {
         }
     }
 
-    /// Takes the last reader over, and so to its end.
+    /// Takes over the last reader, and ends it.
     func unsubscribed(_ values: consuming NotificationStream<[UInt8]>) async throws {
         let reading = failing { [values] in for try await _ in values {} }
         reading.cancel()
@@ -78,19 +78,19 @@ extension Contract {
             try await peer.until(subscribers: 1)
             try await peer.burst(count: 3, length: 20)
             try await peer.notify([9, 0, 0, 0])
-            // Each once.
+            // Each value arrives once.
             #expect(try await numbers(after, 4) == [0, 1, 2, 9])
         }
     }
 
-    /// bluetoothd shows a value that is read as it shows one that is notified.
+    /// bluetoothd shows read values in the same way as notified ones.
     func readsWhileSubscribed() async throws {
         try await withStrap { strap in
             try await strap.write([7], to: EchoStrap.input)
             let values = try await strap.notifications(EchoStrap.output, overflow: .fail(capacity: 1000))
             var expected: [[UInt8]] = []
             for number in UInt8(0)..<10 {
-                // Read and notified alike, one after the other and at the same time, changed and unchanged.
+                // Reads and notifications, in sequence and concurrently, with changed and unchanged values.
                 try await peer.notify([number])
                 #expect(try await strap.read(EchoStrap.output) == [7])
                 try await peer.notify([7])
@@ -107,7 +107,7 @@ extension Contract {
             }
             #expect(seen == expected)
 
-            // One that nobody waits for any more.
+            // A read whose caller no longer waits.
             let slow = try await strap.notifications(EchoStrap.output)
             let reading = failing { _ = try await strap.read(EchoStrap.output) }
             reading.cancel()

@@ -3,7 +3,7 @@ import BLEProfiles
 import Testing
 
 extension Contract {
-    /// Runs a check with a peripheral that pairs in a certain way, and no bond before and after.
+    /// Runs a check with a peripheral that pairs in a given way, without a bond before and after.
     private func withPairing(
         _ method: PeerPairing, _ behavior: PairingBehavior = .justWorks,
         _ check: (Peripheral) async throws -> Void
@@ -33,7 +33,7 @@ extension Contract {
             let again = await error { try await strap.pair() }
             #expect(again?.code == .alreadyPaired)
             #expect(again?.peripheral == strap.id)
-            // The bond secures the next link, too.
+            // The bond also secures the next link.
             try await strap.disconnect()
             #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
             try await strap.unpair()
@@ -46,7 +46,8 @@ extension Contract {
         }
     }
 
-    /// Reads what begins a pairing. The kernel may lose the answer, after which the link is ended and made anew.
+    /// Reads a value that requires pairing. The kernel may lose the answer, after which the link is ended and made
+    /// again.
     private func readSecret(_ strap: Peripheral) async throws -> [UInt8] {
         let first: Result<[UInt8], BLEError>
         do throws(BLEError) {
@@ -83,11 +84,11 @@ extension Contract {
             #expect(error?.characteristic == EchoStrap.secret.key.characteristic)
             #expect(error?.remedy != nil)
             #expect(await user.events == [.authorize])
-            // The link cannot be used any more; the next one can.
+            // The link can no longer be used, but the next one can.
             try await until(.disconnected, strap)
             #expect(try await Battery(strap).level() == 87)
             #expect(try await strap.isPaired == false)
-            // Calling for it is an assent.
+            // A pairing that this program requests needs no authorization.
             try await strap.pair()
             #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
         }
@@ -164,7 +165,7 @@ extension Contract {
     func weakPairing() async throws {
         try await withPairing(.justWorks) { strap in
             try await strap.pair()
-            // There is no way to a better one: BlueZ says nothing, and the link is good for nothing any more.
+            // There is no way to a more secure bond: BlueZ does not answer, and the link has stalled.
             let error = await error { _ = try await strap.read(EchoStrap.sealed, timeout: .seconds(2)) }
             #expect(error?.code == .timedOut)
             #expect(try await strap.isPaired)
@@ -182,7 +183,7 @@ extension Contract {
             try await until(.disconnected, strap)
             try await peer.until(connections: 0)
             #expect(try await strap.isPaired == false)
-            // A link that was there before stays.
+            // A link that existed before the pairing stays.
             try await peer.setPairing(.unanswered)
             try await strap.connect()
             let second = failing { try await strap.pair() }

@@ -6,7 +6,7 @@ import Testing
 extension Contract {
     private static let backoff = Backoff(initial: .milliseconds(100), factor: 2, maximum: .seconds(1))
 
-    /// A maintained link with two subscribers comes back by itself, and both get what is sent then, after a gap.
+    /// A maintained link with two subscribers is reestablished by itself, and both receive later values, after a gap.
     func maintainedLink(_ outage: () async throws -> Void) async throws {
         try await withCentral { central in
             let strap = try await find(central).peripheral
@@ -39,7 +39,7 @@ extension Contract {
                 #expect(gaps > 0)
             }
             #expect(try await strap.read(.batteryLevel) == 87)
-            // Whoever wants it down gets it down.
+            // A caller can still end the link.
             try await strap.disconnect()
             #expect(await strap.connectionState == .disconnected)
             try await peer.until(connections: 0)
@@ -63,7 +63,7 @@ extension Contract {
         try await peer.restartBluetooth()
     }
 
-    /// A scan hears peripherals again after each outage, without having been told.
+    /// A scan finds peripherals again after each outage, without a new request.
     func scanOutlastsEverything() async throws {
         try await withCentral { central in
             let heard = Mutex(ContinuousClock.now)
@@ -74,7 +74,7 @@ extension Contract {
                 }
             }
             func untilHeardAgain() async throws {
-                // What is under way at this moment does not count.
+                // Advertisements that are already under way do not count.
                 let mark = ContinuousClock.now + .milliseconds(100)
                 while heard.withLock({ $0 }) < mark { await Task.yield() }
             }
@@ -95,7 +95,7 @@ extension Contract {
             #expect(try await Battery(strap).level() == 87)
             try await peer.until(connections: 0)
             try await until(.disconnected, strap)
-            // A stream of notifications uses the link as long as somebody reads.
+            // A stream of notifications uses the link as long as it is read.
             var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
             try await peer.notify([1])
             #expect(try await values.next() == [1])

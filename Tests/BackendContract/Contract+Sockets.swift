@@ -11,7 +11,7 @@ extension Contract {
                 #expect(try await numbers(values, 150) == Array(0..<150))
             }
             #expect(values.droppedCount == 0)
-            // A second reader shares the socket; a read is no notification; an empty value is one.
+            // A second reader shares the socket. A read is not a notification, but an empty value is one.
             let others = try await strap.notifications(EchoStrap.output)
             _ = try await strap.read(EchoStrap.output)
             for value in [[1], [], [2]] as [[UInt8]] { try await peer.notify(value) }
@@ -28,7 +28,7 @@ extension Contract {
             try await unsubscribed(others)
         }
         try await withStrap { strap in
-            // The last reader has ended it, and it can be had anew.
+            // The socket ends with its last reader, and can be acquired again.
             for _ in 0..<3 {
                 let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
                 try await peer.burst(count: 3, length: 20)
@@ -42,15 +42,15 @@ extension Contract {
             let values = try await strap.notifications(
                 EchoStrap.output, delivery: .socket, overflow: .dropOldest(capacity: 8))
             try await peer.burst(count: 100, length: 20)
-            // Meanwhile 8 of them have been taken over, and the others wait.
+            // Meanwhile the stream has taken 8 of the values, and the others wait in the socket.
             _ = try await strap.read(EchoStrap.output)
             #expect(try await numbers(values, 100) == Array(0..<100))
             #expect(values.droppedCount == 0)
             try await peer.burst(count: 50, length: 20)
             #expect(try await numbers(values, 50) == Array(0..<50))
-            // What waits at the end of the link has been received, and is given out.
+            // Values that wait at the end of the link have been received, and are delivered.
             try await peer.burst(count: 50, length: 20)
-            // The answer to a read follows them through the air.
+            // The answer to a read arrives after the values.
             _ = try await strap.read(EchoStrap.output)
             try await peer.disconnect()
             try await until(.disconnected, strap)
@@ -72,7 +72,7 @@ extension Contract {
             guard case .gap(let error) = try await events.next() else { return #expect(Bool(false), "no gap") }
             #expect(error.code == .busy)
             #expect(await strap.connectionState == .connected)
-            // It is switched on again by itself, the standard way.
+            // Notifications are turned on again by themselves, in the standard way.
             try await peer.until(subscribers: 1)
             for number in UInt8(2)..<5 {
                 try await peer.notify([number])
@@ -109,7 +109,7 @@ extension Contract {
 
     // MARK: Writers
 
-    /// Returns once the peripheral has taken this value last.
+    /// Returns when the last value written to the peripheral is this one.
     private func until(written value: [UInt8]) async throws {
         while try await peer.written() != value {
             try Task.checkCancellation()
@@ -129,7 +129,7 @@ extension Contract {
             let tooLong = await error { try await writer.write(longest + [7]) }
             #expect(tooLong?.code == .invalidLength)
             #expect(tooLong?.characteristic == EchoStrap.input.key.characteristic)
-            // What was written is sent all the same.
+            // A packet written before the close is still sent.
             try await writer.write([8])
             writer.close()
             try await until(written: [8])
@@ -153,7 +153,7 @@ extension Contract {
                 try await writer.write([2])
                 try await until(written: [2])
             }
-            // Dropping it has closed it.
+            // The release of the writer has closed it.
             try await strap.write([3], to: EchoStrap.input)
             #expect(try await peer.written() == [3])
             let writer = try await strap.packetWriter(to: EchoStrap.input)

@@ -14,7 +14,7 @@ extension Contract {
             #expect(await stream.value?.code == .disconnected)
             #expect(try await states.next() == .poweredOff)
             #expect(await error { try await strap.connect() }?.code == .poweredOff)
-            // A scan that is asked for while it is off starts with it.
+            // A scan that is requested while the adapter is off starts when it is on.
             let scan = Task { try await find(central).peripheral }
             try await peer.setPowered(true)
             #expect(try await states.next() == .poweredOn)
@@ -40,7 +40,7 @@ extension Contract {
             }
             #expect(await strap.connectionState == .disconnected)
             #expect(await central.adapterState == .resetting)
-            // What is asked for meanwhile waits.
+            // Requests wait meanwhile.
             let scan = Task { try await find(central).peripheral }
             let connecting = Task { try await strap.connect() }
             try await peer.restartBluetooth()
@@ -48,7 +48,7 @@ extension Contract {
             do {
                 try await connecting.value
             } catch let error as BLEError where error.isRetryable {
-                // Where the way back begins with links being ended, it may have been this one.
+                // The recovery may begin by ending links, including this one.
                 try await strap.connect()
             }
         }

@@ -19,7 +19,7 @@ extension Contract {
             #expect(included.first?.first?.uuid == EchoStrap.extra.key.characteristic)
             #expect(try await strap.read(EchoStrap.extra) == Array("included".utf8))
             #expect(services[.battery].map { services.includedServices(of: $0) } == [])
-            // Nothing but nil beyond the ends.
+            // All positions beyond the ends return nil.
             #expect(services[services.count] == nil)
             #expect(services[-1] == nil)
             #expect(echo[0]?.handle == echo.first?.handle)
@@ -59,14 +59,14 @@ extension Contract {
             let beyond = await error { _ = try await strap.read(key, offset: 401) }
             #expect(beyond?.code == .invalidOffset)
             #expect(beyond?.attError == .invalidOffset)
-            // A part in the middle, and one at the end that lengthens the value.
+            // A part in the middle, and one at the end that extends the value.
             try await strap.write([1, 2, 3], to: key, offset: 100)
             #expect(try await strap.read(key) == value[..<100] + [1, 2, 3] + value[103...])
             try await strap.write([4, 5], to: key, offset: 400)
             #expect(try await strap.read(key) == value[..<100] + [1, 2, 3] + value[103...] + [4, 5])
             let gap = await error { try await strap.write([6], to: key, offset: 410) }
             #expect(gap?.code == .invalidOffset)
-            // Of a value that fits a packet, this peripheral gives no part.
+            // This peripheral does not return part of a value that fits one packet.
             try await strap.write([1, 2, 3], to: key)
             let short = await error { _ = try await strap.read(key, offset: 1) }
             #expect(short?.code == .attributeError)

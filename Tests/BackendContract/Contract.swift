@@ -4,11 +4,11 @@ import Foundation
 import Logging
 import Testing
 
-/// The checks' common ground: a central for one check, and ways to the peripheral.
+/// The shared parts of the checks: a central for each check, and access to the peripheral.
 struct Contract {
     let peer: any ContractPeer
 
-    /// Runs a check with a central of its own, which is shut down afterward.
+    /// Runs a check with its own central, which is shut down afterward.
     func withCentral(
         pairing: PairingBehavior = .justWorks, _ check: (Central) async throws -> Void
     ) async throws {
@@ -28,7 +28,7 @@ struct Contract {
         }
     }
 
-    /// Scans until the peripheral is heard.
+    /// Scans until the peripheral is found.
     func find(_ central: Central, matching criteria: DiscoveryCriteria = .any) async throws -> Discovery {
         for try await discovery in central.discoveries(matching: criteria) where discovery.peripheral.id == EchoStrap.id
         {
@@ -46,7 +46,7 @@ struct Contract {
         }
     }
 
-    /// The error that `work` ends with.
+    /// Returns the error that `work` throws.
     func error(
         of work: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> BLEError? {
@@ -61,7 +61,7 @@ struct Contract {
         return nil
     }
 
-    /// Starts `work` and gives its error when it ends.
+    /// Starts `work`, and returns a task with the error that `work` throws.
     func failing(_ work: @escaping @Sendable () async throws -> Void) -> Task<BLEError?, Never> {
         Task {
             do {
@@ -73,7 +73,7 @@ struct Contract {
         }
     }
 
-    /// Returns once the peripheral's connection is in that state.
+    /// Returns when the connection to the peripheral has the given state.
     func until(_ state: ConnectionState, _ peripheral: Peripheral) async throws {
         for try await now in await peripheral.connectionStates() where now == state { return }
     }

@@ -1,103 +1,103 @@
 public import BLE
 
-/// The test's grip on the peripheral that a contract is checked with, and on the Bluetooth stack below the central.
+/// A test's handle for the peripheral of the contract, and for the Bluetooth stack below the central.
 ///
-/// The peripheral is called `Bumble HR`, at F0:F1:F2:F3:F4:F5, with the services of ``EchoStrap``. Between checks it is
-/// brought back to its beginning with ``reset()``.
+/// The peripheral is named `Bumble HR`, has the address F0:F1:F2:F3:F4:F5, and offers the services of ``EchoStrap``.
+/// Between checks, ``reset()`` restores its initial state.
 public protocol ContractPeer: Sendable {
-    /// How long an operation may take that nothing stands in the way of.
+    /// The maximum time for an operation without obstacles.
     ///
-    /// On a stack that may lose what it was asked for, as radios do: after how long asking again helps.
+    /// On a stack that may lose requests, as radios do, the time after which a retry helps.
     var timeout: Duration { get }
 
-    /// A new central on the stack.
+    /// Creates a central on the stack.
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central
 
-    /// Ends the links as a remote user does.
+    /// Ends the links as if the peripheral disconnected.
     func disconnect() async throws
-    /// Ends the links as a failing radio does.
+    /// Ends the links as if the radio failed.
     func loseLink() async throws
     func setAdvertising(_ isAdvertising: Bool) async throws
-    /// How strong its advertisements are heard from now on, in dBm; nil for where that is not known.
+    /// Sets the signal strength of the peripheral's advertisements, in dBm; nil if unknown.
     func setStrength(_ strength: Int?) async throws
     /// Notifies a value on the echo output.
     func notify(_ value: [UInt8]) async throws
-    /// Sends so many values on the echo output, each beginning with its number from 0 in 32 bits, little-endian.
+    /// Sends `count` values on the echo output. Each begins with its number from 0, in 32 bits, little-endian.
     func burst(count: Int, length: Int) async throws
-    /// What was written to the echo service last.
+    /// Returns the value last written to the echo service.
     func written() async throws -> [UInt8]
-    /// Requests for the slow characteristic wait from now on.
+    /// Holds requests for the slow characteristic from now on.
     func hold() async throws
-    /// Answers what waits, and what follows.
+    /// Answers the held requests and all later ones.
     func release() async throws
-    /// How the peripheral pairs from now on.
+    /// Sets how the peripheral pairs.
     func setPairing(_ pairing: PeerPairing) async throws
-    /// The peripheral's user enters a number, for ``PeerPairing/keyboard``.
+    /// Enters a number as the peripheral's user, for ``PeerPairing/keyboard``.
     func enter(_ passkey: Passkey) async throws
-    /// Returns once a request to pair has reached the peripheral.
+    /// Returns when a request to pair has reached the peripheral.
     func untilAskedToPair() async throws
-    /// How many bonds the peripheral has.
+    /// Returns the number of bonds that the peripheral has.
     func bonds() async throws -> Int
-    /// The peripheral loses its bonds; the machine keeps its half.
+    /// Removes the peripheral's bonds. The machine keeps its half.
     func loseBonds() async throws
-    /// Back to the beginning, without a bond on the peripheral's side.
+    /// Restores the initial state, without a bond on the peripheral's side.
     func reset() async throws
-    /// Returns once the peripheral has so many links.
+    /// Returns when the peripheral has that many links.
     func until(connections: Int) async throws
-    /// Returns once so many centrals have the notifications of the echo output on.
+    /// Returns when that many centrals have the notifications of the echo output on.
     func until(subscribers: Int) async throws
-    /// Returns once something waits at the slow characteristic.
+    /// Returns when a request is held at the slow characteristic.
     func untilHeld() async throws
 
-    /// Another program stops the notifications of the echo output. These are its service's and its own handle.
+    /// Stops the notifications of the echo output as another program, given the handles of its service and of itself.
     func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async throws
 
     /// Kills the Bluetooth service.
     func stopBluetooth() async throws
-    /// Starts it again, with the adapter on and no link. (The kernel holds links for 2 s after their bluetoothd has died;
-    /// one that starts meanwhile takes them over.)
+    /// Restarts the Bluetooth service, with the adapter on and no link. The kernel keeps links for 2 s after their
+    /// bluetoothd has died, and a bluetoothd that starts meanwhile takes them over.
     func restartBluetooth() async throws
     func setPowered(_ isPowered: Bool) async throws
-    /// Takes the adapter out; its links run into their timeouts.
+    /// Unplugs the adapter. Its links time out.
     func unplug() async throws
-    /// Puts the adapter back, switched on.
+    /// Plugs in the adapter, powered on.
     func plug() async throws
 }
 
 /// How the contract's peripheral pairs.
 public enum PeerPairing: String, Sendable {
     case justWorks = "just-works"
-    /// It shows ``EchoStrap/passkey``.
+    /// It displays ``EchoStrap/passkey``.
     case display
-    /// It wants a number entered.
+    /// Its user enters a number.
     case keyboard
-    /// It finds that the numbers are the same.
+    /// Its user confirms that the numbers are equal.
     case comparison = "compare"
     case rejected = "reject"
     /// It does not answer.
     case unanswered = "silent"
 }
 
-/// The identities of the contract's peripheral.
+/// The identity and the attributes of the contract's peripheral.
 public enum EchoStrap {
     public static let name = "Bumble HR"
     public static let id = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
     public static let service = uuid(1)
-    /// Takes what is written, with and without response.
+    /// Accepts writes, with and without response.
     public static let input = Characteristic(uuid(2), service: service)
-    /// Reads as what was written last; notifies and indicates.
+    /// Returns the last written value; notifies and indicates.
     public static let output = Characteristic(uuid(3), service: service)
-    /// Readable on an encrypted link only.
+    /// Readable only on an encrypted link.
     public static let secret = Characteristic(uuid(4), service: service)
-    /// Answers no request until it is released.
+    /// Answers requests only after it is released.
     public static let slow = Characteristic(uuid(5), service: service)
     /// The type of two characteristics that read as "first" and "second".
     public static let twin = Characteristic(uuid(6), service: service)
-    /// Reads as what was written; takes reliable writes and writes at an offset. Has a user description and a presentation
-    /// format.
+    /// Returns the written value; accepts reliable writes and writes at an offset. Has a user description and a
+    /// presentation format.
     public static let note = Characteristic(uuid(7), service: service)
-    /// Indicates 0x20 and what was written to it. What begins with 0xEE is announced by the value EE before that, what begins
-    /// with 0xFF gets no answer.
+    /// Indicates 0x20 and the written value. If the value begins with 0xEE, it first indicates 0xEE alone; if it begins
+    /// with 0xFF, it does not answer.
     public static let controlPoint = Characteristic(uuid(8), service: service)
     /// The secondary service that ``service`` includes.
     public static let included = uuid(0x10)
@@ -106,12 +106,12 @@ public enum EchoStrap {
     /// The presentation format of ``note``.
     public static let noteFormat = PresentationFormat(
         format: .utf8, exponent: 0, unit: BluetoothUUID(0x2700), description: 3)
-    /// The longest packet that a link to the strap carries.
+    /// The ATT MTU of a link to the strap.
     public static let packetLength = 247
 
-    /// Readable on a link that was authenticated only.
+    /// Readable only on an authenticated link.
     public static let sealed = Characteristic(uuid(9), service: service)
-    /// What it shows when it pairs with a display.
+    /// The passkey that it displays.
     public static let passkey = Passkey(123456)!
 
     private static func uuid(_ number: UInt64) -> BluetoothUUID {

@@ -1,6 +1,6 @@
 import BLE
 
-/// Somebody who answers what pairing asks, as a check wants it, and remembers what was asked.
+/// A user who answers pairing prompts as a check requires, and records them.
 actor PairingUser: PairingDelegate {
     enum Event: Equatable {
         case confirm, enter, show(Passkey), authorize, ended
@@ -23,7 +23,7 @@ actor PairingUser: PairingDelegate {
     func set(confirms: Bool) { self.confirms = confirms }
     func set(passkey: Passkey?) { self.passkey = passkey }
 
-    /// Returns once there has been such an event.
+    /// Returns the last event that matches, or waits for one.
     func until(_ matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         if let event = events.last(where: matches) { return event }
         let outcome = Outcome<Event>()
@@ -34,7 +34,7 @@ actor PairingUser: PairingDelegate {
     private func note(_ event: Event) async {
         events.append(event)
         for observer in observers where observer.matches(event) { observer.outcome.deliver(.success(event)) }
-        // One who hesitates thinks until he is told that it is too late.
+        // A hesitating user does not answer until the prompt is cancelled.
         if hesitates, event != .ended { _ = try? await Outcome<Void>().wait() }
     }
 

@@ -1,8 +1,8 @@
 import BLE
 public import Testing
 
-/// What programs on one bluetoothd owe each other: whoever stops takes nothing from the others. One check a case; for peers whose
-/// centrals share the stack.
+/// The rules for programs that share one bluetoothd: a program that stops takes nothing from the others. One check per
+/// case, for peers whose centrals share the stack.
 public enum SharedLinkContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case whoComesLaterLeavesTheLink
     case whoMadeTheLinkLeavesItToSubscribers
@@ -48,7 +48,7 @@ extension Contract {
                 try await same.disconnect()
                 #expect(await same.connectionState == .disconnected)
                 #expect(await strap.connectionState == .connected)
-                // The link is there to be taken again, and left again at the shutdown.
+                // The link can be used again, and is left again at the shutdown.
                 #expect(try await same.read(EchoStrap.twin).isEmpty == false)
             }
             try await stillHears(values)
@@ -56,7 +56,7 @@ extension Contract {
         }
     }
 
-    /// The value that is sent now is the next that a stream has.
+    /// Checks that a stream still receives a value that is sent now.
     private func stillHears(_ values: some AsyncSequence<[UInt8], BLEError>) async throws {
         try await peer.until(connections: 1)
         try await peer.notify([77])
@@ -120,7 +120,7 @@ extension Contract {
                 let refused = await error { _ = try await strap.notifications(EchoStrap.output) }
                 #expect(refused?.code == .busy)
                 try await peer.notify([5])
-                // Without a gap, which would say that the socket was taken away.
+                // No gap comes first, which would mean that the socket was taken away.
                 var events = values.events.makeAsyncIterator()
                 guard case .value([5]) = try await events.next() else {
                     Issue.record("the value was expected")
@@ -134,7 +134,7 @@ extension Contract {
         try await withStrap { strap in
             let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
             let answers = try await strap.notifications(EchoStrap.controlPoint)
-            // What has been given back, and what was taken again at once, is nobody else's either.
+            // Sockets that were closed, or acquired again immediately, do not count as another client's.
             for number in 0..<8 {
                 let writer = try await strap.packetWriter(to: EchoStrap.input)
                 try await writer.write([UInt8(number)])
@@ -148,7 +148,7 @@ extension Contract {
 
     fileprivate func leftovers() async throws {
         try await withStrap { strap in
-            // Both have subscribed on a link that has ended since; bluetoothd keeps such a subscription, and renews it.
+            // The subscription is from a link that has ended; bluetoothd keeps such a subscription, and renews it.
             do {
                 let values = try await strap.notifications(EchoStrap.output)
                 try await peer.disconnect()

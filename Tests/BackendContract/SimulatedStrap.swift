@@ -1,6 +1,6 @@
 public import BLE
 
-/// The contract's peripheral as a definition, for every stack that plays definitions.
+/// The contract's peripheral as a definition, for every stack that runs definitions.
 public actor SimulatedStrap {
     public private(set) var written: [UInt8] = []
     private var note: [UInt8] = []
@@ -10,13 +10,13 @@ public actor SimulatedStrap {
 
     public init() {}
 
-    /// How many requests wait at the slow characteristic.
+    /// The number of requests held at the slow characteristic.
     public var heldCount: Int { held.count }
 
     private var typed = Outcome<Passkey>()
     public private(set) var requests = 0
 
-    /// The ways to pair, with this strap's user.
+    /// Returns a pairing method, with this strap's user.
     public nonisolated func method(_ pairing: PeerPairing) -> PairingMethod {
         switch pairing {
         case .justWorks: .justWorks

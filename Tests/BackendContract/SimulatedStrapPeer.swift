@@ -1,7 +1,7 @@
 public import BLE
 public import BLESimulation
 
-/// A contract's peer whose peripheral is the strap on a simulated radio, whatever stack the central has above it.
+/// A contract peer whose peripheral is the strap on a simulated radio, below any stack.
 public protocol SimulatedStrapPeer: ContractPeer {
     var strap: SimulatedStrap { get }
     /// The strap on the radio.
@@ -13,7 +13,7 @@ extension SimulatedStrapPeer {
         get async { await peripheral.isConnected }
     }
 
-    /// So long that only a hang takes longer, however busy the machine is.
+    /// So long that only a hang exceeds it, even on a busy machine.
     public var timeout: Duration { .seconds(600) }
 
     public func disconnect() async { await peripheral.disconnect() }

@@ -2,30 +2,32 @@ internal import BLE
 internal import DBus
 internal import Logging
 
-/// This program's agent: the object that bluetoothd calls when pairing has something to ask.
+/// The pairing agent of this program: the object that bluetoothd calls for prompts during a pairing.
 ///
-/// A program has one agent, and it serves the `Pair` calls of the same bus connection. It is registered when a link is wanted for the
-/// first time (one that only scans has none; BlueZ would ask it whatever nobody else answers), and stays so for as long as
-/// bluetoothd runs; a new bluetoothd has to be told again.
+/// A program has one agent, which serves the `Pair` calls of its own bus connection. It is registered when a link is
+/// first requested, and a default agent at the start. A program that only scans registers none, because BlueZ would use
+/// it for pairings that no other agent handles. The registration lasts as long as bluetoothd runs, and is renewed after
+/// a restart.
 extension BlueZBackend {
     static let agentPath = "/org/swift_ble/agent"
 
-    /// A link is wanted, on which something may want to pair. Returns once bluetoothd knows whom to ask.
+    /// Registers the agent for a link that may pair. Returns when bluetoothd knows the agent, or the registration has
+    /// failed.
     func wantAgent() async {
         isAgentWanted = true
         let registration = agentRegistration ?? Task { await self.registerAgent() }
         agentRegistration = registration
         await registration.value
-        // Who wants a link next tries again.
+        // The next request for a link tries again.
         if agentProblem != nil, agentRegistration == registration { agentRegistration = nil }
     }
 
-    /// bluetoothd is back: it has to be told again.
+    /// Registers the agent again after a restart of bluetoothd.
     func renewAgent() async {
         if isAgentWanted { await wantAgent() }
     }
 
-    /// Has bluetoothd call this program's agent. What goes wrong is logged: all but pairing works without.
+    /// Registers the agent with bluetoothd. Errors are logged: everything except pairing works without an agent.
     private func registerAgent() async {
         guard let session, let pairing = context?.pairing, let capability = pairing.capability() else { return }
         do throws(DBusError) {
@@ -60,7 +62,7 @@ extension BlueZBackend {
 
     private static let rejected = DBusError.remote("org.bluez.Error.Rejected", "refused")
 
-    // MARK: bluetoothd's calls
+    // MARK: Calls from bluetoothd
 
     private func answer(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch call.method {
@@ -79,7 +81,7 @@ extension BlueZBackend {
     }
 
     private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
-        // A device may be asked about in the moment in which its object appears.
+        // The prompt may arrive before the signal that adds the device.
         if tree.devices[path] == nil { try? await fence() }
         guard let pairing = context?.pairing, let id = id(ofDevice: path) else { return .failure(Self.rejected) }
         logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
@@ -100,7 +102,7 @@ extension BlueZBackend {
         }
     }
 
-    /// bluetoothd does not want an answer any more, or has nothing to be shown any more.
+    /// Cancels the open prompts, which bluetoothd no longer needs answered or shown.
     private func cancelPrompts() {
         let open = prompts
         prompts = [:]
@@ -145,7 +147,7 @@ extension BlueZBackend {
 }
 
 extension PairingPrompt {
-    /// Whether refusing it ends the pairing.
+    /// Whether a refusal ends the pairing.
     fileprivate var decidesPairing: Bool {
         switch self {
         case .confirm, .enterPasskey, .enterPINCode, .authorizePairing: true
@@ -153,7 +155,7 @@ extension PairingPrompt {
         }
     }
 
-    /// What is asked, without the numbers, which do not belong into a log.
+    /// A name for the log, without the passkey or PIN code.
     fileprivate var name: String {
         switch self {
         case .confirm: "confirm a number"

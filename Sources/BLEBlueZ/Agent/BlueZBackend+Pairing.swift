@@ -3,12 +3,12 @@ internal import DBus
 internal import Logging
 
 extension BlueZBackend {
-    /// The longest that a pairing may take, people included; the central's own deadline is shorter.
+    /// The maximum time for a pairing, including its prompts. The central's default deadline is shorter.
     private static let pairing = Duration.seconds(600)
-    /// How long to try again while another pairing with the peripheral is ending.
+    /// How long to retry while another pairing with the peripheral is ending.
     private static let busyLimit = Duration.seconds(2)
 
-    /// `Pair`. It is not even called for a peripheral that is paired: BlueZ 5.66 then tries the same over BR/EDR, for 40 s.
+    /// Calls `Pair`, unless the peripheral is already paired: BlueZ 5.66 would then try to pair over BR/EDR, for 40 s.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
         let path = try device(peripheral)
@@ -41,7 +41,8 @@ extension BlueZBackend {
         }
     }
 
-    /// `CancelPairing`, whoever was waiting having gone. A pairing that has succeeded meanwhile stays: BlueZ would remove its bond.
+    /// Calls `CancelPairing` after the caller has given up. Keeps a pairing that has succeeded meanwhile, whose bond
+    /// BlueZ would remove.
     private func cancelPairing(_ path: String) async {
         await Task {
             guard (try? await self.refresh(path)) != nil, self.tree.devices[path]?.isPaired == false else { return }
@@ -50,7 +51,8 @@ extension BlueZBackend {
         }.value
     }
 
-    /// BlueZ says of a link that has ended under a pairing that the pairing was cancelled.
+    /// Returns the actual cause of a failed pairing. If the link ends during a pairing, BlueZ reports that the pairing
+    /// was cancelled.
     private func reason(_ error: BLEError, _ path: String) async -> BLEError {
         guard error.code == .pairingCancelled || error.code == .pairingFailed else { return error }
         try? await refresh(path)
@@ -64,7 +66,7 @@ extension BlueZBackend {
         return error
     }
 
-    /// `RemoveDevice`, which forgets everything about the device, and ends its link.
+    /// Calls `RemoveDevice`, which removes everything known about the device and ends its link.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else { return }
         do throws(BLEError) {
@@ -78,7 +80,7 @@ extension BlueZBackend {
         try await fence()
     }
 
-    /// The device's properties.
+    /// The pairing state, from the device's properties.
     public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
         let path = try device(peripheral)
         try await refresh(path)
@@ -105,10 +107,10 @@ extension BlueZBackend {
 
     // MARK: Operations that pair
 
-    /// An attribute operation, which ends when the pairing that it has begun is refused here.
+    /// Runs an attribute operation, which fails if this program refuses the pairing that the operation has started.
     ///
-    /// BlueZ raises the security of the link when an attribute wants that, which pairs, and repeats the operation. When the
-    /// pairing is refused it neither answers the operation nor any other on the link, for 30 s.
+    /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
+    /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
     func unlessRefused(
         on device: String, _ work: @escaping @Sendable () async throws(BLEError) -> MethodReply
     ) async throws(BLEError) -> MethodReply {
@@ -128,32 +130,32 @@ extension BlueZBackend {
         return try await outcome.wait()
     }
 
-    /// Remembers who waits for an attribute operation, until the number is taken out of `attributeCalls`.
+    /// Records the caller of an attribute operation, until the returned number is removed from `attributeCalls`.
     func noteCall(on device: String, fail: @escaping (BLEError) -> Void) -> Int {
         lastToken += 1
         attributeCalls[lastToken] = (device, fail)
         return lastToken
     }
 
-    /// A pairing that nobody has asked for with `Pair` was refused here: what waits for it fails, and the link, on which nothing
-    /// moves any more, is ended. Returns once those who waited know.
+    /// Handles this program's refusal of a pairing that was not requested with `Pair`. The operations that wait for it
+    /// fail, and the link, which has stalled, is ended. Returns when the callers have been notified.
     func pairingRefused(_ path: String) async {
         guard !pairingDevices.contains(path) else { return }
         await failCalls(on: path, .pairingRefused)
     }
 
-    /// Fails what waits for an attribute of a device, and ends the link after those who waited have been told.
+    /// Fails the pending attribute operations of a device, and ends the link after their callers have been notified.
     private func failCalls(on path: String, _ error: BLEError) async {
         let waiting = attributeCalls.filter { $0.value.device == path }.map(\.key)
         guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-        // Whichever is heard of first, the failure or the link's end, says the same.
+        // The failure and the end of the link report the same error, in either order.
         linkEndErrors[path] = error
         for token in waiting { attributeCalls[token]?.fail(error) }
         while waiting.contains(where: { attributeCalls[$0] != nil }) { await Task.yield() }
         Task {
             try? await self.disconnect(id)
-            // Where other clients use the link, it has ended for this one only.
+            // If other clients use the link, it has ended only for this client.
             guard linkEndErrors.removeValue(forKey: path) != nil else { return }
             report(.disconnected(id, error))
         }

@@ -1,6 +1,6 @@
 internal import BLE
 
-/// Something for each attribute, where all of one peripheral is found without looking at the others.
+/// A value for each attribute, grouped by peripheral.
 struct AttributeTable<Value> {
     private var values: [Peripheral.ID: [UInt16: Value]] = [:]
 
@@ -16,7 +16,7 @@ struct AttributeTable<Value> {
 
     var peripherals: [Peripheral.ID] { Array(values.keys) }
 
-    /// What there is of one peripheral.
+    /// Returns all values of one peripheral.
     func all(of peripheral: Peripheral.ID) -> [(attribute: AttributeID, value: Value)] {
         (values[peripheral] ?? [:]).map { (AttributeID(peripheral: peripheral, handle: $0), $1) }
     }

@@ -1,17 +1,17 @@
 internal import DBus
 
-/// How the clients of bluetoothd use a characteristic, as its properties tell.
+/// How clients of bluetoothd use a characteristic, according to its properties.
 struct AttributeUse: OptionSet, Hashable {
     let rawValue: UInt8
 
-    /// `Notifying`: somebody has called `StartNotify`.
+    /// `Notifying`: a client has called `StartNotify`.
     static let notifying = AttributeUse(rawValue: 1)
-    /// `NotifyAcquired`: somebody has the socket of its notifications.
+    /// `NotifyAcquired`: a client holds the socket for its notifications.
     static let notifyAcquired = AttributeUse(rawValue: 2)
-    /// `WriteAcquired`: somebody has the socket for its writes.
+    /// `WriteAcquired`: a client holds the socket for its writes.
     static let writeAcquired = AttributeUse(rawValue: 4)
 
-    /// That of a property; nil for other properties.
+    /// The use that a property reports; nil for other properties.
     init?(property: MessageString) {
         switch property {
         case "Notifying": self = .notifying

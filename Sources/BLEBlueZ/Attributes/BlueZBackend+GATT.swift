@@ -2,12 +2,12 @@ public import BLE
 internal import DBus
 
 extension BlueZBackend {
-    /// BlueZ gives up after 30 s, the Attribute Protocol's limit; the central's own deadline is not longer.
+    /// The maximum time for an attribute operation. BlueZ gives up after 30 s, the Attribute Protocol's limit.
     static let attributeTimeout = Duration.seconds(40)
-    /// How long to try again while another client holds the attribute.
+    /// How long to retry while another client uses the attribute.
     private static let busyLimit = Duration.seconds(2)
 
-    /// A socket that was closed just now is open for bluetoothd until it has looked.
+    /// How long to retry after an error. bluetoothd takes a moment to notice that a socket was closed.
     private static func limit(_ error: BLEError) -> Duration {
         error.busErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
     }
@@ -20,7 +20,7 @@ extension BlueZBackend {
         return path
     }
 
-    /// A call on an attribute.
+    /// Calls a method of an attribute.
     private func operate(
         on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
     ) async throws(BLEError) -> MethodReply {
@@ -35,7 +35,7 @@ extension BlueZBackend {
         }
     }
 
-    /// A call on the attribute at a path. While another client holds it, tried again for a short time.
+    /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.
     func persisting<Value>(
         at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
@@ -48,12 +48,13 @@ extension BlueZBackend {
             } catch {
                 if error.code == .cancelled { throw error }
                 if error.code == .pairingRequired { throw securityError(error, path) }
-                // So bluetoothd says that the peripheral has not answered within the Attribute Protocol's limit.
+                // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's
+                // limit.
                 if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
                     throw BLEError(
                         .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
                 }
-                // A link that ends fails the call; which of the two is heard of first says nothing.
+                // The end of a link fails the call. Its signal may arrive before or after the failure.
                 try await fence()
                 guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isConnected == true
                 else {
@@ -67,10 +68,11 @@ extension BlueZBackend {
         }
     }
 
-    /// How long a peripheral may take to answer (Core Specification 5.4, volume 3, part F, section 3.3.3); then the link is ended.
+    /// The Attribute Protocol's time limit for an answer (Core Specification 5.4, volume 3, part F, section 3.3.3),
+    /// after which the link is ended.
     private static let transactionTimeout = Duration.seconds(30)
 
-    /// What "Not paired" means for a device that is.
+    /// Returns the error for the answer "Not paired" of a device that is paired.
     private func securityError(_ error: BLEError, _ path: String) -> BLEError {
         guard let device = ObjectTree.device(ofAttribute: path), tree.devices[device]?.isPaired == true else {
             return error
@@ -88,7 +90,7 @@ extension BlueZBackend {
         return bytes
     }
 
-    /// `WriteValue`; a request that does not fit one packet, or has an offset, becomes a long write.
+    /// Calls `WriteValue`. A request that does not fit one packet, or has an offset, becomes a long write.
     public func write(
         _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
     ) async throws(BLEError) {
@@ -104,19 +106,19 @@ extension BlueZBackend {
             on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), .options(options))
     }
 
-    /// `ReadValue` of a descriptor.
+    /// Calls `ReadValue` of a descriptor.
     public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
         try value(try await operate(on: descriptor, BlueZ.gattDescriptor, "ReadValue", .options()))
     }
 
-    /// `WriteValue` of a descriptor.
+    /// Calls `WriteValue` of a descriptor.
     public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
         _ = try await operate(on: descriptor, BlueZ.gattDescriptor, "WriteValue", .bytes(value), .options())
     }
 
-    /// `StartNotify`, with the delivery in place before it is sent.
+    /// Calls `StartNotify`. The delivery is in place before the call is sent.
     ///
-    /// BlueZ shows a value that is read the same way as one that is notified: a read by another client is delivered too.
+    /// BlueZ shows read values in the same way as notified ones, so values that other clients read are delivered too.
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
@@ -128,21 +130,21 @@ extension BlueZBackend {
             _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
         } catch {
             endDelivery(of: characteristic)
-            // Bluetoothd may have begun all the same.
+            // bluetoothd may have started the notifications nevertheless.
             if error.code != .timedOut, error.code != .cancelled { forgetStarted(path, characteristic.peripheral) }
             throw error
         }
     }
 
-    /// `StopNotify`.
+    /// Calls `StopNotify`.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        // First: its end is wanted, and nobody's loss.
+        // Removed first, so that the end of the socket is not reported as a loss.
         let acquired = sockets[characteristic]
         sockets[characteristic] = nil
         defer { acquired?.socket.close() }
         let path = acquired?.path ?? deliveryPaths[characteristic] ?? paths[characteristic]
         endDelivery(of: characteristic)
-        // Bluetoothd takes the socket away from whoever has it, whoever asks.
+        // Only if this client has something to stop: `StopNotify` ends the socket of any client that holds it.
         guard let path, acquired != nil || started[characteristic.peripheral]?.contains(path) == true else { return }
         try await stopNotifying(path, characteristic.peripheral, hasSocket: acquired != nil)
     }
@@ -152,14 +154,14 @@ extension BlueZBackend {
     ) async throws(BLEError) {
         let device = ObjectTree.device(ofAttribute: path) ?? path
         if !hasSocket, tree.uses(ofDevice: device)[path]?.contains(.notifyAcquired) == true {
-            // Another program has the socket, so there is nothing of this one's.
+            // Another program holds the socket, so this program has no notifications to stop.
             return forgetStarted(path, peripheral)
         }
         do throws(BLEError) {
             _ = try await call(
                 BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute, timeout: Self.promptly)
         } catch {
-            // `Failed: No notify session started`, and an object that is gone, are what stopping wanted.
+            // `Failed: No notify session started`, and a missing object, mean that the notifications are off.
             guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else {
                 throw error
             }

@@ -1,35 +1,35 @@
 public import BLE
 internal import DBus
 
-/// Reads of one characteristic that bluetoothd has not answered yet, and the notifications that arrive meanwhile.
+/// The pending reads of one characteristic, and the notifications that arrive meanwhile.
 ///
-/// bluetoothd shows a value that is read as a changed property, just as it shows one that is notified. It sends the signal of a
-/// read, and right behind it the answer (`chrc_read_cb` in its `src/gatt-client.c`): the last value before the answer is the
-/// one that was read. So the last value is held back until the next message tells what it is.
+/// bluetoothd shows a read value as a changed property, in the same way as a notified value. It sends the signal of a
+/// read immediately before the answer (`chrc_read_cb` in its `src/gatt-client.c`): the last value before the answer is
+/// the one that was read. Therefore the last value is held back until the next message shows whether it was read.
 struct PendingReads {
     var count = 0
-    /// Who takes the notifications; nil while they are off.
+    /// Receives the notifications; nil while they are off.
     var deliver: (@Sendable ([UInt8]) -> Void)?
-    /// The last value, which may be a read's, and its number.
+    /// The last value, which may be that of a read, and its number.
     var held: (value: [UInt8], number: Int)?
-    /// Somebody finds out whether what is held is a read's.
+    /// Whether a check of the held value is in progress.
     var isAsking = false
 
-    /// A value has arrived. What was held before it was a notification, which is returned.
+    /// Holds a new value, and returns the previously held value, which was a notification.
     mutating func hold(_ value: [UInt8], number: Int) -> [UInt8]? {
         defer { held = (value, number) }
         return held?.value
     }
 
-    /// A read was answered, or has failed. What was held is returned unless it is what was read.
+    /// Completes a read, with nil for a failure. Returns the held value unless it is the value that was read.
     mutating func answered(_ value: [UInt8]?, offset: Int) -> [UInt8]? {
         guard let held = held.take()?.value else { return nil }
-        // The property has the whole value, the answer only what follows the offset.
+        // The property has the whole value, the answer only the part from the offset on.
         if let value, held.dropFirst(offset) == value[...] { return nil }
         return held
     }
 
-    /// Nothing that could be a read's came behind the value of that number. It is returned if it is still held.
+    /// Returns the value with that number if it is still held: no answer to a read has followed it.
     mutating func letGo(_ number: Int) -> [UInt8]? {
         guard held?.number == number else { return nil }
         return held.take()?.value
@@ -37,11 +37,11 @@ struct PendingReads {
 }
 
 extension BlueZBackend {
-    /// `ReadValue`, long values included. What arrives as its signal is not delivered as a notification.
+    /// Calls `ReadValue`, which also reads long values. The signal of the read is not delivered as a notification.
     public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
         let path = try path(characteristic)
         return try await persisting(at: path) { () throws(BLEError) in
-            // Whoever gives up does not end the read, whose signal is still to come.
+            // A caller that gives up does not end the read, because the signal of the read is still to come.
             let outcome = Outcome<[UInt8]>()
             let token = self.noteCall(on: ObjectTree.device(ofAttribute: path) ?? path) {
                 outcome.deliver(.failure($0))
@@ -85,7 +85,7 @@ extension BlueZBackend {
         reads[path, default: PendingReads()].count += 1
     }
 
-    /// Takes the values that arrive while there are reads.
+    /// Returns a delivery for the values that arrive while reads are pending.
     private func sieve(_ path: String) -> @Sendable ([UInt8]) -> Void {
         { [weak self] value in self?.assumeIsolated { $0.arrived(value, path) } }
     }
@@ -100,7 +100,7 @@ extension BlueZBackend {
         if !isAsking { Task { await letGo(path) } }
     }
 
-    /// Delivers what is held if no answer comes right behind it: then it is no read's, and does not wait for one.
+    /// Delivers the held value if no answer follows it immediately: then it is a notification.
     private func letGo(_ path: String) async {
         while let number = reads[path]?.held?.number {
             try? await fence()
@@ -119,7 +119,7 @@ extension BlueZBackend {
         if let held { pending.deliver?(held) }
     }
 
-    /// Who takes the notifications of the characteristic at a path from now on; nil for nobody.
+    /// Sets the delivery of notifications of the characteristic at a path; nil for none.
     func setDelivery(_ deliver: (@Sendable ([UInt8]) -> Void)?, at path: String) {
         guard reads[path] != nil else {
             deliveries[path] = deliver

@@ -2,27 +2,27 @@ public import BLE
 internal import DBus
 internal import Logging
 
-/// The socket over which bluetoothd hands out a characteristic's notifications.
+/// The socket over which bluetoothd delivers a characteristic's notifications.
 struct NotificationSocket {
     let socket: PacketSocket
     /// The characteristic's path.
     let path: String
 }
 
-/// What this client has acquired, or tries to.
+/// A socket that this client has acquired or is acquiring.
 struct Acquisition: Hashable {
     let path: String
     let use: AttributeUse
 }
 
 extension BlueZBackend {
-    /// `AcquireNotify`. What is notified before bluetoothd has made the socket is lost, what comes after it waits there.
+    /// Calls `AcquireNotify`. Notifications from before bluetoothd has made the socket are lost; later ones wait in it.
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
         let path = try path(characteristic)
         let (socket, _) = try await acquire(.notifyAcquired, path, characteristic.peripheral)
-        // The link may have ended while the answer was on its way, and a backend that leaves ends no more sockets.
+        // The link may have ended before the answer arrived, and a backend that has shut down closes no more sockets.
         guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
         sockets[characteristic] = NotificationSocket(socket: socket, path: path)
         socket.open(onPacket: deliver) { [weak self, weak socket] in
@@ -34,12 +34,12 @@ extension BlueZBackend {
         }
     }
 
-    /// There is room for more.
+    /// Resumes delivery when the reader has room again.
     public func resumeNotifications(of characteristic: AttributeID) {
         sockets[characteristic]?.socket.resume()
     }
 
-    /// `AcquireWrite`.
+    /// Calls `AcquireWrite`.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         let path = try path(characteristic)
         let (socket, packetLength) = try await acquire(.writeAcquired, path, characteristic.peripheral)
@@ -48,7 +48,7 @@ extension BlueZBackend {
         return channel
     }
 
-    /// One acquisition of this client's, if it has any, is over.
+    /// Removes one acquisition of this client, if it has any.
     func acquisitionEnded(_ acquisition: Acquisition, _ peripheral: Peripheral.ID) {
         guard let count = acquisitions[peripheral]?[acquisition] else { return }
         acquisitions[peripheral]?[acquisition] = count > 1 ? count - 1 : nil
@@ -62,7 +62,7 @@ extension BlueZBackend {
         do throws(BLEError) {
             return try await acquire(use == .notifyAcquired ? "AcquireNotify" : "AcquireWrite", path)
         } catch {
-            // Bluetoothd may have given it to who did not wait.
+            // bluetoothd may have made the socket although the caller no longer waits for it.
             if error.code != .timedOut, error.code != .cancelled { acquisitionEnded(acquisition, peripheral) }
             throw error
         }
@@ -82,10 +82,11 @@ extension BlueZBackend {
         return (PacketSocket(reply.descriptors[index], on: loop), packetLength)
     }
 
-    /// bluetoothd has closed a socket: the link has ended, or another client has stopped the notifications.
+    /// Handles a socket that bluetoothd has closed: the link has ended, or another client has stopped the
+    /// notifications.
     private func socketEnded(_ characteristic: AttributeID, _ path: String) async {
         guard let device = ObjectTree.device(ofAttribute: path) else { return }
-        // At the end of a link the socket goes before bluetoothd says so. The packet length then is gone already.
+        // At the end of a link, the socket is closed before bluetoothd signals it. The property `MTU` is gone by then.
         if (try? await maximumPacketLength(characteristic.peripheral)) == nil {
             try? await wait(forObject: device, within: .seconds(2)) { () throws(BLEError) in
                 self.tree.devices[device]?.isConnected == true ? nil : ()
@@ -98,7 +99,7 @@ extension BlueZBackend {
                 characteristic, BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
     }
 
-    /// The link is down: what has arrived before is delivered, whether or not there is room.
+    /// Closes the sockets of a peripheral. Values that have arrived are delivered, even without room.
     func endSockets(of peripheral: Peripheral.ID) {
         for (attribute, entry) in sockets.all(of: peripheral) {
             sockets[attribute] = nil
@@ -112,7 +113,7 @@ extension BlueZBackend {
     }
 }
 
-/// The socket of a writer.
+/// A writer's channel over a socket.
 private final class SocketChannel: PacketChannel {
     let maximumLength: Int
     private let socket: PacketSocket
@@ -121,13 +122,13 @@ private final class SocketChannel: PacketChannel {
     init(_ socket: PacketSocket, loop: EventLoop, packetLength: Int) {
         self.socket = socket
         self.loop = loop
-        // An attribute holds no more.
+        // An attribute value is not longer.
         maximumLength = min(packetLength - 3, 512)
     }
 
     deinit { close() }
 
-    /// Watches for the end, so that whoever waits for room hears of it.
+    /// Watches for the end of the socket, so that callers waiting for room are notified.
     func open() {
         loop.checkIsolated()
         socket.open(onPacket: nil) {}

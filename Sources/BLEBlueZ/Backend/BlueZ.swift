@@ -18,7 +18,8 @@ package enum BlueZ {
     package static let objectManager = "org.freedesktop.DBus.ObjectManager"
     package static let peer = "org.freedesktop.DBus.Peer"
 
-    /// What a client listens to, besides the owner of bluetoothd's name: three broad rules, of the 512 that a bus allows.
+    /// The match rules of a client, besides the one for the owner of bluetoothd's name: three broad rules, of the 512
+    /// that a bus allows.
     static let matchRules = [
         "type='signal',sender='org.bluez',interface='org.bluez.Device1',member='Disconnected'",
         "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.ObjectManager'",
@@ -30,7 +31,7 @@ package enum BlueZ {
         MethodCall(service, path, interface, method, arguments)
     }
 
-    /// The reason that `Device1.Disconnected` gives, by its name (BlueZ's `doc/org.bluez.Device.rst`).
+    /// Returns the reason that `Device1.Disconnected` names (BlueZ's `doc/org.bluez.Device.rst`).
     static func disconnectReason(_ name: String) -> DisconnectReason {
         switch name {
         case "org.bluez.Reason.Timeout": .timeout
@@ -42,7 +43,7 @@ package enum BlueZ {
         }
     }
 
-    /// The handle at the end of an attribute's path: `…/service000a/char000b` is 0x000b.
+    /// Returns the handle at the end of an attribute's path: `…/service000a/char000b` is 0x000b.
     static func handle(ofPath path: String) -> UInt16? {
         UInt16(path.utf8.suffix(4).reduce(into: "") { $0.unicodeScalars.append(UnicodeScalar($1)) }, radix: 16)
     }

@@ -2,18 +2,18 @@ public import BLE
 internal import DBus
 
 extension BlueZBackend {
-    // MARK: Looking
+    // MARK: Queries
 
     static func adapterID(_ path: String) -> String {
         String(path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8) ?? path
     }
 
-    /// Adapters' paths in order: hci10 comes after hci9.
+    /// Sorts the paths of adapters: hci10 comes after hci9.
     static func inOrder(_ paths: some Sequence<String>) -> [String] {
         paths.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     }
 
-    /// All that bluetoothd has.
+    /// Returns all adapters that bluetoothd knows.
     public func adapters() async throws(BLEError) -> [Adapter] {
         try await fence()
         return Self.inOrder(tree.adapters.keys).compactMap { path in
@@ -38,7 +38,7 @@ extension BlueZBackend {
         return path
     }
 
-    // MARK: Changing
+    // MARK: Changes
 
     /// Sets `Powered`.
     public func setPowered(_ isPowered: Bool, adapter id: String?) async throws(BLEError) {
@@ -51,8 +51,8 @@ extension BlueZBackend {
         try await until(path) { $0.isPowered == isPowered }
     }
 
-    /// Why an adapter does not go on. Since Linux 5.x, the kernel does not say "blocked" but just that it failed; its switches
-    /// tell more.
+    /// Returns the error for an adapter that cannot be powered on. Since Linux 5.x, the kernel reports only a failure,
+    /// not that the adapter is blocked; its kill switches show more.
     static func refusal(_ error: BLEError, of adapter: String, _ switches: [RadioSwitch]) -> BLEError {
         guard error.code == .failed || error.code == .blocked else { return error }
         let blocking = switches.filter { $0.isBlocking && $0.name == adapter }
@@ -79,7 +79,7 @@ extension BlueZBackend {
             during: .adapter, timeout: Self.promptly)
     }
 
-    /// The answer may come before the change is signalled: waits until it is.
+    /// Waits until the change is signaled, which may be after the answer.
     private func until(
         _ path: String, _ matches: @escaping (ObjectTree.AdapterObject) -> Bool
     ) async throws(BLEError) {

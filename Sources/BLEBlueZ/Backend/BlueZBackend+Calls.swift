@@ -1,14 +1,14 @@
 internal import BLE
 internal import DBus
 
-/// Calls to bluetoothd, and to be sure of what it has said.
+/// Calls to bluetoothd, and synchronization with its signals.
 extension BlueZBackend {
     func call(
         _ call: MethodCall, during operation: BlueZOperation, timeout: Duration
     ) async throws(BLEError) -> MethodReply {
         var call = call
         if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
-        // The others bluetoothd answers without asking the peripheral.
+        // bluetoothd answers the other methods without asking the peripheral.
         if ["ReadValue", "WriteValue", "StartNotify", "AcquireNotify", "AcquireWrite"].contains(call.method) {
             call.pace = .slow
             call.object = ObjectTree.device(ofAttribute: call.path)
@@ -28,12 +28,12 @@ extension BlueZBackend {
         }
     }
 
-    /// Serves a scan's objects no more.
+    /// Stops serving a scan's objects.
     func withdraw(_ scan: PassiveScan) async {
         for number in scan.exports { await session?.unexport(number) }
     }
 
-    /// Returns once every signal that bluetoothd sent before now has been taken in.
+    /// Returns when every signal that bluetoothd has sent so far has been processed.
     func fence() async throws(BLEError) {
         do throws(DBusError) {
             try await openSession().ask(
@@ -44,21 +44,21 @@ extension BlueZBackend {
         }
     }
 
-    /// Asks for a device's properties, in order with the signals, and takes them in.
+    /// Asks for a device's properties, in order with the signals, and applies them.
     ///
-    /// Besides being a fence this mends what bluetoothd forgets to say: when its ATT channel is up before the kernel has
-    /// reported the link, it never signals `Connected` (seen with 5.66).
+    /// Like ``fence()``, it processes earlier signals first. It also makes up for a missing signal: if bluetoothd's ATT
+    /// channel is up before the kernel has reported the link, it never signals `Connected` (seen with 5.66).
     func refresh(_ device: String) async throws(BLEError) {
         let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
         do throws(DBusError) {
             try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
                 var properties = DeviceProperties()
                 try body.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
-                // What is asked for is not heard.
+                // The answer is not an advertisement.
                 properties.isAdvertisement = false
                 self?.assumeIsolated { [properties] in
                     var properties = properties
-                    // A name that is known was heard; this one may have been read.
+                    // A known name was advertised; this one may have been read over the link.
                     if $0.tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
                     $0.carryOut($0.tree.update(device, .device(properties)))
                 }

@@ -2,21 +2,21 @@ internal import BLE
 internal import DBus
 internal import Logging
 
-/// What happens when bluetoothd, or the bus, goes and comes back.
+/// Recovery after bluetoothd or the bus has stopped and returned.
 ///
-/// The central takes up again what was going on; here the way to bluetoothd is made anew.
+/// The central resumes its own operations; this part reconnects to bluetoothd.
 extension BlueZBackend {
-    /// bluetoothd or the bus is gone, and with it every object.
+    /// Handles the loss of bluetoothd or the bus, and with it of every object.
     func lose(_ message: String) {
         guard isRunning else { return }
         isRunning = false
         endSockets()
-        // Those that the next one does not know are gone.
+        // Peripherals that the next bluetoothd does not know are reported as removed.
         formerPeripherals.formUnion(knownPeripherals().map(\.id))
         tree = ObjectTree()
         agentRegistration = nil
         voidDiscovery()
-        // Those of earlier losses, too, but not for ever.
+        // Includes the links of earlier losses, up to a limit.
         formerLinks = formerLinks.count < 1000 ? formerLinks.union(ownLinks) : ownLinks
         ownLinks = []
         paths = AttributeTable()
@@ -35,20 +35,20 @@ extension BlueZBackend {
         for path in watchers.keys { look(path) }
     }
 
-    /// bluetoothd's name has another owner, or none any more.
+    /// Handles a new owner of bluetoothd's name, or the lack of one.
     func ownerChanged(_ owner: String?) {
-        // Also where one has taken the name from another: what the first has said is not the second's.
+        // Also if another process has taken the name: the state of the former owner does not apply to it.
         lose("bluetoothd has stopped")
         recover()
     }
 
-    /// The connection to the bus is gone.
+    /// Handles the loss of the connection to the bus.
     func loseBus() {
         lose("the connection to the message bus was lost")
         recover()
     }
 
-    /// Begins, or begins again, to take bluetoothd up.
+    /// Starts to reconnect to bluetoothd, or starts over.
     private func recover() {
         guard isStarted, !isShutDown else { return }
         let earlier = recovery
@@ -60,11 +60,11 @@ extension BlueZBackend {
         }
     }
 
-    /// How long the word of the bus that bluetoothd's name has no owner is believed.
+    /// How long to trust the bus's report that bluetoothd's name has no owner.
     private static let ownerCheck = Duration.seconds(30)
 
-    /// Tries until there is a bus and bluetoothd has told its objects, every 0.1 s at first and every 5 s in the end. While its name
-    /// has no owner there is nothing to try: the bus tells when it has.
+    /// Tries until there is a bus and bluetoothd has listed its objects, with pauses from 0.1 s up to 5 s. Does not try
+    /// while bluetoothd's name has no owner, because the bus signals a new owner.
     private func recoverUntilRunning() async {
         var pause = Duration.milliseconds(100)
         while !isShutDown, !isRunning, !Task.isCancelled {
@@ -93,16 +93,17 @@ extension BlueZBackend {
         reportAdapterState()
     }
 
-    /// How long after bluetoothd's return the adapter that was in use may take to appear: bluetoothd shows one after the other.
+    /// How long to wait, after bluetoothd has returned, for the adapter that was in use. bluetoothd shows its adapters
+    /// one by one.
     private static let adapterGrace = Duration.seconds(3)
 
-    /// Waits for the adapter that was in use before bluetoothd went; takes another when it does not appear.
+    /// Waits for the adapter that was in use before the loss, and chooses another if it does not appear.
     private func awaitFormerAdapter() async {
         isFormerAdapterAwaited = true
         defer { isFormerAdapterAwaited = false }
         let former = adapter
         _ = try? await wait(forObject: former, within: Self.adapterGrace) { () throws(BLEError) in
-            // When bluetoothd goes again there is nothing to wait for.
+            // If bluetoothd stops again, there is nothing to wait for.
             self.tree.adapters[former] != nil || !self.isRunning ? () : nil
         }
         if isRunning, let path = preferredAdapter() { adapter = path }

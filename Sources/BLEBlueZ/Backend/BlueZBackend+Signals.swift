@@ -2,7 +2,7 @@ internal import BLE
 internal import DBus
 internal import Logging
 
-/// From a signal to what the central hears of it.
+/// Translates signals into the central's events.
 extension BlueZBackend {
     // MARK: Listening
 
@@ -32,7 +32,7 @@ extension BlueZBackend {
         }
     }
 
-    /// The hot path: one notification.
+    /// Handles the changed properties of a characteristic. This is the hot path: every notification is such a change.
     private func characteristicChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
         let deliver = delivery(path)
         try body.forEachProperty { (name, value) throws(DBusError) in
@@ -42,7 +42,7 @@ extension BlueZBackend {
                 let path = path.string
                 guard tree.hasAttribute(path) else { return }
                 tree.use(path, use, isOn)
-                // It was this client's as long as it was taken.
+                // If this client had acquired the socket, the acquisition has ended.
                 if !isOn, let device = ObjectTree.device(ofAttribute: path) {
                     acquisitionEnded(Acquisition(path: path, use: use), Self.id(inPath: device))
                 }
@@ -76,7 +76,7 @@ extension BlueZBackend {
         carryOut(tree.remove(path, interfaces: try body.strings()))
     }
 
-    /// Comes shortly before `Connected` is false, from bluetoothd 5.82 on.
+    /// Records the reason for a disconnect. Sent shortly before `Connected` becomes false, from bluetoothd 5.82 on.
     private func disconnected(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
         let path = message.path.string
@@ -90,20 +90,22 @@ extension BlueZBackend {
         context?.handle(event)
     }
 
-    /// The id of a device on the adapter in use: the address that it had when it was first heard. BlueZ keeps that in the path
-    /// when pairing tells the identity behind a private address, which changes the property `Address`.
+    /// Returns the id of a device on the adapter in use: the address with which it was first received. BlueZ keeps that
+    /// address in the path when pairing reveals the identity address behind a private one, which changes the property
+    /// `Address`.
     func id(ofDevice path: String) -> Peripheral.ID? {
         guard let device = tree.devices[path], device.adapter == adapter else { return nil }
         return Self.id(inPath: path)
     }
 
-    /// All ids by which a central may know a device: that of its path, and its identity address where that is another.
+    /// Returns all ids by which a central may know a device: that of its path, and its identity address if that
+    /// differs.
     func ids(ofDevice path: String, address: String) -> [Peripheral.ID] {
         let ids = [Self.id(inPath: path), Peripheral.ID(rawValue: address)]
         return ids[0] == ids[1] || address.isEmpty ? [ids[0]] : ids
     }
 
-    /// The id in the path of a device: `…/dev_F0_F1_F2_F3_F4_F5` is `F0:F1:F2:F3:F4:F5`.
+    /// Returns the id in the path of a device: `…/dev_F0_F1_F2_F3_F4_F5` is `F0:F1:F2:F3:F4:F5`.
     static func id(inPath path: String) -> Peripheral.ID {
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
         return Peripheral.ID(rawValue: String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 }))
@@ -113,8 +115,8 @@ extension BlueZBackend {
         for change in changes {
             switch change {
             case .adapter(let path):
-                // One that is plugged in takes the place of one that is gone. (That is told, too, where both are on: nothing of
-                // what was going on on the first goes on on the second.)
+                // A new adapter replaces one that is gone. The loss is reported even if both are powered on, because
+                // nothing that was in progress on the first continues on the second.
                 if !isFormerAdapterAwaited { reportAdapterState() }
                 if tree.adapters[adapter] == nil, !isFormerAdapterAwaited, let path = preferredAdapter() {
                     adapter = path
@@ -143,7 +145,7 @@ extension BlueZBackend {
         }
     }
 
-    /// bluetoothd scans no longer for this client, which has not asked for that.
+    /// Handles the end of this client's scan without its request.
     func voidDiscovery() {
         isDiscovering = false
         discoveryEpoch += 1

@@ -2,28 +2,29 @@ public import BLE
 package import DBus
 internal import Logging
 
-/// bluetoothd as a backend.
+/// A backend that uses bluetoothd.
 ///
-/// One bus session, whose loop thread is this actor's executor and so the central's. Signals arrive in isolation, update the
-/// ``ObjectTree``, and its changes become the central's events. Calls travel on another connection than signals, so nothing
-/// is concluded from their order: where a signal is needed to judge a reply, ``fence()`` brings the signals up to date first.
+/// It has one bus session, whose loop thread is the executor of this actor and therefore of the central. Signals arrive
+/// in isolation and update the ``ObjectTree``, whose changes become the central's events. Calls and signals use
+/// different connections, so nothing is concluded from their order: if a reply can only be judged with a signal,
+/// ``fence()`` brings the signals up to date first.
 public actor BlueZBackend: CentralBackend {
     /// The thread of both bus connections.
     package nonisolated let loop: EventLoop
-    /// The same thread, for tasks.
+    /// The same thread, as an executor for tasks.
     nonisolated let tasks: LoopTaskExecutor
-    /// The loop's.
+    /// The executor of the loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let wantedAdapter: String?
     private let address: BusAddress
     var context: BackendContext?
     private(set) var session: BusSession?
-    /// Takes bluetoothd up again after it or the bus was lost.
+    /// Reconnects to bluetoothd after it or the bus was lost.
     var recovery: Task<Void, Never>?
-    /// From the end of ``start(_:)`` on.
+    /// Whether ``start(_:)`` has succeeded.
     private(set) var isStarted = false
-    /// Who was known before bluetoothd was lost.
+    /// The peripherals that were known before bluetoothd was lost.
     var formerPeripherals: Set<Peripheral.ID> = []
     var isShutDown = false
 
@@ -31,68 +32,70 @@ public actor BlueZBackend: CentralBackend {
     /// The object path of the adapter in use, such as `/org/bluez/hci0`.
     var adapter = ""
     var reportedAdapterState = AdapterState.resetting
-    /// Who waits for something about a device or an adapter, by its path.
+    /// The waits for a change of a device or an adapter, by its path.
     var watchers: [String: [Int: () -> Void]] = [:]
     var lastToken = 0
 
-    /// False from the moment that bluetoothd or the bus is lost until bluetoothd is back.
+    /// False from the loss of bluetoothd or the bus until bluetoothd is back.
     var isRunning = false
     var isDiscovering = false
-    /// How often a scan has been voided from outside. An answer that belongs to a scan of before is nobody's.
+    /// How often a scan has ended without a request. Answers to calls from before are outdated.
     var discoveryEpoch = 0
-    /// Another adapter does not take the place of the one in use yet.
+    /// Whether another adapter must not replace the one in use yet.
     var isFormerAdapterAwaited = false
     var passiveScan: PassiveScan?
-    /// Counts them, for paths of their own.
+    /// The number of passive scans so far, for unique paths.
     var lastPassiveScan = 0
-    /// Where each attribute is, filled when services are discovered.
+    /// The path of each attribute, set when services are discovered.
     var paths = AttributeTable<String>()
-    /// Where the characteristics are whose notifications somebody takes; unlike `paths` it outlasts the link.
+    /// The paths of the characteristics with a delivery of notifications. Unlike `paths`, it outlasts the link.
     var deliveryPaths = AttributeTable<String>()
-    /// The characteristics that this client has started to notify, and not stopped; bluetoothd keeps that over the end of a link.
+    /// The characteristics on which this client has started notifications and not stopped them. bluetoothd keeps them
+    /// across the end of a link.
     var started: [Peripheral.ID: Set<String>] = [:]
-    /// Why a device's link is about to be reported as ended, by the device's path.
+    /// The reasons for links that are about to be reported as ended, by the device's path.
     var disconnectReasons: [String: (name: String, message: String)] = [:]
-    /// Who takes the notifications of the characteristic at a path.
+    /// The deliveries of notifications, by the characteristic's path.
     var deliveries: [String: @Sendable ([UInt8]) -> Void] = [:] {
         didSet { lastDelivery = nil }
     }
-    /// The delivery of the last value: the next one is often for the same, which is found without making a string.
+    /// The delivery of the last value. The next value is often for the same path, which is then found without making a
+    /// string.
     var lastDelivery: (path: String, deliver: @Sendable ([UInt8]) -> Void)?
-    /// How often this client has acquired a socket of a characteristic on its peripheral's link, less what bluetoothd has said to be
-    /// over. (One may be acquired again before the end of the last is said.)
+    /// How often this client has acquired each socket on a peripheral's link, less the ends that bluetoothd has
+    /// signaled. A socket may be acquired again before the end of the last acquisition is signaled.
     var acquisitions: [Peripheral.ID: [Acquisition: Int]] = [:]
-    /// The sockets that notifications come from.
+    /// The sockets that deliver notifications.
     var sockets = AttributeTable<NotificationSocket>()
-    /// Reads of this client's that bluetoothd has not answered yet, by the characteristic's path.
+    /// This client's reads that bluetoothd has not answered yet, by the characteristic's path.
     var reads: [String: PendingReads] = [:]
-    /// The devices whose links were made for this client. (bluetoothd ends a link for all its clients.)
+    /// The devices whose links were made for this client. bluetoothd ends a link for all its clients.
     var ownLinks: Set<Peripheral.ID> = []
-    /// Those of before bluetoothd was lost: one that is started soon takes its predecessor's links over.
+    /// The links from before bluetoothd was lost. A bluetoothd that starts soon takes over its predecessor's links.
     var formerLinks: Set<Peripheral.ID> = []
 
-    /// The session that the agent is served on, and why bluetoothd does not know it, if so.
+    /// The session that serves the agent.
     var agentSession: BusSession?
-    /// A link was wanted.
+    /// Whether a link has been requested, which needs the agent.
     var isAgentWanted = false
-    /// That it is registered with the bluetoothd of now.
+    /// The registration of the agent with the current bluetoothd.
     var agentRegistration: Task<Void, Never>?
     var agentProblem: DBusError?
-    /// What the agent has been asked and has not answered, by the device's path.
+    /// The agent's unanswered prompts, by token, each with the device's path.
     var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
     var lastPrompted: Peripheral.ID?
-    /// Why links are being ended here, by the device's path.
+    /// The reasons for links that this client is ending, by the device's path.
     var linkEndErrors: [String: BLEError] = [:]
-    /// The devices that `Pair` is under way for.
+    /// The paths of the devices with a pending `Pair`.
     var pairingDevices: Set<String> = []
-    /// The attribute operations under way, by the device's path.
+    /// The pending attribute operations, by token, each with the device's path.
     var attributeCalls: [Int: (device: String, fail: (BLEError) -> Void)] = [:]
 
-    /// The longest that a call may take which bluetoothd answers without asking a peripheral.
+    /// The maximum time for a call that bluetoothd answers without asking a peripheral.
     static let promptly = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is switched on, or else the first.
+    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - address: the bus that bluetoothd is on.
     package init(adapter: String?, address: BusAddress) {
         wantedAdapter = adapter
@@ -106,7 +109,7 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Starting and stopping
 
-    /// Connects to the bus, learns bluetoothd's objects and chooses the adapter.
+    /// Connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: BackendContext) async throws(BLEError) {
         self.context = context
         do throws(DBusError) {
@@ -124,11 +127,11 @@ public actor BlueZBackend: CentralBackend {
         }
         reportedAdapterState = adapterState()
         isStarted = true
-        // For the whole system, or for what is done here only.
+        // A default agent serves the whole system; other agents serve only this program.
         if context.pairing.isDefault { await wantAgent() }
     }
 
-    /// Connects to the bus and listens.
+    /// Connects to the bus and subscribes to its signals.
     func openBus() async throws(DBusError) {
         let session = BusSession(
             loop: loop, logger: logger, service: BlueZ.service,
@@ -137,7 +140,7 @@ public actor BlueZBackend: CentralBackend {
             onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
         do throws(DBusError) {
             try await session.open(address, timeout: Self.promptly)
-            // Listen first, then look: a change in between is heard.
+            // Subscribe before asking, so that no change is missed.
             for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
         } catch {
             await session.close()
@@ -152,10 +155,10 @@ public actor BlueZBackend: CentralBackend {
         await session?.close()
     }
 
-    /// The longest that leaving may take: bluetoothd takes about 2 s for each link, all at once.
+    /// The maximum time for a shutdown. bluetoothd takes about 2 s for each link, and ends them all at the same time.
     private static let leaving = Duration.seconds(5)
 
-    /// Leaves the bus, having ended the links that were made for this program.
+    /// Ends the links that were made for this program, and disconnects from the bus.
     public func shutDown() async {
         isShutDown = true
         recovery?.cancel()
@@ -176,7 +179,7 @@ public actor BlueZBackend: CentralBackend {
         await closeBus()
     }
 
-    /// Asks for all objects, in order with the signals, and starts over from the answer.
+    /// Lists all objects, in order with the signals, and replaces the tree.
     func snapshot() async throws(DBusError) {
         let call = MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects")
         try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
@@ -207,8 +210,8 @@ public actor BlueZBackend: CentralBackend {
         return session
     }
 
-    /// The adapter that was asked for, or else the one that was in use before, or else the first that is switched on, or else
-    /// the first.
+    /// Returns the requested adapter. If none was requested, returns the one in use before, or else the first that is
+    /// powered on, or else the first.
     func preferredAdapter() -> String? {
         let paths = Self.inOrder(tree.adapters.keys)
         if let wantedAdapter { return paths.first { $0 == "/org/bluez/\(wantedAdapter)" } }
@@ -233,8 +236,8 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Waiting
 
-    /// Waits until `look` finds what it looks for, which it is asked whenever something about the object changes; throws
-    /// `timedOut` when that does not happen within `limit`.
+    /// Waits until `look` returns a value. Calls it immediately, and whenever the object at the path changes. Throws
+    /// `timedOut` if that does not happen within `limit`.
     func wait<Value: Sendable>(
         forObject path: String, within limit: Duration? = nil, until look: @escaping () throws(BLEError) -> Value?
     ) async throws(BLEError) -> Value {
@@ -262,7 +265,7 @@ public actor BlueZBackend: CentralBackend {
         return try await outcome.wait()
     }
 
-    /// A number that is used once.
+    /// Returns a unique number.
     func token() -> Int {
         lastToken += 1
         return lastToken
@@ -274,14 +277,15 @@ public actor BlueZBackend: CentralBackend {
 
     // MARK: Adapters and peripherals
 
-    /// Powered or not; unavailable when it is unplugged; resetting while bluetoothd or the bus is gone.
+    /// Returns the state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the
+    /// bus is gone.
     public func adapterState() -> AdapterState {
         guard isRunning else { return .resetting }
         guard let adapter = tree.adapters[adapter] else { return .unavailable }
         return adapter.isPowered ? .poweredOn : .poweredOff
     }
 
-    /// All that bluetoothd has on the adapter in use, cached ones included.
+    /// Returns all devices that bluetoothd knows on the adapter in use, including cached ones.
     public func knownPeripherals() -> [KnownPeripheral] {
         tree.devices.filter { $0.value.adapter == adapter }.map { path, device in
             KnownPeripheral(

@@ -1,19 +1,19 @@
-/// A radio kill switch of the kernel's, as `/sys/class/rfkill` shows it (the kernel's `Documentation/driver-api/rfkill.rst`).
+/// A radio kill switch, from `/sys/class/rfkill` (the kernel's `Documentation/driver-api/rfkill.rst`).
 struct RadioSwitch: Equatable, Sendable {
     /// The directory's name, such as `rfkill0`.
     var id: String
-    /// What it switches, such as `hci0`; also a name that a laptop's driver gives its own switch.
+    /// The device that it switches, such as `hci0`, or the name that a laptop's driver gives its own switch.
     var name: String
-    /// Blocked by software: `rfkill unblock` changes it.
+    /// Whether software blocks the radio: `rfkill unblock` changes it.
     var isSoftBlocked: Bool
-    /// Blocked by a switch, a key or the firmware.
+    /// Whether a switch, a key or the firmware blocks the radio.
     var isHardBlocked: Bool
 
     var isBlocking: Bool { isSoftBlocked || isHardBlocked }
 
-    /// All for Bluetooth.
+    /// Returns all kill switches for Bluetooth.
     ///
-    /// - Parameter files: where `/` is.
+    /// - Parameter files: the file system.
     static func all(_ files: SystemFiles = SystemFiles()) -> [RadioSwitch] {
         files.list("/sys/class/rfkill").sorted().compactMap { id in
             let directory = "/sys/class/rfkill/\(id)"

@@ -1,12 +1,12 @@
 internal import DBus
 internal import Logging
 
-/// Gathers what the bus and bluetoothd have to say to ``Doctor``.
+/// Collects facts about the bus and bluetoothd for ``Doctor``.
 struct BusExamination {
-    /// How long a scan may be refused as busy: the kernel's own takes 10.24 s.
+    /// How long to retry a scan that is refused as busy. The kernel's own scan takes 10.24 s.
     private static let patience = Duration.seconds(12)
 
-    /// How long the bus and bluetoothd may take for each answer.
+    /// The maximum time for each answer of the bus and bluetoothd.
     let timeout: Duration
     let clock: any Clock<Duration>
 
@@ -25,8 +25,7 @@ struct BusExamination {
             do throws(DBusError) {
                 facts.adapters = try await adapters(session)
             } catch  where error.isServiceGone {
-                // A daemon that stops while it is asked leaves the question without a reply. Asked again, the bus
-                // reports whether there is one.
+                // If bluetoothd stops during the call, there is no reply. A second call shows whether it is running.
                 facts.adapters = try await adapters(session)
             }
             facts.daemon = .answers
@@ -37,7 +36,7 @@ struct BusExamination {
         await session.close()
     }
 
-    /// What it means that bluetoothd could not be asked.
+    /// Interprets the error of a call to bluetoothd.
     private static func daemon(_ error: DBusError) -> DoctorFacts.Daemon {
         switch error.name {
         case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed": .refused
@@ -84,8 +83,8 @@ struct BusExamination {
         return AdapterFacts.Link(address: address, name: device[key: "Name"]?.string)
     }
 
-    /// `5.66` from `usb:v1D6Bp0246d0542`: bluetoothd's own version is its adapters' default device id
-    /// (`init_defaults` in BlueZ's `src/main.c`), unless its configuration gives another.
+    /// Returns bluetoothd's version from a `Modalias`: `5.66` from `usb:v1D6Bp0246d0542`. It is the default device id
+    /// of bluetoothd's adapters (`init_defaults` in BlueZ's `src/main.c`), unless its configuration sets another.
     static func version(_ modalias: String) -> String? {
         let prefix = "usb:v1D6Bp0246d"
         let digits = modalias.dropFirst(prefix.count)
@@ -93,11 +92,11 @@ struct BusExamination {
         return "\(number >> 8).\(number & 0xFF)"
     }
 
-    // MARK: Trying
+    // MARK: Tests
 
     private func look(_ session: BusSession, scans: Bool, _ adapter: inout AdapterFacts) async {
         let path = "/org/bluez/\(adapter.id)"
-        // What only an experimental bluetoothd has, since 5.49 and up to now.
+        // Only an experimental bluetoothd has this method, from 5.49 to the current version.
         let introspection = try? await session.call(
             MethodCall(BlueZ.service, path, "org.freedesktop.DBus.Introspectable", "Introspect"),
             timeout: timeout)

@@ -1,6 +1,6 @@
-/// From facts to findings, one check a function.
+/// Turns facts into findings, one check per function.
 extension Doctor {
-    // MARK: The way to bluetoothd
+    // MARK: Access to bluetoothd
 
     static func bus(_ facts: DoctorFacts) -> Finding {
         guard case .unreachable(let message) = facts.bus else { return Finding(.bus, .ok, "the message bus answers") }
@@ -120,7 +120,7 @@ extension Doctor {
 
     private static let hardRemedy = "Use the machine's own switch or key for its radio, or its firmware's setting."
 
-    /// The switches that no adapter of bluetoothd's is behind; those explain why there is none.
+    /// Reports the blocking switches that belong to no adapter of bluetoothd. They explain why no adapter is found.
     static func switches(_ facts: DoctorFacts) -> [Finding] {
         let known = Set(facts.adapters.map(\.id))
         let others = facts.system.switches.filter { $0.isBlocking && !known.contains($0.name) }
@@ -135,7 +135,7 @@ extension Doctor {
         }
     }
 
-    // MARK: What works
+    // MARK: Capabilities
 
     static func scan(_ adapter: AdapterFacts) -> Finding? {
         switch adapter.scan {

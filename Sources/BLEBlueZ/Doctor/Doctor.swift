@@ -1,6 +1,6 @@
 internal import DBus
 
-/// Finds out why Bluetooth does not work on this machine, and what helps.
+/// Finds out why Bluetooth does not work on this machine, and suggests remedies.
 ///
 /// ```swift
 /// for finding in await Doctor.examine() where finding.level == .problem {
@@ -8,16 +8,16 @@ internal import DBus
 /// }
 /// ```
 ///
-/// First facts are gathered, from the bus and from what the kernel shows of itself; what they mean is decided without
-/// touching the machine again. Nothing is changed, except that a scan is started and stopped to see whether that works.
+/// Collects facts from the bus and the kernel, and then interprets them without accessing the machine again. Changes
+/// nothing, except that it starts and stops a scan to test whether that works.
 public enum Doctor {
-    /// Looks at everything, in the order in which things depend on each other. With the default timeout it takes some 15 s
-    /// when bluetoothd does not answer.
+    /// Runs all checks, in the order in which they depend on each other. With the default timeout, this takes about
+    /// 15 s if bluetoothd does not answer.
     ///
     /// - Parameters:
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
-    ///   - scans: whether to try a scan on each adapter that is on.
-    ///   - timeout: how long the bus and bluetoothd may take for each answer.
+    ///   - scans: whether to test a scan on each adapter that is powered on.
+    ///   - timeout: the maximum time for each answer of the bus and bluetoothd.
     public static func examine(
         bus: String? = nil, scans: Bool = true, timeout: Duration = .seconds(5)
     ) async -> [Finding] {
@@ -33,7 +33,7 @@ public enum Doctor {
         return facts
     }
 
-    /// What the facts mean.
+    /// Interprets the facts.
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         var findings = [bus(facts)]
         if facts.bus == .reachable { findings += daemonAndAdapters(facts) }

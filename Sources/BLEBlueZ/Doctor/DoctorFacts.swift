@@ -1,4 +1,4 @@
-/// What ``Doctor`` has seen, before it is judged.
+/// The facts that ``Doctor`` has collected, before they are interpreted.
 struct DoctorFacts: Sendable {
     enum Bus: Equatable {
         case reachable
@@ -7,11 +7,11 @@ struct DoctorFacts: Sendable {
 
     enum Daemon: Equatable {
         case answers
-        /// Nobody has the name `org.bluez`.
+        /// The name `org.bluez` has no owner.
         case absent
-        /// The bus does not let this user talk to it.
+        /// The bus does not let this user talk to bluetoothd.
         case refused
-        /// It has the name, and no answer comes, or no sensible one.
+        /// bluetoothd does not answer, or not as expected.
         case silent(String)
     }
 
@@ -21,13 +21,13 @@ struct DoctorFacts: Sendable {
     var system: SystemFacts
 }
 
-/// What bluetoothd says of an adapter, and what came of trying it.
+/// The facts about an adapter, from bluetoothd and from testing a scan.
 struct AdapterFacts: Equatable, Sendable {
     enum Scan: Equatable {
         case notTried
-        /// It starts; after having been refused as busy for so long.
+        /// It starts, after it was refused as busy for the given time.
         case starts(after: Duration)
-        /// It was refused as busy all the time.
+        /// It was refused as busy for the given time.
         case busy(for: Duration)
         case fails(String)
     }
@@ -39,17 +39,17 @@ struct AdapterFacts: Equatable, Sendable {
 
     var id: String
     var isPowered = true
-    /// Somebody was scanning before the scan was tried.
+    /// Whether any program was scanning before the test.
     var isDiscovering = false
     var interfaces: Set<String> = []
-    /// bluetoothd's version, where it tells.
+    /// bluetoothd's version, if known.
     var version: String?
-    /// Whether experimental interfaces are on; nil when that could not be found out.
+    /// Whether experimental interfaces are on; nil if unknown.
     var isExperimental: Bool?
-    /// How many advertisements are registered, and how many more can be; nil when it does not say.
+    /// The numbers of registered and of further possible advertisements; nil if unknown.
     var activeAdvertisements: Int?
     var freeAdvertisements: Int?
     var scan = Scan.notTried
-    /// The devices that bluetoothd says are connected.
+    /// The connected devices, according to bluetoothd.
     var links: [Link] = []
 }

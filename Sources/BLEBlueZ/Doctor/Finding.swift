@@ -1,63 +1,63 @@
-/// Something that ``Doctor`` has looked at, and what it saw.
+/// The result of one check by ``Doctor``.
 public struct Finding: Hashable, Sendable {
-    /// How things stand.
+    /// The severity of a finding.
     public enum Level: String, Hashable, Sendable, CaseIterable {
-        /// As it should be.
+        /// As expected.
         case ok
-        /// Worth knowing; nothing is wrong.
+        /// Worth knowing, but not a problem.
         case note
-        /// Something does not work because of this.
+        /// The reason why something does not work.
         case problem
     }
 
-    /// What was looked at. Open: later versions may look at more.
+    /// The subject of a check. Later versions may add more.
     public struct Check: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// A stable name, the same as the constant's.
         public let rawValue: String
-        /// Any name.
+        /// Creates a check with any name.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name.
         public var description: String { rawValue }
 
-        /// The message bus can be reached.
+        /// Whether the message bus can be reached.
         public static let bus = Check(rawValue: "bus")
-        /// bluetoothd runs and answers, and its version.
+        /// Whether bluetoothd runs and answers, and its version.
         public static let bluetoothd = Check(rawValue: "bluetoothd")
-        /// This user may talk to bluetoothd.
+        /// Whether this user may talk to bluetoothd.
         public static let permission = Check(rawValue: "permission")
-        /// There is an adapter.
+        /// Whether there is an adapter.
         public static let adapter = Check(rawValue: "adapter")
-        /// The adapter is switched on.
+        /// Whether the adapter is powered on.
         public static let power = Check(rawValue: "power")
-        /// No radio kill switch is on.
+        /// Whether a radio kill switch is on.
         public static let killSwitch = Check(rawValue: "killSwitch")
-        /// A scan starts.
+        /// Whether a scan starts.
         public static let scan = Check(rawValue: "scan")
-        /// bluetoothd's experimental interfaces.
+        /// Whether bluetoothd's experimental interfaces are on.
         public static let experimental = Check(rawValue: "experimental")
-        /// Passive scanning, by AdvertisementMonitor.
+        /// Passive scanning, with AdvertisementMonitor.
         public static let passiveScan = Check(rawValue: "passiveScan")
-        /// Advertising, by LEAdvertisingManager.
+        /// Advertising, with LEAdvertisingManager.
         public static let advertising = Check(rawValue: "advertising")
-        /// Serving GATT applications, by GattManager.
+        /// Serving GATT applications, with GattManager.
         public static let gattServer = Check(rawValue: "gattServer")
-        /// The links that are up, and who knows of them.
+        /// The links that bluetoothd and the kernel report.
         public static let links = Check(rawValue: "links")
-        /// How many links more there can be.
+        /// How many more links are possible.
         public static let connectionSlots = Check(rawValue: "connectionSlots")
-        /// This program runs in a container.
+        /// Whether this program runs in a container.
         public static let container = Check(rawValue: "container")
     }
 
-    /// What was looked at.
+    /// The subject of the check.
     public let check: Check
-    /// How things stand.
+    /// The severity of a finding.
     public let level: Level
-    /// The adapter that it is about, such as `hci0`; nil when it is about the machine.
+    /// The adapter, such as `hci0`; nil if the finding concerns the machine.
     public let adapter: String?
-    /// One sentence: what was seen.
+    /// One sentence that describes the finding.
     public let message: String
-    /// What a person can do about it. Each problem has one.
+    /// The suggested remedy. Each problem has one.
     public let remedy: String?
 
     init(_ check: Check, _ level: Level, _ message: String, adapter: String? = nil, remedy: String? = nil) {

@@ -1,34 +1,34 @@
-/// What the kernel and the system's files say that Bluetooth depends on.
+/// The facts about the kernel and the system that Bluetooth depends on.
 struct SystemFacts: Equatable, Sendable {
-    /// The user that this process runs as, by number.
+    /// The number of the user that this process runs as.
     var userID = 0
-    /// The user's name; nil when the system does not know the number.
+    /// The user's name; nil if the system does not know the number.
     var userName: String?
-    /// The group `bluetooth` exists.
+    /// Whether the group `bluetooth` exists.
     var hasBluetoothGroup = false
-    /// This process has the group `bluetooth`.
+    /// Whether this process has the group `bluetooth`.
     var isInBluetoothGroup = false
-    /// The user is a member of the group `bluetooth`, which counts from the next login on.
+    /// Whether the user is a member of the group `bluetooth`, which takes effect at the next login.
     var isMemberOfBluetoothGroup = false
-    /// A process called bluetoothd can be seen.
+    /// Whether a process named bluetoothd is visible.
     var isDaemonRunning = false
-    /// The program bluetoothd is where distributions put it.
+    /// Whether the program bluetoothd is where distributions install it.
     var isDaemonInstalled = false
     var isContainer = false
-    /// The kernel has Bluetooth.
+    /// Whether the kernel supports Bluetooth.
     var isKernelReady = false
     /// The kernel's adapters, such as `hci0`.
     var kernelAdapters: [String] = []
-    /// How many links the kernel has on each adapter.
+    /// The number of links that the kernel has on each adapter.
     var kernelLinks: [String: Int] = [:]
-    /// USB interfaces of Bluetooth controllers that no driver has taken, such as `1-1:1.0`.
+    /// USB interfaces of Bluetooth controllers without a driver, such as `1-1:1.0`.
     var driverlessControllers: [String] = []
     /// The kernel's kill switches for Bluetooth.
     var switches: [RadioSwitch] = []
 
     init() {}
 
-    /// Where distributions put bluetoothd.
+    /// The places where distributions install bluetoothd.
     private static let programs = [
         "/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd",
     ]
@@ -57,7 +57,7 @@ struct SystemFacts: Equatable, Sendable {
                 $0.split(separator: ":", omittingEmptySubsequences: false)
             }
         }
-        // Real, effective, saved, of the file system.
+        // The real, effective, saved and file system ids.
         userID = numbers("Uid").dropFirst().first ?? 0
         userName = rows("/etc/passwd").first { $0.count > 2 && Int($0[2]) == userID }.map { String($0[0]) }
         guard let group = rows("/etc/group").first(where: { $0.count > 3 && $0[0] == "bluetooth" }) else { return }
@@ -70,13 +70,13 @@ struct SystemFacts: Equatable, Sendable {
 
     private mutating func readKernel(_ files: SystemFiles) {
         isKernelReady = files.exists("/sys/class/bluetooth")
-        // Adapters, and with a colon and its handle behind, each link.
+        // An adapter's name, such as `hci0`, or for a link that name followed by a colon and the link's handle.
         for name in files.list("/sys/class/bluetooth").sorted() {
             let parts = name.split(separator: ":")
             if parts.count == 1 { kernelAdapters.append(name) } else { kernelLinks[String(parts[0]), default: 0] += 1 }
         }
         kernelAdapters = BlueZBackend.inOrder(kernelAdapters)
-        // Class, subclass and protocol of a USB Bluetooth controller's interface, by the USB-IF.
+        // The class, subclass and protocol of a USB Bluetooth controller's interface, as assigned by the USB-IF.
         driverlessControllers = files.list("/sys/bus/usb/devices").sorted().filter { device in
             let directory = "/sys/bus/usb/devices/\(device)"
             return files.line("\(directory)/bInterfaceClass") == "e0"

@@ -4,12 +4,12 @@
     internal import Musl
 #endif
 
-/// The small files that the kernel and the system tell of themselves in.
+/// Reads small files in which the kernel and the system describe themselves.
 struct SystemFiles: Sendable {
-    /// What comes before each path; for tests, another directory than `/`.
+    /// The prefix of each path; for tests, a directory other than `/`.
     var root = ""
 
-    /// The first line of a file, without the blanks around it; nil when it cannot be read.
+    /// Returns the first line of a file, without surrounding blanks; nil if it cannot be read.
     func line(_ path: String) -> String? {
         text(path)?.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).first.map { line in
             let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
@@ -18,7 +18,7 @@ struct SystemFiles: Sendable {
         }
     }
 
-    /// A file's first 64 KiB; nil when it cannot be read.
+    /// Returns the first 64 KiB of a file; nil if it cannot be read.
     func text(_ path: String) -> String? {
         let descriptor = open(root + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -44,7 +44,7 @@ struct SystemFiles: Sendable {
         #endif
     }
 
-    /// The names in a directory, in no order; empty when it cannot be read.
+    /// Returns the names in a directory, in no particular order; empty if it cannot be read.
     func list(_ path: String) -> [String] {
         guard let directory = opendir(root + path) else { return [] }
         defer { closedir(directory) }
@@ -58,6 +58,6 @@ struct SystemFiles: Sendable {
         return names
     }
 
-    /// Whether there is anything at a path that this user may see.
+    /// Returns whether a path exists and is visible to this user.
     func exists(_ path: String) -> Bool { access(root + path, F_OK) == 0 }
 }

@@ -1,20 +1,20 @@
 internal import BLE
 internal import DBus
 
-/// What was being done when bluetoothd answered with an error; the same answer means different things to different calls.
+/// The operation that bluetoothd answered with an error. The same answer has different meanings for different calls.
 enum BlueZOperation {
     case start
     case discovery
     case connection
     case disconnection
     case attribute
-    /// Something about an adapter: its power, its name.
+    /// An adapter's power or name.
     case adapter
     case pairing
 }
 
 extension BLEError {
-    /// The error that an answer of bluetoothd, or the lack of one, amounts to.
+    /// Creates the error for an answer of bluetoothd, or for the lack of one.
     init(_ error: DBusError, during operation: BlueZOperation) {
         switch error.kind {
         case .timedOut:
@@ -41,7 +41,7 @@ extension BLEError {
             remedy: "Start D-Bus, or give another address; in a container, mount /run/dbus into it.", cause: error)
     }
 
-    /// Bluetooth went away while something was under way.
+    /// Returns the error for an operation during which Bluetooth stopped.
     static func lost(_ message: String, _ cause: DBusError? = nil) -> BLEError {
         BLEError(.bluetoothLost, message, remedy: "Try again once bluetoothd is running.", cause: cause)
     }
@@ -104,7 +104,7 @@ extension BLEError {
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
-            // ATT's security errors arrive as "Not paired".
+            // ATT's security errors arrive as "Not paired" and the like.
             if text.contains("paired") || text.contains("authenti") || text.contains("ncrypt") {
                 return BLEError(
                     .pairingRequired, "the attribute wants a paired link: \(text)", remedy: "Pair with the peripheral.",
@@ -137,7 +137,7 @@ extension BLEError {
         }
     }
 
-    /// What `Pair` answers (`new_authentication_return` in BlueZ's `src/device.c`).
+    /// Returns the error for an answer to `Pair` (`new_authentication_return` in BlueZ's `src/device.c`).
     private static func pairing(_ error: DBusError) -> BLEError? {
         var mapped: BLEError
         switch error.name {
@@ -158,7 +158,7 @@ extension BLEError {
         return mapped
     }
 
-    /// `Failed` and the like, whose text says more.
+    /// Returns the error for `Failed` and similar answers, according to their text.
     private static func other(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
         switch operation {
@@ -168,20 +168,20 @@ extension BLEError {
         case .attribute:
             if text == "Not connected" { return BLEError(.disconnected, "there is no link", cause: error) }
             if let code = attCode(in: text) { return BLEError(code, because: error) }
-            // "Operation failed with ATT error", and the end of the link in the middle of an operation.
+            // "Operation failed with ATT error" without a code, and the end of the link during an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
         case .start, .adapter, .pairing: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         }
     }
 
-    /// A peripheral's answer that came through bluetoothd.
+    /// Creates the error for a peripheral's ATT error that bluetoothd has reported.
     private init(_ answer: ATTError, because error: DBusError) {
         self.init(answer)
         cause = error
     }
 
-    /// A kill switch holds the radio off.
+    /// Returns the error for an adapter that a radio kill switch holds off.
     static func blocked(isHard: Bool, _ cause: DBusError?) -> BLEError {
         var error = BLEError(
             .blocked, "a radio kill switch holds the adapter off",
@@ -192,7 +192,7 @@ extension BLEError {
         return error
     }
 
-    /// The ATT code that BlueZ's wording stands for (`create_gatt_dbus_error` in its `src/gatt-client.c`).
+    /// Returns the ATT error for BlueZ's wording (`create_gatt_dbus_error` in its `src/gatt-client.c`).
     private static func refusal(in text: String) -> ATTError? {
         switch text {
         case "Read not permitted": .readNotPermitted
@@ -201,7 +201,7 @@ extension BLEError {
         }
     }
 
-    /// The code in "Operation failed with ATT error: 0x0e".
+    /// Returns the code in "Operation failed with ATT error: 0x0e".
     private static func attCode(in text: String) -> ATTError? {
         guard text.contains("ATT error"), let digits = text.split(separator: "x").last?.prefix(2) else { return nil }
         return UInt8(digits, radix: 16).flatMap { $0 == 0 ? nil : ATTError(rawValue: $0) }

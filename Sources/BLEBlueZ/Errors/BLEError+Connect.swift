@@ -2,10 +2,10 @@ internal import BLE
 internal import DBus
 
 extension BLEError {
-    /// The error that a `Failed` of `Connect` amounts to.
+    /// Returns the error for a `Failed` answer to `Connect`.
     ///
-    /// Its text is one of the reasons in BlueZ's `src/error.h`, `le-connection-…` or `br-connection-…` (the latter also where
-    /// the device is an LE one), or what the system says of an error number.
+    /// Its text is one of the reasons in BlueZ's `src/error.h`, `le-connection-…` or `br-connection-…` (the latter also
+    /// for LE devices), or the system's description of an error number.
     static func connection(_ error: DBusError) -> BLEError {
         let text = error.message
         switch reason(text) {
@@ -36,7 +36,7 @@ extension BLEError {
         }
     }
 
-    /// The reason without the name of the transport.
+    /// Returns the reason without the name of the transport.
     private static func reason(_ text: String) -> String {
         for prefix in ["le-connection-", "br-connection-"] where text.hasPrefix(prefix) {
             return String(text.dropFirst(prefix.count))

@@ -3,7 +3,7 @@ internal import DBus
 internal import Logging
 
 extension BlueZBackend {
-    /// The longest that BlueZ may try to connect; the central's own deadline is shorter.
+    /// The maximum time for BlueZ to connect. The central's default deadline is shorter.
     private static let connecting = Duration.seconds(120)
 
     func device(_ peripheral: Peripheral.ID) throws(BLEError) -> String {
@@ -13,12 +13,12 @@ extension BlueZBackend {
             .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
     }
 
-    /// Connects over LE, or takes over a link that exists.
+    /// Connects over LE, or uses an existing link.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
         let path = try device(peripheral)
         await wantAgent()
-        // Whose link it is depends on whether there is one already.
+        // Whether the link belongs to this client depends on whether there is one already.
         try await refresh(path)
         let isFormer = formerLinks.remove(peripheral) != nil
         if isFormer, tree.devices[path]?.isConnected == true { ownLinks.insert(peripheral) }
@@ -28,7 +28,7 @@ extension BlueZBackend {
             do throws(BLEError) {
                 var connect = BlueZ.call(path, BlueZ.device, "Connect")
                 connect.onTurn = { [weak self] in
-                    // Another client may have made the link while this one waited for its turn.
+                    // Another client may have made the link while this call waited for its turn.
                     self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
                 }
                 _ = try await call(connect, during: .connection, timeout: Self.connecting)
@@ -39,7 +39,7 @@ extension BlueZBackend {
                 try await refresh(path)
                 if tree.devices[path]?.isConnected == true { break }
                 guard attempt < 3, Self.isTransient(error), tree.devices[path] != nil else {
-                    // Who gives up while bluetoothd tries has that ended by a disconnect.
+                    // If the caller gives up while bluetoothd is connecting, a disconnect ends the attempt.
                     if error.code != .cancelled, error.code != .timedOut { ownLinks.remove(peripheral) }
                     throw error
                 }
@@ -49,27 +49,30 @@ extension BlueZBackend {
         }
     }
 
-    /// `Connect` is about to be sent. What it makes is this client's; with a link there is nothing to make.
+    /// Called when `Connect` is about to be sent. The link that it makes belongs to this client. If there is a link
+    /// already, nothing is sent.
     private func takeTurn(_ peripheral: Peripheral.ID, _ path: String) -> MethodReply? {
         if tree.devices[path]?.isConnected == true { return MethodReply() }
         ownLinks.insert(peripheral)
         return nil
     }
 
-    /// BlueZ's own attempt was cut short, which the next one is not; or another client is connecting.
+    /// Whether to try again: BlueZ's own attempt was interrupted, which does not affect the next one, or another client
+    /// is connecting.
     private static func isTransient(_ error: BLEError) -> Bool {
         if error.code == .busy { return true }
         return error.code == .connectionFailed && error.message.contains("abort-by-local")
     }
 
-    /// Connect's reply may overtake the signal that the link is up, and that signal may never come: asks.
+    /// Asks whether the link is up. The reply to `Connect` may arrive before the signal of the link, and the signal may
+    /// never come.
     private func checkLink(_ path: String) async throws(BLEError) {
         try await refresh(path)
         guard let device = tree.devices[path] else { throw gone }
         guard device.isConnected else { throw BLEError(.disconnected, "the link ended as soon as it was made") }
     }
 
-    /// What has become of a device whose object has vanished.
+    /// The error for a device whose object has disappeared.
     private var gone: BLEError {
         tree.adapters[adapter] == nil
             ? unavailable
@@ -80,8 +83,8 @@ extension BlueZBackend {
         guard (try? await clock.sleep(for: duration)) != nil else { throw .cancelled }
     }
 
-    /// Ends the link or the attempt to make one, and waits until bluetoothd says that it is down (about 2 s). A link that was
-    /// there before, or that other clients use, is left to them.
+    /// Ends the link or the attempt to connect, and waits until bluetoothd reports that it is down (about 2 s). A link
+    /// that existed before, or that other clients use, stays up for them.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = tree.device(address: peripheral.rawValue, adapter: adapter) else {
             ownLinks.remove(peripheral)
@@ -90,7 +93,7 @@ extension BlueZBackend {
         if tree.devices[path]?.isConnected == true {
             guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
         } else if !ownLinks.contains(peripheral) {
-            // What is subscribed to stays: bluetoothd renews it on the next link before it is asked to.
+            // The subscriptions remain: bluetoothd renews them on the next link without a request.
             return
         }
         do throws(BLEError) {
@@ -105,14 +108,15 @@ extension BlueZBackend {
         try await wait(forObject: path, within: Self.promptly) { () throws(BLEError) in
             self.tree.devices[path]?.isConnected == true ? nil : ()
         }
-        // Not before: a shutdown that comes meanwhile must not leave the bus with this call unsent.
+        // Not earlier: a shutdown that starts meanwhile must not leave the bus before this call is sent.
         ownLinks.remove(peripheral)
     }
 
-    /// Whether a link was made for this client and is used by no other. Ends this client's use.
+    /// Ends this client's use of a link. Returns whether the link was made for this client and no other client uses it.
     ///
-    /// bluetoothd ends a link for all its clients, and does not tell who they are. What it tells is whether a characteristic
-    /// notifies, for whomever, and whether its socket is taken; what is so after this client has stopped is somebody else's.
+    /// bluetoothd ends a link for all its clients, and does not report who they are. It reports whether a
+    /// characteristic notifies, for any client, and whether its socket is taken. The uses that remain after this client
+    /// has stopped its own belong to other clients.
     private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
         endSockets(of: peripheral)
         await withDiscardingTaskGroup { group in
@@ -120,15 +124,15 @@ extension BlueZBackend {
                 group.addTask { try? await self.stopNotifying(characteristic, peripheral) }
             }
         }
-        // The rest of what this client has ends with its channels, which bluetoothd sees later.
+        // This client's other uses end with its channels, which bluetoothd notices later.
         guard ownLinks.contains(peripheral) else { return false }
         try await fence()
         let others = tree.uses(ofDevice: path).filter { characteristic, use in
-            // Sockets are not shared: what this client has of them, no other has.
+            // Sockets are not shared: no other client has the sockets of this client.
             var own: AttributeUse = []
             for use in [AttributeUse.notifyAcquired, .writeAcquired]
             where acquisitions[peripheral]?[Acquisition(path: characteristic, use: use)] != nil { own.insert(use) }
-            // One that could not be stopped.
+            // A characteristic whose notifications could not be stopped.
             if started[peripheral]?.contains(characteristic) == true { own.insert(.notifying) }
             return !use.isSubset(of: own)
         }
@@ -140,7 +144,7 @@ extension BlueZBackend {
         return others.isEmpty
     }
 
-    /// The link stays up, and is not this client's any more.
+    /// Stops using a link, which stays up.
     private func leaveLink(_ peripheral: Peripheral.ID) {
         ownLinks.remove(peripheral)
         for (attribute, _) in deliveryPaths.all(of: peripheral) { endDelivery(of: attribute) }
@@ -148,11 +152,11 @@ extension BlueZBackend {
         acquisitions[peripheral] = nil
     }
 
-    /// The device's link is down; bluetoothd has said so, or has removed the device.
+    /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String) {
         let reason = disconnectReasons.removeValue(forKey: path)
         let own = linkEndErrors.removeValue(forKey: path)
-        // Another adapter's links are other programs' business.
+        // Links of another adapter belong to other programs.
         guard path.hasPrefix(adapter + "/") else { return }
         let error =
             own
@@ -162,7 +166,7 @@ extension BlueZBackend {
                     ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))
         for id in ids(ofDevice: path, address: address) {
             ownLinks.remove(id)
-            // The central says which deliveries are to end, and which wait for the next link.
+            // The central decides which deliveries end, and which wait for the next link.
             paths.removeAll(of: id)
             acquisitions[id] = nil
             endSockets(of: id)
@@ -172,12 +176,12 @@ extension BlueZBackend {
 
     // MARK: Services
 
-    /// Waits for bluetoothd to have resolved the services and to have shown them all.
+    /// Waits until bluetoothd has resolved the services and shown all of them.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         let path = try device(peripheral)
         while true {
-            // ServicesResolved is said even when discovery failed, and may precede the objects: it takes both, and that
-            // nothing more comes before an answer that was asked for after them.
+            // `ServicesResolved` is set even if discovery has failed, and may precede the objects. Therefore the
+            // services must be resolved, and must stay the same until bluetoothd has answered a later call.
             try await refresh(path)
             let first = try await resolved(path)
             try await fence()
@@ -190,8 +194,8 @@ extension BlueZBackend {
         }
     }
 
-    /// How long after it has said that the services are resolved bluetoothd may take to show the first. There may be none: it
-    /// keeps those that every peripheral has to itself.
+    /// How long bluetoothd may take to show the first service after the services are resolved. There may be none,
+    /// because it does not show the services that every peripheral has.
     private static let emptyGrace = Duration.seconds(1)
 
     private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
@@ -208,7 +212,7 @@ extension BlueZBackend {
         }
     }
 
-    /// What is resolved now; nil while nothing is.
+    /// Returns the services and their paths if they are resolved now.
     private func resolvedNow(_ path: String) throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String])? {
         guard let device = tree.devices[path] else { throw gone }
         guard device.isConnected else {
@@ -217,7 +221,7 @@ extension BlueZBackend {
         return device.areServicesResolved ? tree.database(ofDevice: path) : nil
     }
 
-    /// Attributes came or went. While services are being resolved that is the discovery itself.
+    /// Handles added or removed attributes. While services are being resolved, these are the discovery itself.
     func attributesChanged(_ path: String) {
         guard let device = tree.devices[path], device.isConnected, device.areServicesResolved, device.adapter == adapter
         else { return }

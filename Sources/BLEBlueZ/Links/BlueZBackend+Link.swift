@@ -2,7 +2,7 @@ public import BLE
 internal import DBus
 
 extension BlueZBackend {
-    /// The `MTU` property, which BlueZ (from 5.62 on) shows at each characteristic of a connected peripheral.
+    /// Returns the `MTU` property, which each characteristic of a connected peripheral has from BlueZ 5.62 on.
     public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         let path = try device(peripheral)
         guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
@@ -20,10 +20,10 @@ extension BlueZBackend {
         return length
     }
 
-    /// The packet lengths that a link can have (Core Specification 5.4, volume 3, part F, section 3.2.8), in bytes.
+    /// The ATT MTUs that a link can have (Core Specification 5.4, volume 3, part F, section 3.2.8), in bytes.
     static let packetLengths = 23...65535
 
-    /// The `RSSI` property, which is there while advertisements are heard.
+    /// Returns the `RSSI` property, which exists while advertisements are received.
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         let path = try device(peripheral)
         guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
@@ -35,7 +35,7 @@ extension BlueZBackend {
         return strength
     }
 
-    /// A property's value now; nil where it does not exist.
+    /// Returns a property's current value; nil if it does not exist.
     private func property(
         _ name: String, of interface: String, at path: String
     ) async throws(BLEError) -> DBusValue? {
@@ -45,7 +45,7 @@ extension BlueZBackend {
                 timeout: Self.promptly
             ).values.first
         } catch {
-            // GDBus and BlueZ's own library name it differently.
+            // GDBus and BlueZ's own library use different names for this error.
             let absent = [
                 "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.UnknownProperty",
             ]

@@ -1,7 +1,7 @@
 internal import BLE
 internal import DBus
 
-/// What a message says of an adapter. Nil: nothing said.
+/// The properties of an adapter in a message. Missing properties are nil.
 struct AdapterProperties: Equatable {
     var address: String?
     var alias: String?
@@ -21,7 +21,7 @@ struct AdapterProperties: Equatable {
     }
 }
 
-/// What a message says of a device. Nil: nothing said.
+/// The properties of a device in a message. Missing properties are nil.
 struct DeviceProperties: Equatable {
     var address: String?
     var adapter: String?
@@ -35,17 +35,18 @@ struct DeviceProperties: Equatable {
     var deviceClass: UInt32?
     var addressType: AddressType?
     var flags: AdvertisingFlags?
-    /// The AD structures that bluetoothd does not take apart, by type.
+    /// The AD structures that bluetoothd does not interpret, sorted by type.
     var structures: [AdvertisingStructure]?
     var isConnected: Bool?
     var areServicesResolved: Bool?
     var isPaired: Bool?
     var isTrusted: Bool?
     var isBlocked: Bool?
-    /// Properties that have ceased to exist.
+    /// Whether these properties no longer exist.
     var lostRSSI = false
     var lostTxPower = false
-    /// Something that only an advertisement brings: BlueZ repeats it for every packet when duplicates are asked for.
+    /// Whether the message contains a property that only advertisements set. BlueZ repeats it for every packet if
+    /// duplicates are requested.
     var isAdvertisement = false
 
     mutating func read(_ property: MessageString, _ value: inout MessageReader) throws(DBusError) {
@@ -63,7 +64,7 @@ struct DeviceProperties: Equatable {
             txPower = Int(try value.int16())
             isAdvertisement = true
         case "AdvertisingFlags":
-            // The octets that the advertiser left out are zero.
+            // Octets that the advertiser left out are zero.
             flags = AdvertisingFlags(rawValue: try value.bytes().first ?? 0)
             isAdvertisement = true
         case "AdvertisingData":
@@ -93,7 +94,7 @@ struct DeviceProperties: Equatable {
         }
     }
 
-    /// `a{qv}`, each an `ay`.
+    /// Reads an `a{qv}` with values of type `ay`.
     private static func manufacturerData(_ value: inout MessageReader) throws(DBusError) -> [UInt16: [UInt8]] {
         var data: [UInt16: [UInt8]] = [:]
         var entries = try value.array()
@@ -106,7 +107,7 @@ struct DeviceProperties: Equatable {
         return data
     }
 
-    /// `a{yv}`, each an `ay`. A dictionary has no order, so that of the types is taken.
+    /// Reads an `a{yv}` with values of type `ay`. A dictionary has no order, so the structures are sorted by type.
     private static func structures(_ value: inout MessageReader) throws(DBusError) -> [AdvertisingStructure] {
         var structures: [AdvertisingStructure] = []
         var entries = try value.array()
@@ -119,7 +120,7 @@ struct DeviceProperties: Equatable {
         return structures.sorted { $0.type < $1.type }
     }
 
-    /// `a{sv}`, each an `ay`.
+    /// Reads an `a{sv}` with values of type `ay`.
     private static func serviceData(_ value: inout MessageReader) throws(DBusError) -> [BluetoothUUID: [UInt8]] {
         var data: [BluetoothUUID: [UInt8]] = [:]
         try value.forEachProperty { (name, bytes) throws(DBusError) in
@@ -129,14 +130,14 @@ struct DeviceProperties: Equatable {
     }
 }
 
-/// What a message says of a service, a characteristic or a descriptor. Nil: nothing said.
+/// The properties of a service, characteristic or descriptor in a message. Missing properties are nil.
 struct AttributeProperties: Equatable {
     var uuid: BluetoothUUID?
     var isPrimary: Bool?
     var flags: CharacteristicProperties?
     /// The paths of the services that a service includes.
     var includes: [String]?
-    /// What is said of a characteristic's use.
+    /// Changes in the use of a characteristic.
     var uses: [AttributeUse: Bool] = [:]
 
     mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
@@ -157,14 +158,14 @@ struct AttributeProperties: Equatable {
     }
 }
 
-/// What a message says of one interface of one object.
+/// The properties of one interface of one object in a message.
 enum InterfaceProperties: Equatable {
     case adapter(AdapterProperties)
     case device(DeviceProperties)
     case attribute(AttributeKind, AttributeProperties)
 
-    /// The properties of an `a{sv}`; nil for an interface that is of no interest here. A property of another type than documented
-    /// is not said.
+    /// Reads the properties in an `a{sv}`. Nil for an interface that is not used here. A property whose type is not the
+    /// documented one is ignored.
     init?(interface: MessageString, _ reader: inout MessageReader) throws(DBusError) {
         switch interface {
         case "org.bluez.Device1":
@@ -186,7 +187,7 @@ enum InterfaceProperties: Equatable {
         }
     }
 
-    /// The list of names that follows in a PropertiesChanged signal.
+    /// Reads the list of invalidated properties, which follows in a `PropertiesChanged` signal.
     mutating func readInvalidated(_ reader: inout MessageReader) throws(DBusError) {
         guard case .device(var properties) = self else { return }
         var names = try reader.array()
@@ -210,7 +211,7 @@ enum AttributeKind: Equatable {
         }
     }
 
-    /// The interface by its Swift name, as `InterfacesRemoved` gives it.
+    /// Creates the kind from an interface's name as a Swift string, which `InterfacesRemoved` contains.
     init?(interface: String) {
         switch interface {
         case BlueZ.gattService: self = .service

@@ -1,13 +1,13 @@
 internal import BLE
 
-/// bluetoothd's objects as this client has been told of them: messages in, changes out.
+/// bluetoothd's objects, as reported to this client. Messages update it, and it returns the changes.
 ///
-/// Unknown children and unknown properties are normal and pass unseen.
+/// Unknown objects and unknown properties are normal, and are ignored.
 struct ObjectTree {
     struct AdapterObject: Equatable {
         var address = ""
         var alias = ""
-        /// The alias where none has been set.
+        /// The alias if none has been set.
         var systemName = ""
         var isPowered = false
         var isDiscovering = false
@@ -17,7 +17,7 @@ struct ObjectTree {
         var address = ""
         var adapter = ""
         var advertisement = Advertisement()
-        /// It has a signal strength, known or not: it is in range, and not only remembered.
+        /// Whether it has the property `RSSI`, with any value: it is in range, and not only remembered.
         var isHeard = false
         var isConnected = false
         var areServicesResolved = false
@@ -36,29 +36,29 @@ struct ObjectTree {
     }
 
     enum Change: Equatable {
-        /// An adapter came, went or has other properties.
+        /// An adapter was added or removed, or has changed.
         case adapter(String)
-        /// An advertisement of the device at that path was heard.
+        /// An advertisement of the device at that path was received.
         case heard(String)
-        /// Something about the device's link or services changed: whoever waits may look again.
+        /// The device's link or services changed.
         case device(String)
-        /// The device's link is down.
+        /// The device's link has ended.
         case disconnected(String, address: String)
-        /// There are keys for an encrypted link to the device now.
+        /// The device has become paired.
         case paired(String)
-        /// The device's object is gone.
+        /// The device's object was removed.
         case removed(String, address: String, adapter: String)
-        /// Attributes of the device came or went.
+        /// Attributes of the device were added, removed or changed.
         case attributes(String)
     }
 
     private(set) var adapters: [String: AdapterObject] = [:]
     private(set) var devices: [String: DeviceObject] = [:]
-    /// The attributes by the paths of their devices, and then their own.
+    /// The attributes, by the path of their device and then by their own path.
     private var attributes: [String: [String: AttributeObject]] = [:]
-    /// Who of bluetoothd's clients uses what, in the same order; without what nobody uses.
+    /// The uses of characteristics by all clients of bluetoothd, with the same keys. Without unused characteristics.
     private var uses: [String: [String: AttributeUse]] = [:]
-    /// The devices by what they are known for.
+    /// The paths of the devices, by adapter and address.
     private var paths: [Identity: String] = [:]
 
     private struct Identity: Hashable {
@@ -68,7 +68,7 @@ struct ObjectTree {
 
     // MARK: Messages
 
-    /// Properties of an object have other values. An object that is not there, or not any more, stays unknown.
+    /// Updates the properties of an object. Does nothing if the object is unknown or was removed.
     mutating func update(_ path: String, _ properties: InterfaceProperties) -> [Change] {
         let isKnown =
             switch properties {
@@ -79,7 +79,7 @@ struct ObjectTree {
         return isKnown ? add(path, properties) : []
     }
 
-    /// An interface of an object is there.
+    /// Adds an interface of an object, or updates its properties.
     mutating func add(_ path: String, _ properties: InterfaceProperties) -> [Change] {
         switch properties {
         case .adapter(let properties):
@@ -110,7 +110,8 @@ struct ObjectTree {
         let before = device
         if let value = properties.address { device.address = value }
         if let value = properties.adapter { device.adapter = value }
-        // The advertised name wins over the one that the device tells on a connection; BlueZ shows the last it learned.
+        // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
+        // the two.
         if let value = properties.name, !before.isConnected || before.advertisement.localName == nil {
             device.advertisement.localName = value
         }
@@ -144,7 +145,8 @@ struct ObjectTree {
         }
 
         var changes: [Change] = []
-        // A device that is only remembered has no RSSI; what it learns on a connection is no advertisement either.
+        // A device that is only remembered has no RSSI, and properties that are learned on a connection are no
+        // advertisement.
         let learned = before.advertisement != device.advertisement && !device.isConnected
         if device.isHeard, properties.isAdvertisement || learned { changes.append(.heard(path)) }
         if before.isConnected != device.isConnected || before.areServicesResolved != device.areServicesResolved {
@@ -155,7 +157,7 @@ struct ObjectTree {
         return changes
     }
 
-    /// Interfaces of an object are gone.
+    /// Removes interfaces of an object.
     mutating func remove(_ path: String, interfaces: [String]) -> [Change] {
         var changes: [Change] = []
         for interface in interfaces {
@@ -165,7 +167,7 @@ struct ObjectTree {
             case BlueZ.device:
                 guard let device = devices.removeValue(forKey: path) else { continue }
                 forgetIdentity(path, device)
-                // bluetoothd may remove a device without having said that its link is down.
+                // bluetoothd may remove a device without having signaled the end of its link.
                 if device.isConnected { changes.append(.disconnected(path, address: device.address)) }
                 changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
             default:
@@ -185,7 +187,7 @@ struct ObjectTree {
         if paths[identity] == path { paths[identity] = nil }
     }
 
-    /// Some client of bluetoothd uses a characteristic, or none does any more.
+    /// Records that a client of bluetoothd uses a characteristic, or that no client does any more.
     mutating func use(_ path: String, _ use: AttributeUse, _ isOn: Bool) {
         guard let device = Self.device(ofAttribute: path) else { return }
         var now = uses[device]?[path] ?? []
@@ -197,19 +199,20 @@ struct ObjectTree {
         }
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
-    /// The path of the device that an attribute's path begins with: `/org/bluez/hci0/dev_…`.
+    /// Returns the path of the device of an attribute: the beginning of its path, `/org/bluez/hci0/dev_…`.
     static func device(ofAttribute path: String) -> String? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: true)
         guard parts.count == 5 else { return nil }
         return String(path.utf8.prefix(upTo: parts[3].endIndex))
     }
 
-    /// The path of the device on that adapter that has that address, or had it when it was first heard.
+    /// Returns the path of the device with an address on an adapter. The address may also be the one with which the
+    /// device was first received.
     func device(address: String, adapter: String) -> String? {
-        // BlueZ builds the path from the address when the object is made; the address may change later, when pairing has told
-        // the identity behind a private one.
+        // BlueZ builds the path from the address when it creates the object. The address may change later, when pairing
+        // has revealed the identity address behind a private one.
         let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
         if devices[usual]?.address.isEmpty == false { return usual }
         return paths[Identity(adapter: adapter, address: address)]
@@ -219,15 +222,15 @@ struct ObjectTree {
         Self.device(ofAttribute: path).map { attributes[$0]?[path] != nil } ?? false
     }
 
-    /// Which characteristics of a device are used, by any client of bluetoothd.
+    /// Returns the characteristics of a device that any client of bluetoothd uses, and how.
     func uses(ofDevice device: String) -> [String: AttributeUse] { uses[device] ?? [:] }
 
-    /// The path of one characteristic of a device, whichever.
+    /// Returns the path of any characteristic of a device.
     func characteristic(ofDevice device: String) -> String? {
         attributes[device]?.first { $0.value.kind == .characteristic }?.key
     }
 
-    /// The attributes of a device as a database, and where each is.
+    /// Returns the attributes of a device as a database, with their paths.
     func database(ofDevice device: String) -> (database: GATTDatabase, paths: [UInt16: String]) {
         var paths: [UInt16: String] = [:]
         var children: [String: [(path: String, handle: UInt16, object: AttributeObject)]] = [:]

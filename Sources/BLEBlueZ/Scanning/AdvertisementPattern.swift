@@ -1,31 +1,33 @@
 internal import BLE
 internal import DBus
 
-/// What bluetoothd, or a controller, is to look for in advertisements: bytes at a place of a field of some type.
+/// A pattern in advertisements for bluetoothd or a controller to find: bytes at an offset in a field of a given type.
 struct AdvertisementPattern: Hashable {
-    /// Where in the field the bytes begin.
+    /// The offset of the bytes in the field.
     var offset: UInt8 = 0
     /// The field's type (Assigned Numbers, section 2.3).
     var type: UInt8
     var bytes: [UInt8]
 
-    /// The most that one monitor can have. (The kernel takes 16, but bluetoothd counts the bytes of its request for them, 34
-    /// each and one, in 8 bits, and dies of the kernel's refusal; seen with 5.66.)
+    /// The maximum number of patterns in one monitor. The kernel accepts 16, but bluetoothd stores the length of its
+    /// request, one byte and 34 per pattern, in 8 bits, and crashes when the kernel refuses the request (seen with
+    /// 5.66).
     static let mostInOneMonitor = 7
-    /// The most companies that are looked for one by one.
+    /// The maximum number of companies with their own patterns.
     static let mostCompanies = 14
 
-    /// The values of the field Flags that occur: discoverable or not, for LE alone or for both radios (Core Specification
-    /// Supplement, part A, section 1.3).
+    /// The values of the field Flags that occur: discoverable or not, for LE only or for both transports (Core
+    /// Specification Supplement, part A, section 1.3).
     private static let flags: [UInt8] = [
         0x06, 0x04, 0x05, 0x02, 0x01, 0x00, 0x1A, 0x1B, 0x18, 0x19, 0x0A, 0x0E, 0x12, 0x1E, 0x16, 0x1C,
     ]
 
-    /// What a passive scan looks for, monitor by monitor.
+    /// Returns the patterns of a passive scan, by monitor.
     ///
-    /// Everything that has the field Flags, which is whatever can be connected to; and where every scan wants a company, its
-    /// data too, which may come without flags. Service UUIDs and names are no use: where the controller does not do it, a
-    /// bluetoothd of today looks for patterns in neither (`ad_replace_data` in BlueZ's `src/shared/ad.c`).
+    /// They match everything with the field Flags, which connectable devices send. If every scan is for given
+    /// companies, they also match the data of these companies, which may come without flags. Patterns for service UUIDs
+    /// and names are no use: if the controller does not filter, current versions of bluetoothd do not match patterns in
+    /// either (`ad_replace_data` in BlueZ's `src/shared/ad.c`).
     static func monitors(for filter: DiscoveryFilter) -> [[AdvertisementPattern]] {
         let companies = filter.manufacturers.sorted().prefix(mostCompanies).map {
             AdvertisementPattern(type: 0xFF, bytes: [UInt8($0 & 0xFF), UInt8($0 >> 8)])
@@ -36,7 +38,7 @@ struct AdvertisementPattern: Hashable {
         }
     }
 
-    /// `a(yyay)`.
+    /// Encodes patterns as an `a(yyay)`.
     static func array(_ patterns: [AdvertisementPattern]) -> DBusValue {
         .array(
             element: "(yyay)", patterns.map { .structure([.byte($0.offset), .byte($0.type), .bytes($0.bytes)]) })

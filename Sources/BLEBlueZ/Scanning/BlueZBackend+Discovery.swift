@@ -3,7 +3,7 @@ internal import DBus
 internal import Logging
 
 extension BlueZBackend {
-    /// One discovery session for this client, whatever the number of scans above.
+    /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try requirePower()
         guard !filter.isPassive else {
@@ -17,19 +17,19 @@ extension BlueZBackend {
         guard epoch == discoveryEpoch else { throw .lost("the adapter went while the scan was being started") }
         isDiscovering = true
         await stopPassiveScan()
-        // What another client's scan has made known is in range too, and will not be announced as new.
+        // Devices that another client's scan has found are in range too, and are not announced as new.
         for (path, device) in tree.devices where device.isHeard {
             if let id = id(ofDevice: path) { report(.advertisement(id, device.advertisement)) }
         }
     }
 
-    /// How long to try again: the kernel's scan takes 10.24 s.
+    /// How long to retry. The kernel's scan takes 10.24 s.
     private static let busyLimit = Duration.seconds(15)
 
-    /// `StartDiscovery`, again and again while it answers `InProgress`.
+    /// Calls `StartDiscovery`, and retries while it answers `InProgress`.
     ///
-    /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a session
-    /// from a call whose answer it did not wait for, which is ended first.
+    /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
+    /// session from a call whose answer it did not await, which is ended first.
     private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
         var waited = Duration.zero
         let pause = Duration.milliseconds(500)
@@ -39,7 +39,8 @@ extension BlueZBackend {
                     BlueZ.call(adapter, BlueZ.adapter, "StartDiscovery"), during: .discovery, timeout: Self.promptly)
                 return
             } catch {
-                // Who does not wait for the answer has a session all the same once bluetoothd answers; calls keep their order.
+                // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
+                // order.
                 if error.code == .timedOut || error.code == .cancelled { abandonSession() }
                 guard error.code == .busy, waited < Self.busyLimit else { throw error }
                 logger.debug("scanning again", metadata: ["error": "\(error)"])
@@ -47,7 +48,7 @@ extension BlueZBackend {
                     BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
                 try await sleep(pause)
                 waited += pause
-                // Ending the session has cleared the filter, if it had one.
+                // The filter is set again, whether or not the ended session had one.
                 try await setFilter(filter)
             }
         }
@@ -62,10 +63,10 @@ extension BlueZBackend {
         var options: [String: DBusValue] = [
             "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
         ]
-        // Every packet counts. Without a limit of either kind BlueZ hides changes of the strength under 8 dB, see
-        // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as a steady
-        // one. With any RSSI, the kernel drops what has no known strength; of a path loss it is told nothing, and the highest,
-        // 137 dB, lets everything through.
+        // Every packet counts. Without a limit of either kind, BlueZ hides RSSI changes of less than 8 dB, see
+        // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as one
+        // with a steady signal. With an RSSI limit, the kernel drops advertisements of unknown signal strength. The
+        // kernel does not receive a path loss limit, and the highest one, 137 dB, accepts everything.
         if let minimum = filter.minimumRSSI {
             options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
         } else {
@@ -77,7 +78,7 @@ extension BlueZBackend {
             timeout: Self.promptly)
     }
 
-    /// The daemon's word for a transport.
+    /// Returns bluetoothd's name of a transport.
     private static func name(of transport: Transport) -> String {
         switch transport {
         case .le: "le"
@@ -99,25 +100,25 @@ extension BlueZBackend {
             _ = try await call(
                 BlueZ.call(adapter, BlueZ.adapter, "StopDiscovery"), during: .discovery, timeout: Self.promptly)
         } catch {
-            // `Failed: No discovery started`, and NotReady after a power-off, are what stopping wanted.
+            // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
             guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
                 throw error
             }
         }
-        // StopDiscovery leaves the filter; an empty one clears it.
+        // `StopDiscovery` keeps the filter. An empty filter clears it.
         _ = try? await call(
             BlueZ.call(adapter, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery,
             timeout: Self.promptly)
     }
 
-    /// Why there is no adapter.
+    /// The error for a missing adapter.
     var unavailable: BLEError {
         isRunning
             ? BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
             : .lost("bluetoothd is not running, or the bus is gone")
     }
 
-    /// Throws what `NotReady` would say, before anything is asked.
+    /// Throws the error for `NotReady` if the adapter is not powered on, without calling bluetoothd.
     func requirePower() throws(BLEError) {
         switch adapterState() {
         case .poweredOn: return

@@ -2,25 +2,26 @@ internal import BLE
 internal import DBus
 internal import Logging
 
-/// A passive scan: what bluetoothd is to call when it hears what it was asked to listen for.
+/// A passive scan: the monitors that bluetoothd calls when it receives matching advertisements.
 struct PassiveScan {
-    /// The object that was registered.
+    /// The path of the registered object.
     let root: String
     /// The adapter that it was registered with.
     let adapter: String
-    /// What is served, to be taken back.
+    /// The numbers of the served objects, for withdrawing them.
     var exports: [UInt32] = []
     /// The monitors that are not active yet.
     var waiting: Set<String> = []
-    /// All are active, or one was refused.
+    /// Succeeds when all monitors are active, and fails if one was refused.
     let isActive = Outcome<Void>()
 }
 
-/// Listening without asking, by `org.bluez.AdvertisementMonitor1`.
+/// Passive scanning with `org.bluez.AdvertisementMonitor1`.
 ///
-/// bluetoothd fetches the monitors from an object served here and says of each whether it has been activated; the answer of
-/// `RegisterMonitor` does not tell. Without limits of strength `DeviceFound` comes with every advertisement
-/// (`adv_monitor_filter_rssi` in BlueZ's `src/adv_monitor.c`), which makes it the sign of life that a scan needs.
+/// bluetoothd fetches the monitors from an object that this client serves, and reports for each one whether it is
+/// active; the answer of `RegisterMonitor` does not. Without RSSI thresholds, bluetoothd calls `DeviceFound` for every
+/// advertisement (`adv_monitor_filter_rssi` in BlueZ's `src/adv_monitor.c`), which a scan needs to know that a
+/// peripheral is still there.
 extension BlueZBackend {
     private static let monitor = "org.bluez.AdvertisementMonitor1"
     private static let managerDescription = InterfaceDescription(
@@ -41,10 +42,10 @@ extension BlueZBackend {
             </interface>
             """)
 
-    /// Whether anything that is heard is to be reported.
+    /// Whether received advertisements are reported.
     var isListening: Bool { isDiscovering || passiveScan != nil }
 
-    /// Listens for what the filter says; an earlier passive scan ends when this one has begun.
+    /// Starts a passive scan with a filter. An earlier passive scan ends when this one has started.
     func startPassiveScan(_ filter: DiscoveryFilter) async throws(BLEError) {
         let before = passiveScan
         lastPassiveScan += 1
@@ -63,7 +64,8 @@ extension BlueZBackend {
                 await end(before)
             }
             if error.code == .notSupported {
-                // Released: bluetoothd 5.66 dies when it is told to forget a monitor that it has released itself.
+                // bluetoothd has released the monitors. bluetoothd 5.66 crashes if a monitor that it has released is
+                // unregistered.
                 await withdraw(scan)
             } else {
                 await end(scan)
@@ -79,7 +81,8 @@ extension BlueZBackend {
         await end(scan)
     }
 
-    /// The adapter is off, or bluetoothd gone. A bluetoothd that is there keeps its monitors while the adapter is off.
+    /// Ends the passive scan because the adapter is off or bluetoothd has stopped. A running bluetoothd keeps its
+    /// monitors while the adapter is off.
     func forgetPassiveScan() {
         guard let scan = passiveScan else { return }
         passiveScan = nil
@@ -106,7 +109,7 @@ extension BlueZBackend {
         try await scan.isActive.wait()
     }
 
-    /// A daemon without the interface says so in the bus's words.
+    /// Returns the error for a bluetoothd without the interface, which answers with an error of the bus.
     private static func refusal(_ error: BLEError) -> BLEError {
         let missing = ["UnknownMethod", "UnknownInterface", "UnknownObject"].map { "org.freedesktop.DBus.Error.\($0)" }
         guard let name = error.busErrorName, missing.contains(name) else { return error }
@@ -116,7 +119,7 @@ extension BlueZBackend {
                 + "Linux 5.10 or newer.", cause: error.cause)
     }
 
-    // MARK: What is served
+    // MARK: Served objects
 
     private func serve(
         _ scan: inout PassiveScan, _ monitors: [[AdvertisementPattern]]
@@ -155,14 +158,15 @@ extension BlueZBackend {
         case "Release": await released(scan)
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
-            // The signal that makes it known may be still on its way.
+            // The signal that adds the device may still be on its way.
             if tree.devices[path]?.isHeard != true { try? await refresh(path) }
             reportHeard(path)
-        default: break  // That a device is lost is the central's to judge.
+        default: break  // The central decides when a device is lost.
         }
     }
 
-    /// bluetoothd, the kernel or the controller does not listen, or no longer.
+    /// Handles the release of the monitors: bluetoothd, the kernel or the controller does not scan passively, or no
+    /// longer.
     private func released(_ scan: PassiveScan) async {
         let error = BLEError(
             .notSupported, "bluetoothd or the kernel does not scan passively, or no longer", remedy: "Scan actively.")
@@ -170,7 +174,7 @@ extension BlueZBackend {
             scan.isActive.deliver(.failure(error))
             return
         }
-        // An adapter that is being switched off releases, too, and says so itself.
+        // Powering off also releases the monitors, and is reported separately.
         guard (try? await sleep(.seconds(2))) != nil, passiveScan?.root == scan.root, adapterState() == .poweredOn
         else {
             return

@@ -1,20 +1,20 @@
 public import BLE
 
 extension CentralBackend where Self == SimulatedBackend {
-    /// A radio in memory.
+    /// A backend on a simulated radio.
     public static func simulated(_ radio: SimulatedRadio) -> SimulatedBackend {
         SimulatedBackend(radio: radio)
     }
 }
 
-/// A simulated radio as a backend: one central's access to it.
+/// One central's backend on a simulated radio.
 ///
-/// It runs on the radio's executor, and so does its central.
+/// It runs on the radio's executor, as does its central.
 public actor SimulatedBackend: CentralBackend {
     private let radio: SimulatedRadio
     private var port = 0
 
-    /// The radio's.
+    /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
 
     init(radio: SimulatedRadio) {
@@ -29,37 +29,37 @@ public actor SimulatedBackend: CentralBackend {
     /// Leaves the radio.
     public func shutDown() async { await radio.close(port) }
 
-    /// The radio's.
+    /// The same as the radio's.
     public func adapterState() -> AdapterState { radio.assumeIsolated { $0.adapterState } }
 
-    /// One.
+    /// Returns the radio's only adapter.
     public func adapters() async throws(BLEError) -> [Adapter] { [await radio.adapter] }
 
-    /// The radio's adapter, `hci0`.
+    /// Changes the radio's adapter, `hci0`.
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
         try await radio.switchAdapter(isPowered, adapter)
     }
 
-    /// The radio's adapter, `hci0`.
+    /// Changes the radio's adapter, `hci0`.
     public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
         try await radio.nameAdapter(alias, adapter)
     }
 
-    /// The peripherals this central has heard.
+    /// Returns the peripherals that this central knows.
     public func knownPeripherals() -> [KnownPeripheral] {
         let port = port
         return radio.assumeIsolated { $0.known(port) }
     }
 
-    /// Hears peripherals.
+    /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try await radio.setFilter(filter, port)
     }
 
-    /// Hears no more.
+    /// Stops receiving advertisements.
     public func stopDiscovery() async throws(BLEError) { try await radio.setFilter(nil, port) }
 
-    /// Makes a link to a peripheral that advertises; waits for one that does not.
+    /// Makes a link to a peripheral as soon as it advertises.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try await radio.connect(peripheral, port)
     }
@@ -69,34 +69,34 @@ public actor SimulatedBackend: CentralBackend {
         await radio.disconnect(peripheral, port)
     }
 
-    /// The definition's services.
+    /// Returns the services of the definition.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await radio.database(peripheral, port)
     }
 
-    /// The definition's.
+    /// Returns the ATT MTU of the link, according to the definition.
     public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await radio.packetLength(peripheral, port)
     }
 
-    /// What the test has set.
+    /// Returns the signal strength that the test has set.
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await radio.signalStrength(peripheral, port)
     }
 
-    /// Asks the definition.
+    /// Reads a value from the definition.
     public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
         try await radio.read(characteristic, offset: offset, port)
     }
 
-    /// Tells the definition.
+    /// Writes a value to the definition.
     public func write(
         _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
     ) async throws(BLEError) {
         try await radio.write(value, to: characteristic, type: type, offset: offset, port)
     }
 
-    /// The descriptor's value.
+    /// Returns the descriptor's value.
     public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
         try await radio.readDescriptor(descriptor, port)
     }
@@ -116,19 +116,19 @@ public actor SimulatedBackend: CentralBackend {
         }
     }
 
-    /// Starts the definition's subscription handler; what the reader has no room for waits in memory.
+    /// Starts the definition's subscription handler. Values that the reader has no room for wait in memory.
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
         try await radio.subscribe(characteristic, isChannel: true, port, deliver)
     }
 
-    /// Delivers what waits.
+    /// Delivers the waiting values.
     public func resumeNotifications(of characteristic: AttributeID) {
         radio.assumeIsolated { $0.resume(characteristic) }
     }
 
-    /// A channel in memory.
+    /// Opens a channel in memory.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         try await radio.acquireWriting(to: characteristic, port)
     }
@@ -138,20 +138,20 @@ public actor SimulatedBackend: CentralBackend {
         await radio.unsubscribe(characteristic, port)
     }
 
-    /// Plays the definition's way to pair.
+    /// Pairs with the definition's pairing method.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try await radio.pair(peripheral, port)
     }
 
-    /// Forgets the bond and the peripheral.
+    /// Removes the bond and the peripheral.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) { try await radio.unpair(peripheral) }
 
-    /// The radio's.
+    /// The same as the radio's.
     public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
         try await radio.pairingState(peripheral, port)
     }
 
-    /// Tells the radio.
+    /// Changes a setting of the radio.
     public func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
         try await radio.set(setting, value, peripheral, port)
     }

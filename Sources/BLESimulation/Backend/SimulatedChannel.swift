@@ -1,7 +1,8 @@
 internal import BLE
 internal import Synchronization
 
-/// A channel for writes without response: packets wait in memory until the radio's executor takes them to the peripheral.
+/// A channel for writes without response. Packets wait in memory until the radio's executor sends them to the
+/// peripheral.
 final class SimulatedChannel: PacketChannel {
     let maximumLength: Int
     private let onPackets: @Sendable () -> Void
@@ -15,8 +16,8 @@ final class SimulatedChannel: PacketChannel {
     }
 
     /// - Parameters:
-    ///   - onPackets: called when packets wait that nobody has been told of.
-    ///   - onClose: called once.
+    ///   - onPackets: called when a packet starts to wait while no other is waiting.
+    ///   - onClose: called once, when the channel is closed.
     init(maximumLength: Int, onPackets: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void) {
         self.maximumLength = maximumLength
         self.onPackets = onPackets
@@ -55,7 +56,7 @@ final class SimulatedChannel: PacketChannel {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Everything that waits, in order.
+    /// Takes out all waiting packets, in order.
     func take() -> [[UInt8]] {
         let (packets, waiters) = state.withLock { state in
             defer { (state.packets, state.waiters) = ([], []) }

@@ -1,38 +1,38 @@
 internal import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that stands still until a test advances it.
 ///
 /// ```swift
 /// let clock = ManualClock()
 /// let radio = SimulatedRadio(clock: clock)
 /// …
-/// await clock.sleepers(1)          // somebody waits for the time to pass
-/// clock.advance(by: .seconds(8))   // it has passed
+/// await clock.sleepers(1)          // a task is sleeping
+/// clock.advance(by: .seconds(8))   // its time has passed
 /// ```
 public final class ManualClock: Clock {
-    /// A moment: the time since the clock was made.
+    /// A moment, as the time since the clock was created.
     public struct Instant: InstantProtocol {
-        /// The time since the clock was made.
+        /// The time since the clock was created.
         public var offset: Duration
 
         /// The moment `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
         /// The time from here to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Which is earlier.
+        /// Whether the left moment is earlier.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     private struct Sleeper {
         let deadline: Instant
-        /// From the beginning of the sleep to its deadline.
+        /// The time from the start of the sleep to its deadline.
         let duration: Duration
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct Observer {
         let count: Int
-        /// Counts only those that sleep for exactly so long; nil counts all.
+        /// Counts only the sleeps of exactly this duration; nil counts all.
         let duration: Duration?
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -43,7 +43,7 @@ public final class ManualClock: Clock {
         var sleepers: [Int: Sleeper] = [:]
         /// Sleeps that were cancelled before they began to wait.
         var cancelled: Set<Int> = []
-        /// Who waits for so many sleepers.
+        /// The waits for a number of sleepers.
         var observers: [Observer] = []
 
         mutating func satisfiedObservers() -> [CheckedContinuation<Void, Never>] {
@@ -60,16 +60,16 @@ public final class ManualClock: Clock {
 
     private let state = Mutex(State())
 
-    /// A clock at zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// The moment that the test has brought the clock to.
+    /// The current moment, to which the test has advanced the clock.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Any moment can be told from any other.
+    /// Zero: any two moments are distinguishable.
     public var minimumResolution: Duration { .zero }
 
-    /// Waits until the clock has been moved to `deadline`. Throws `CancellationError` when the task is cancelled.
+    /// Waits until the clock reaches `deadline`. Throws `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let token = state.withLock { state in
             state.lastToken += 1
@@ -96,11 +96,11 @@ public final class ManualClock: Clock {
             }
             sleeper?.continuation.resume(throwing: CancellationError())
         }
-        // A sleep that had ended when it was cancelled.
+        // The sleep may have ended before it was cancelled.
         state.withLock { _ = $0.cancelled.remove(token) }
     }
 
-    /// Moves the clock, and wakes whoever has slept until then, in the order of their deadlines.
+    /// Advances the clock, and wakes the tasks whose deadlines have passed, in order of their deadlines.
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
@@ -111,12 +111,12 @@ public final class ManualClock: Clock {
         for (_, sleeper) in due { sleeper.continuation.resume() }
     }
 
-    /// Returns once at least `count` tasks sleep on this clock: then what led to their sleep has happened.
+    /// Returns when at least `count` tasks sleep on this clock, so that everything before their sleep has happened.
     public func sleepers(_ count: Int = 1) async { await sleepers(count, lasting: nil) }
 
-    /// Returns once at least `count` tasks sleep on this clock for exactly `duration`, from the beginning of their sleep.
+    /// Returns when at least `count` tasks sleep on this clock for exactly `duration`, from the start of their sleep.
     ///
-    /// A test tells the sleep that it means from others by a duration that nothing else has, such as 1.25 s.
+    /// A test identifies a sleep by a duration that nothing else has, such as 1.25 s.
     public func sleepers(_ count: Int = 1, for duration: Duration) async {
         await sleepers(count, lasting: duration)
     }
@@ -131,6 +131,6 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// How many tasks sleep on this clock now.
+    /// The number of tasks that sleep on this clock.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 }

@@ -2,8 +2,8 @@ public import BLE
 internal import Synchronization
 
 extension PeripheralDefinition {
-    /// A heart rate strap with a battery and device information. It notifies a measurement when it is subscribed to and every
-    /// second from then on.
+    /// A heart rate strap with a battery and device information. It notifies a measurement when a central subscribes,
+    /// and then every second.
     ///
     /// - Parameters:
     ///   - beatsPerMinute: the rate, 1 to 65535.
@@ -14,7 +14,8 @@ extension PeripheralDefinition {
         heartRateStrap(name: name, batteryLevel: batteryLevel) { _ in beatsPerMinute }
     }
 
-    /// A heart rate strap whose rate is `beatsPerMinute` of the number of measurements sent before.
+    /// A heart rate strap with a varying rate: `beatsPerMinute` returns it, given the number of measurements sent
+    /// before.
     public static func heartRateStrap(
         name: String = "Simulated Strap", batteryLevel: UInt8 = 90, beatsPerMinute: @escaping @Sendable (Int) -> Int
     ) -> PeripheralDefinition {
@@ -28,7 +29,7 @@ extension PeripheralDefinition {
             ])
     }
 
-    /// A thing with a battery.
+    /// A peripheral with a battery.
     public static func battery(name: String = "Simulated Battery", level: UInt8 = 90) -> PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: name, rssi: -60, serviceUUIDs: [BluetoothUUID(0x180F)]),
@@ -37,8 +38,9 @@ extension PeripheralDefinition {
 }
 
 extension PeripheralDefinition {
-    /// A weather station: two thermometers that user descriptions tell apart, `inside` and `outside`, and a hygrometer. Their values
-    /// change while they are notified, the thermometers' every second, the hygrometer's every two.
+    /// A weather station with two thermometers, which have the user descriptions `inside` and `outside`, and a
+    /// hygrometer. While notifications are on, the values change: every second for the thermometers, every two for the
+    /// hygrometer.
     public static func weatherStation(name: String = "Simulated Weather Station") -> PeripheralDefinition {
         let service = BluetoothUUID(0x181A)
         return PeripheralDefinition(
@@ -55,11 +57,11 @@ extension PeripheralDefinition {
             ])
     }
 
-    /// Ear buds with a battery each, which presentation formats tell apart.
+    /// Ear buds with one battery each, which presentation formats distinguish.
     ///
     /// - Parameters:
-    ///   - left: the left one's charge in percent, 0 to 100.
-    ///   - right: the right one's.
+    ///   - left: the charge of the left one in percent, 0 to 100.
+    ///   - right: the charge of the right one in percent, 0 to 100.
     public static func earBuds(
         name: String = "Simulated Ear Buds", left: UInt8 = 80, right: UInt8 = 65
     ) -> PeripheralDefinition {
@@ -75,14 +77,14 @@ extension PeripheralDefinition {
             services: [battery(left, .left), battery(right, .right)])
     }
 
-    /// Up from 0 to half of `period` and down again.
+    /// A triangle wave, from 0 up to half of `period` and down again.
     private static func wave(_ step: Int, _ period: Int) -> Int {
         min(step % period, period - step % period)
     }
 }
 
 extension CharacteristicDefinition {
-    /// A number of 16 bits that is the `value` of how often it has been notified before.
+    /// A 16-bit sensor. `value` returns its value, given the number of notifications sent before.
     fileprivate static func sensor(
         _ uuid: UInt32, _ description: String?, every interval: Duration, value: @escaping @Sendable (Int) -> Int
     ) -> CharacteristicDefinition {
@@ -108,7 +110,7 @@ extension CharacteristicDefinition {
         return [UInt8(bits & 0xFF), UInt8(bits >> 8)]
     }
 
-    /// What a sensor measures now.
+    /// The current value of a sensor.
     private final class Present: Sendable {
         let bytes: Mutex<[UInt8]>
 
@@ -117,8 +119,8 @@ extension CharacteristicDefinition {
 }
 
 extension ServiceDefinition {
-    /// The Heart Rate service (1.0): measurements every second with contact, energy expended and one RR interval, and the
-    /// location chest.
+    /// The Heart Rate service (1.0): a measurement every second, with contact, energy expended and one RR interval, and
+    /// the sensor location chest.
     public static func heartRate(beatsPerMinute: @escaping @Sendable (Int) -> Int) -> ServiceDefinition {
         ServiceDefinition(
             BluetoothUUID(0x180D),
@@ -137,7 +139,8 @@ extension ServiceDefinition {
             ])
     }
 
-    /// Flags: 16-bit rate, contact supported and detected, energy expended, RR intervals.
+    /// Encodes a measurement with these flags: 16-bit rate, contact supported and detected, energy expended, RR
+    /// intervals.
     private static func measurement(_ beatsPerMinute: Int, energyExpended: UInt16) -> [UInt8] {
         let rate = UInt16(clamping: beatsPerMinute)
         let interval = UInt16(clamping: 60 * 1024 / beatsPerMinute)
@@ -172,8 +175,8 @@ extension ServiceDefinition {
 }
 
 extension SimulatedRadio {
-    /// A radio with a strap whose rate changes, a battery, a weather station and ear buds, in real time: something to try a program
-    /// on.
+    /// A radio with a heart rate strap of varying rate, a battery, a weather station and ear buds, in real time, for
+    /// trying a program.
     public static func demonstration() async -> SimulatedRadio {
         let radio = SimulatedRadio()
         _ = await radio.add(.heartRateStrap { 72 + [0, 1, 3, 4, 2, 1][$0 % 6] })

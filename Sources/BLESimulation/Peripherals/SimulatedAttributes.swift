@@ -1,10 +1,10 @@
 internal import BLE
 
-/// The attributes of a simulated peripheral: a definition with its handles and its present values.
+/// The attributes of a simulated peripheral: a definition with its handles and current values.
 ///
-/// Handles are given out as most peripherals do: a service's declaration and those of the services it includes, then for each
-/// characteristic its declaration, its value, the client characteristic configuration where it notifies or indicates, the
-/// extended properties where it has any, and its descriptors.
+/// Handles are assigned as in most peripherals: a service's declaration and those of the services that it includes,
+/// then for each characteristic its declaration, its value, the client characteristic configuration if it notifies or
+/// indicates, the extended properties if it has any, and its other descriptors.
 struct SimulatedAttributes {
     struct Attribute {
         let definition: CharacteristicDefinition
@@ -42,7 +42,7 @@ struct SimulatedAttributes {
                         descriptors: found)
                 })
         }
-        // A service may include one that comes after it.
+        // A service may include a later one.
         database = GATTDatabase(
             services: zip(services, found).map { definition, service in
                 GATTService(
@@ -63,7 +63,7 @@ struct SimulatedAttributes {
             ? definition.properties : definition.properties.union(.extendedProperties)
     }
 
-    /// The given descriptors, and those before them that are there by themselves.
+    /// Returns the descriptors of the definition, after those that exist implicitly.
     private static func descriptors(of definition: CharacteristicDefinition) -> [DescriptorDefinition] {
         var all = definition.descriptors
         if !definition.properties.isDisjoint(with: extended) {
@@ -84,7 +84,7 @@ struct SimulatedAttributes {
         descriptors[handle] = value
     }
 
-    /// The handles of the characteristics of that type.
+    /// Returns the handles of the characteristics of a type.
     func handles(of uuid: BluetoothUUID) -> [UInt16] {
         database.flatMap(\.characteristics).filter { $0.uuid == uuid }.map(\.handle)
     }

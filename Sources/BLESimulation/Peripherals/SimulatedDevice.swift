@@ -1,32 +1,32 @@
 internal import BLE
 
-/// A peripheral as it is on the simulated radio.
+/// The state of a peripheral on the simulated radio.
 struct SimulatedDevice {
     var definition: PeripheralDefinition
     var attributes: SimulatedAttributes
     var isAdvertising = true
     var advertiser: Task<Void, Never>?
     var link: SimulatedLink?
-    /// What a central is told of the link's strength; nil for nothing, as bluetoothd has it.
+    /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
-    /// Somebody has discovered the services.
+    /// Whether a central has discovered the services.
     var isDiscovered = false
 
-    /// The longest packet of a link to it: BlueZ asks for 517.
+    /// The ATT MTU of a link to it. BlueZ requests 517.
     var packetLength: Int { min(517, max(23, definition.maximumPacketLength)) }
 
-    /// The services that are known of it: those advertised, and once they have been discovered the others.
+    /// The known services: the advertised ones, and all primary ones when they have been discovered.
     var services: Set<BluetoothUUID> {
         let advertised = definition.advertisement.serviceUUIDs
         return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
     var bond: SimulatedBond?
-    /// The peripheral does not know the bond any more.
+    /// Whether the peripheral has lost its half of the bond.
     var hasLostBond = false
     var isTrusted = false
     var isBlocked = false
 
-    /// What a central hears. An address that is not said to be of a kind is what most devices of its transport have.
+    /// The advertisement that centrals receive. The default address type is that of most devices of its transport.
     var advertisement: Advertisement {
         var advertisement = definition.advertisement
         let usual: AddressType = advertisement.deviceClass == nil ? .random : .public
@@ -34,7 +34,7 @@ struct SimulatedDevice {
         return advertisement
     }
 
-    /// Whether a scan for that transport hears it. A device with a device class is a Classic one.
+    /// Whether a scan on a transport receives it. A device with a device class uses Bluetooth Classic.
     func isHeard(on transport: Transport) -> Bool {
         switch transport {
         case .any: true
@@ -49,21 +49,21 @@ struct SimulatedDevice {
     }
 }
 
-/// The link of a central to a simulated peripheral.
+/// The link between a central and a simulated peripheral.
 struct SimulatedLink {
     let number: Int
     let port: Int
-    /// How far it is secured.
+    /// The current security of the link.
     var security: AttributeSecurity
     var isPairing = false
-    /// Who waits for the pairing to end.
+    /// The waits for the end of the pairing.
     var pairingWaiters: [Outcome<Void>] = []
-    /// What fails when the link ends.
+    /// The pending operations, which fail when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
-    /// Channels for writes.
+    /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
-    /// Handlers of writes that nobody waits for.
+    /// The running handlers of writes without response.
     var commands: [Int: Task<Void, Never>] = [:]
 
     init(number: Int, port: Int, security: AttributeSecurity) {
@@ -77,7 +77,7 @@ struct SimulatedLink {
 struct SimulatedWriter {
     let number: Int
     let channel: SimulatedChannel
-    /// Takes the packets to the peripheral, one after the other.
+    /// Sends the packets to the peripheral, one after the other.
     var task: Task<Void, Never>?
 
     init(number: Int, channel: SimulatedChannel) {
@@ -89,16 +89,16 @@ struct SimulatedWriter {
 /// A central's subscription to a characteristic.
 struct SimulatedSubscription {
     let number: Int
-    /// Takes a value; false when there is no room for another.
+    /// Receives a value. Returns false if there is no room for another.
     let deliver: @Sendable ([UInt8]) -> Bool
-    /// The values come over a channel, which holds those for which there is no room.
+    /// Whether the values use a channel, which holds those that the reader has no room for.
     let isChannel: Bool
     private var waiting: [[UInt8]] = []
     private var isPaused = false
-    /// The definition's handler.
+    /// Runs the definition's handler.
     var task: Task<Void, Never>?
 
-    /// What fits into a socket of bluetoothd's, more or less.
+    /// The approximate capacity of a socket of bluetoothd.
     static let capacity = 200
 
     init(number: Int, isChannel: Bool, deliver: @escaping @Sendable ([UInt8]) -> Bool) {
@@ -107,7 +107,7 @@ struct SimulatedSubscription {
         self.deliver = deliver
     }
 
-    /// A value from the peripheral; lost when the channel is full.
+    /// Delivers a value from the peripheral. The value is lost if the channel is full.
     mutating func take(_ value: [UInt8]) {
         if isPaused {
             if waiting.count < Self.capacity { waiting.append(value) }
@@ -116,13 +116,13 @@ struct SimulatedSubscription {
         }
     }
 
-    /// There is room again.
+    /// Resumes delivery when there is room again.
     mutating func resume() {
         isPaused = false
         while !isPaused, !waiting.isEmpty { isPaused = !deliver(waiting.removeFirst()) }
     }
 
-    /// Delivers what waits, whether or not there is room.
+    /// Delivers the waiting values, even without room.
     mutating func drain() {
         for value in waiting { _ = deliver(value) }
         waiting = []

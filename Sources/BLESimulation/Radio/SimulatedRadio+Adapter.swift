@@ -4,8 +4,8 @@ extension SimulatedRadio {
     static let adapterID = "hci0"
     static let adapterName = "simulated"
 
-    /// Blocks the radio as a kill switch does, or unblocks it. Blocked, the adapter is off and does not go on; unblocked, it
-    /// is on again if it was before.
+    /// Blocks or unblocks the radio, as a kill switch does. A blocked adapter is off, and cannot be powered on.
+    /// Unblocking powers it on if it was on before.
     public func setBlocked(_ isBlocked: Bool) {
         guard isBlocked != self.isBlocked else { return }
         if isBlocked {

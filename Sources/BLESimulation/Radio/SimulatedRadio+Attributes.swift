@@ -42,7 +42,7 @@ extension SimulatedRadio {
         try await secure(attribute, characteristic.definition.security, port)
         let value = try await value(of: characteristic, attribute.peripheral)
         guard offset > 0 else { return value }
-        // A part of a value that fits one packet is refused by many peripherals, which the specification allows.
+        // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
         guard value.count >= (try device(attribute.peripheral, port)).packetLength else {
             throw BLEError(.attributeNotLong)
@@ -50,7 +50,7 @@ extension SimulatedRadio {
         return Array(value.dropFirst(offset))
     }
 
-    /// The present value, from the handler if there is one.
+    /// Returns the current value, from the handler if there is one.
     private func value(
         of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID
     ) async throws(BLEError) -> [UInt8] {
@@ -63,7 +63,7 @@ extension SimulatedRadio {
     ) async throws(BLEError) {
         let characteristic = try characteristic(attribute, port)
         let length = try device(attribute.peripheral, port).packetLength
-        // What is refused before anything is sent.
+        // Refused before anything is sent.
         if type == .withoutResponse, offset > 0 || value.count > length - 3 {
             throw BLEError(.failed, "the write does not fit a packet")
         }
@@ -87,7 +87,7 @@ extension SimulatedRadio {
         try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, type) }
     }
 
-    /// Runs a handler for whose end nobody waits; the link's end cancels it.
+    /// Runs a handler without waiting for its end. The end of the link cancels it.
     private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
         let token = number()
         peripherals[id]?.link?.commands[token] = Task {
@@ -110,7 +110,7 @@ extension SimulatedRadio {
         peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
     }
 
-    /// Runs a handler of the definition until it answers, the link ends or the caller gives up.
+    /// Runs a handler of the definition until it returns, the link ends or the caller gives up.
     private func operate<Value: Sendable>(
         _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
@@ -138,7 +138,7 @@ extension SimulatedRadio {
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
         }
-        // Bluetoothd makes no channel for indications.
+        // bluetoothd makes no channel for indications.
         let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
         guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
@@ -151,13 +151,14 @@ extension SimulatedRadio {
             let notifier = Notifier(clock: clock) { [weak self] value in
                 await self?.notify(value, attribute, number)
             }
-            // The handler begins before the central knows that it has subscribed: what it writes next finds it prepared.
+            // The handler starts before the central knows that it has subscribed, and is ready for the central's next
+            // write.
             let task = Task.immediate { [weak self] in
                 do {
                     try await handler(notifier)
                 } catch {
                     guard !Task.isCancelled, !(error is CancellationError) else { return }
-                    // In a task of its own: the subscription is made first.
+                    // In a separate task, so that the subscription is made first.
                     let failure = BLEError(
                         .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
                         cause: error)
@@ -171,7 +172,7 @@ extension SimulatedRadio {
         }
     }
 
-    /// A value from a subscription's handler; it goes nowhere once the subscription has ended.
+    /// Delivers a value from a subscription's handler, unless the subscription has ended.
     private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int) {
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
         notify(value, attribute.handle, attribute.peripheral)

@@ -9,7 +9,7 @@ extension SimulatedRadio {
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.resume()
     }
 
-    /// Another program stops notifications that come over a channel.
+    /// Stops the notifications that use a channel, as if another program had stopped them.
     func stopChannels(of uuid: BluetoothUUID, _ id: Peripheral.ID) {
         guard let device = peripherals[id], let link = device.link else { return }
         for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
@@ -36,7 +36,7 @@ extension SimulatedRadio {
         let channel = SimulatedChannel(maximumLength: min(device.packetLength - 3, 512)) { [weak self] in
             Task { await self?.takePackets(attribute, number) }
         } onClose: { [weak self] in
-            // What waits is sent all the same.
+            // The waiting packets are still sent.
             Task { await self?.takePackets(attribute, number) }
         }
         peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = SimulatedWriter(
@@ -55,7 +55,7 @@ extension SimulatedRadio {
         return writer?.number == number ? writer : nil
     }
 
-    /// Takes what waits in a channel to the peripheral, unless that is going on.
+    /// Sends the waiting packets of a channel to the peripheral, unless that is in progress.
     private func takePackets(_ attribute: AttributeID, _ number: Int) {
         guard let writer = writer(attribute, number), writer.task == nil else { return }
         let channel = writer.channel
@@ -71,7 +71,7 @@ extension SimulatedRadio {
         }
     }
 
-    /// A command has reached the peripheral.
+    /// Delivers a packet to the peripheral, as a write without response.
     private func arrived(_ packet: [UInt8], _ attribute: AttributeID) async {
         let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
         guard let handler = characteristic?.definition.onWrite else {

@@ -25,19 +25,19 @@ extension SimulatedRadio {
         try await outcome.wait()
     }
 
-    /// Makes the link if the peripheral can be connected to now.
+    /// Makes the link if the peripheral can be connected to now. Returns whether it was made.
     private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
         guard let device = peripherals[id], device.link == nil, device.isAdvertising, !device.isBlocked else {
             return false
         }
-        // A bond secures every link from its beginning.
+        // A bond secures every link from the start.
         let security = device.hasLostBond ? .open : device.bond?.security ?? .open
         peripherals[id]?.link = SimulatedLink(number: number(), port: port, security: security)
         updateAdvertising(id)
         return true
     }
 
-    /// A peripheral may have become connectable.
+    /// Makes the pending links to a peripheral that may have become connectable.
     func linkPending(_ id: Peripheral.ID) {
         guard isOn else { return }
         for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
@@ -62,7 +62,7 @@ extension SimulatedRadio {
         endLink(id, BLEError(.disconnected, "the link was ended by a disconnect", disconnectReason: .local))
     }
 
-    /// The peripheral, which must have a link to that central.
+    /// Returns the peripheral, which must have a link to that central.
     func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice {
         guard isRunning else { throw Self.lost }
         guard let device = peripherals[id], device.link?.port == port else {

@@ -1,13 +1,14 @@
 internal import BLE
 
-/// The keys that a peripheral and this machine have for each other.
+/// The keys that a peripheral and this machine share.
 struct SimulatedBond {
     let security: AttributeSecurity
 }
 
-/// Pairing as bluetoothd and its kernel do it; the contract has what was looked up there.
+/// Pairing as in bluetoothd and its kernel, whose behavior the contract records.
 extension SimulatedRadio {
-    /// The longest that either side waits for the other's next step: 30 s (Core Specification 5.4, volume 3, part H, section 3.4).
+    /// The maximum time that either side waits for the other's next step: 30 s (Core Specification 5.4, volume 3, part
+    /// H, section 3.4).
     private static let stepTimeout = Duration.seconds(30)
 
     func pair(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
@@ -25,14 +26,14 @@ extension SimulatedRadio {
 
     private static let authenticationFailed = BLEError(.disconnected, "the link ended: pairing failed")
 
-    /// Makes the link as secure as an attribute wants it, which may begin a pairing that nobody has asked for.
+    /// Raises the security of the link to that of an attribute, which may start a pairing that was not requested.
     func secure(_ attribute: AttributeID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
         let id = attribute.peripheral
         guard let link = try device(id, port).link, link.security < security else { return }
         if peripherals[id]?.bond != nil {
-            // The bond is not good enough, and BlueZ does not replace it: nothing moves on the link any more.
+            // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
             guard link.security == .open else { try await stall(id) }
-            // The peripheral has lost its half.
+            // The peripheral has lost its half of the bond.
             throw BLEError(.insufficientEncryption)
         }
         if link.isPairing {
@@ -49,8 +50,8 @@ extension SimulatedRadio {
         }
     }
 
-    /// What comes of a pairing that an operation has begun. A refusal on this side, as one on the other, ends the link at once;
-    /// otherwise nothing moves on it any more.
+    /// Handles the failure of a pairing that an operation has started. A refusal on either side ends the link
+    /// immediately. Otherwise the link stalls.
     private func pairingFailed(_ error: BLEError, _ id: Peripheral.ID) async throws(BLEError) {
         switch error.code {
         case .cancelled, .disconnected: throw error
@@ -66,7 +67,7 @@ extension SimulatedRadio {
         }
     }
 
-    /// BlueZ holds back what it sends on a link that it could not secure, until the link ends or the caller gives up.
+    /// Waits until the link ends or the caller gives up. BlueZ sends nothing on a link that it could not secure.
     private func stall(_ id: Peripheral.ID) async throws(BLEError) -> Never {
         try await wait(id) { while (try? await Outcome<Void>().wait()) != nil {} }
         throw Self.authenticationFailed
@@ -93,7 +94,7 @@ extension SimulatedRadio {
         peripherals[id]?.link?.security = security
     }
 
-    /// Returns once the pairing on the link has ended.
+    /// Returns when the pairing on the link has ended.
     private func pairingEnd(_ id: Peripheral.ID) async {
         guard peripherals[id]?.link?.isPairing == true else { return }
         let outcome = Outcome<Void>()
@@ -101,7 +102,7 @@ extension SimulatedRadio {
         try? await outcome.wait()
     }
 
-    /// What the two sides ask their users, and what comes of it.
+    /// Prompts the users of both sides, and returns the security that results.
     private static func negotiate(
         _ id: Peripheral.ID, _ method: PairingMethod, _ capability: PairingCapability, _ agent: PairingAgent,
         isAsked: Bool, _ clock: any Clock<Duration>
@@ -118,7 +119,7 @@ extension SimulatedRadio {
         let procedure = PairingProcedure(initiator: capability, responder: method.capability)
         switch procedure {
         case .justWorks:
-            // Whoever has called for a pairing is not asked whether it may be.
+            // The user is not asked to authorize a pairing that was requested here.
             if isAsked { return .encrypted }
             guard await agent.answer(id, .authorizePairing) == .accept else { throw refused }
             return .encrypted
@@ -142,7 +143,7 @@ extension SimulatedRadio {
         return .authenticated
     }
 
-    /// Waits for something on a link, until the link ends or the caller gives up.
+    /// Runs work on a link until the work or the link ends, or the caller gives up.
     private func wait<Value: Sendable>(
         _ id: Peripheral.ID, _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
@@ -166,7 +167,7 @@ extension SimulatedRadio {
 
     // MARK: Bonds and settings
 
-    /// Forgets the bond and the peripheral, for all centrals.
+    /// Removes the bond and the peripheral, for all centrals.
     func unpair(_ id: Peripheral.ID) throws(BLEError) {
         try checkReady()
         guard peripherals[id] != nil else { return }
@@ -208,7 +209,7 @@ extension SimulatedRadio {
         peripherals[id]?.definition.pairing = method
     }
 
-    /// The peripheral loses its half of the bond; this machine does not know.
+    /// Removes the peripheral's half of the bond, without the knowledge of this machine.
     func loseBond(_ id: Peripheral.ID) {
         let hasBond = isPaired(id)
         peripherals[id]?.hasLostBond = hasBond
@@ -216,7 +217,7 @@ extension SimulatedRadio {
 }
 
 extension PairingMethod {
-    /// The number that the peripheral shows, where one has been agreed on.
+    /// Returns the number that the peripheral shows: its fixed passkey if it has one.
     fileprivate func shown(_ number: Passkey) -> Passkey {
         if case .display(let passkey) = self { passkey } else { number }
     }

@@ -1,6 +1,6 @@
 public import BLE
 
-/// A radio in memory: peripherals as they are defined, and any number of centrals that hear them.
+/// A radio in memory, with peripherals from definitions and any number of centrals.
 ///
 /// ```swift
 /// let radio = SimulatedRadio(clock: ManualClock())
@@ -10,13 +10,13 @@ public import BLE
 /// await strap.dropLink()
 /// ```
 ///
-/// It behaves as bluetoothd and its kernel do with the same peripherals; the suite `BackendContract` sees to that. Time passes on
-/// the given clock only.
+/// It behaves as bluetoothd and its kernel do with the same peripherals, which the suite `BackendContract` verifies.
+/// Time passes only on the given clock.
 public actor SimulatedRadio {
-    /// The world's clock.
+    /// The clock of the simulation.
     public nonisolated let clock: any Clock<Duration>
 
-    /// How long a peripheral that does not answer is tried to be connected to: the kernel's 20 s.
+    /// How long an attempt to connect waits for a peripheral that does not answer: the kernel's 20 s.
     static let connectionTimeout = Duration.seconds(20)
 
     var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
@@ -25,11 +25,11 @@ public actor SimulatedRadio {
     private var lastNumber = 0
     var isPowered = true
     var isPresent = true
-    /// The adapter can be used.
+    /// Whether the adapter can be used.
     var isOn: Bool { isRunning && isPresent && isPowered }
     var isRunning = true
     var isBlocked = false
-    /// Whether the adapter goes on when it is unblocked.
+    /// Whether unblocking powers the adapter on.
     var isOnUnblocked = false
     var adapterAlias = adapterName
 
@@ -38,18 +38,18 @@ public actor SimulatedRadio {
         let handle: @Sendable (BackendEvent) -> Void
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
-        /// The peripherals it has heard, which are those it can connect to.
+        /// The peripherals that it knows, which are those that it can connect to.
         var known: Set<Peripheral.ID> = []
     }
 
-    /// A central that waits for a peripheral to advertise.
+    /// A central's attempt to connect to a peripheral that does not advertise yet.
     struct PendingConnect {
         let id: Peripheral.ID
         let port: Int
         let outcome: Outcome<Void>
     }
 
-    /// A radio without peripherals, switched on.
+    /// Creates a radio without peripherals, powered on.
     public init(clock: any Clock<Duration> = ContinuousClock()) {
         self.clock = clock
     }
@@ -59,9 +59,9 @@ public actor SimulatedRadio {
         return lastNumber
     }
 
-    // MARK: The test's side
+    // MARK: Tests
 
-    /// Puts a peripheral into range; it advertises from now on.
+    /// Adds a peripheral in range, which starts to advertise.
     public func add(_ definition: PeripheralDefinition) -> SimulatedPeripheral {
         var definition = definition
         let number = number()
@@ -75,7 +75,7 @@ public actor SimulatedRadio {
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    /// Switches the adapter on or off. Off ends all scans and links. One that is blocked stays off.
+    /// Powers the adapter on or off. Powering off ends all scans and links. A blocked adapter stays off.
     public func setPowered(_ isPowered: Bool) {
         guard isPowered != self.isPowered, !isBlocked else { return }
         self.isPowered = isPowered
@@ -85,7 +85,7 @@ public actor SimulatedRadio {
         if isRunning { announce(.adapter(adapterState)) }
     }
 
-    /// Plugs the adapter in or takes it out, which ends all scans and links, and has the system forget its peripherals.
+    /// Plugs in or unplugs the adapter. Unplugging ends all scans and links, and the system forgets its peripherals.
     public func setPresent(_ isPresent: Bool) {
         guard isPresent != self.isPresent else { return }
         self.isPresent = isPresent
@@ -103,7 +103,7 @@ public actor SimulatedRadio {
         .disconnected, "the link ended: the adapter was switched off or taken out", disconnectReason: .adapterGone)
     static let absent = BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in: setPresent(true).")
 
-    /// Stops the Bluetooth service, as a crash of bluetoothd does.
+    /// Stops the Bluetooth service, as if bluetoothd crashed.
     public func stop() {
         guard isRunning else { return }
         isRunning = false
@@ -112,7 +112,7 @@ public actor SimulatedRadio {
         endEverything(Self.lost)
     }
 
-    /// Starts the Bluetooth service again, with nothing going on.
+    /// Restarts the Bluetooth service, without scans and links.
     public func restart() {
         guard !isRunning else { return }
         isRunning = true
@@ -178,7 +178,7 @@ public actor SimulatedRadio {
         peripherals[id]?.link?.subscriptions[handle]?.take(value)
     }
 
-    /// Ends a link, whoever wanted that, and tells its central.
+    /// Ends a link, and notifies its central.
     func endLink(_ id: Peripheral.ID, _ error: BLEError) {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
@@ -199,7 +199,8 @@ public actor SimulatedRadio {
 
     // MARK: Advertising
 
-    /// Advertises when somebody scans, the peripheral wants to and has no link.
+    /// Starts or stops advertising. A peripheral advertises while the adapter is on, a central scans, advertising is
+    /// enabled, and there is no link.
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
         let should =
@@ -232,7 +233,7 @@ public actor SimulatedRadio {
         }
     }
 
-    // MARK: The central's side
+    // MARK: Centrals
 
     func open(
         _ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent
@@ -241,7 +242,7 @@ public actor SimulatedRadio {
             throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
         }
         let token = number()
-        // A bond outlives everything.
+        // Peripherals with a bond are always known.
         ports[token] = Port(handle: handle, pairing: pairing, known: bonded)
         return token
     }
@@ -282,7 +283,7 @@ public actor SimulatedRadio {
         if filter != nil { try checkReady() }
         let isNew = ports[port]?.filter == nil
         ports[port]?.filter = filter
-        // Whoever begins to listen hears everybody at once, and then with their intervals.
+        // A new scan receives all peripherals immediately, and then at their advertising intervals.
         for id in peripherals.keys { updateAdvertising(id, anew: isNew && filter != nil) }
     }
 }

@@ -1,28 +1,29 @@
 /// How long the service takes to answer a call.
 package enum CallPace: Sendable {
-    /// It answers by itself, at once.
+    /// It answers immediately, by itself.
     case prompt
-    /// It asks something else first, which may take seconds.
+    /// It asks another party first, which may take seconds.
     case slow
-    /// It tries for as long as half a minute and more.
+    /// It may try for half a minute or more.
     case long
 }
 
-/// Whose turn it is to be sent, so that no call of a connection is refused.
+/// Decides when each call is sent, so that the bus refuses none.
 ///
-/// A dbus-daemon refuses the calls of a connection while 128 of them wait for their answers (`max_replies_per_connection`), and
-/// counts each until it is answered, whoever has given up on it. So do these places. Calls that take long have only some of
-/// them, and so has each object: what the service does not answer does not keep it from being told other things.
+/// A dbus-daemon refuses the calls of a connection while 128 of them wait for their answers
+/// (`max_replies_per_connection`), and counts each call until it is answered, even if its caller has given up. The gate
+/// counts in the same way. Slow and long calls can have only some of the places, and so can the slow calls of one
+/// object, so that unanswered calls do not block others.
 struct CallGate {
     typealias Ticket = Int
 
-    /// How many calls may wait for an answer.
+    /// The maximum number of unanswered calls.
     static let capacity = 120
-    /// How many of them may be slow or long.
+    /// The maximum number of slow and long calls among them.
     static let slowCapacity = 104
-    /// How many of them may be long.
+    /// The maximum number of long calls among them.
     static let longCapacity = 32
-    /// How many slow ones there may be of one object.
+    /// The maximum number of slow calls for one object.
     static let objectCapacity = 16
 
     private struct Call {
@@ -30,29 +31,29 @@ struct CallGate {
         let object: String
     }
 
-    /// The calls of one pace that wait for their turn: in order for each object, and one object after the other.
+    /// The waiting calls of one pace: in order for each object, and one object after the other.
     private struct Line {
         var queues: [String: Fifo<Ticket>] = [:]
-        /// The objects with a queue whose turn may come. One that has all its places waits outside.
+        /// The objects with a queue that may have a turn. An object without a free place is not among them.
         var objects = Fifo<String>()
 
         var isEmpty: Bool { queues.isEmpty }
     }
 
     private var lastTicket = 0
-    /// Those that are under way.
+    /// The calls that were sent and are not answered yet.
     private var sent: [Ticket: Call] = [:]
     private var counts: [CallPace: Int] = [:]
-    /// How many slow ones are under way, by their objects.
+    /// The number of slow calls among them, by object.
     private var objectCounts: [String: Int] = [:]
-    /// Those that wait; without those that have left since.
+    /// The calls that wait for their turn, without those that have left.
     private var waiting: [Ticket: Call] = [:]
     private var lines: [CallPace: Line] = [:]
 
-    /// How many calls are under way.
+    /// The number of calls that were sent and are not answered yet.
     var sentCount: Int { sent.count }
 
-    /// Queues up.
+    /// Adds a call to the queue of its object.
     mutating func join(_ pace: CallPace, object: String) -> Ticket {
         lastTicket += 1
         waiting[lastTicket] = Call(pace: pace, object: object)
@@ -63,10 +64,10 @@ struct CallGate {
         return lastTicket
     }
 
-    /// Nobody waits for the call any longer. One that is under way keeps its place.
+    /// Removes a call whose caller no longer waits. A call that was sent keeps its place.
     mutating func leave(_ ticket: Ticket) { waiting[ticket] = nil }
 
-    /// The call was answered, or never sent: its place is free.
+    /// Frees the place of a call that was answered or never sent.
     mutating func answered(_ ticket: Ticket) {
         guard let call = sent.removeValue(forKey: ticket) else { return }
         counts[call.pace]! -= 1
@@ -78,7 +79,7 @@ struct CallGate {
         }
     }
 
-    /// The call whose turn it is, if there is a place. It is under way from now on.
+    /// Returns the next call to send, if there is a place for it, and counts it as sent.
     mutating func next() -> Ticket? {
         for pace in [CallPace.prompt, .slow, .long] where hasPlace(for: pace) {
             if let ticket = next(pace) { return ticket }
@@ -100,7 +101,7 @@ struct CallGate {
         guard var line = lines.removeValue(forKey: pace) else { return nil }
         defer { if !line.isEmpty { lines[pace] = line } }
         while let object = line.objects.popFirst() {
-            // It comes back when one of its calls is answered.
+            // The object returns when one of its calls is answered.
             if pace == .slow, objectCounts[object] ?? 0 >= Self.objectCapacity { continue }
             guard var queue = line.queues.removeValue(forKey: object) else { continue }
             var found: (ticket: Ticket, call: Call)?
@@ -121,7 +122,7 @@ struct CallGate {
     }
 }
 
-/// First in, first out, each in constant time.
+/// A first-in, first-out queue. Its operations take amortized constant time.
 struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -135,7 +136,7 @@ struct Fifo<Element> {
         defer {
             elements[head] = nil
             head += 1
-            // Half of them at once, so that it is rarely done.
+            // Half of the elements are removed at once, so that this happens rarely.
             if head > 16, head * 2 > elements.count {
                 elements.removeFirst(head)
                 head = 0

@@ -1,13 +1,14 @@
-/// Sends the calls of one connection when it is their turn.
+/// Sends the calls of one connection in turn.
 ///
-/// Safe to share because it is used on the loop's thread only.
+/// Safe to share because it is used only on the loop's thread.
 final class CallTurns: @unchecked Sendable {
     typealias Ticket = CallGate.Ticket
 
     private var gate = CallGate()
     private var sends: [Ticket: () -> Void] = [:]
 
-    /// Calls `send` when it is the call's turn, which may be at once. Every call that was sent is to be ``answered(_:)``.
+    /// Calls `send` when it is the call's turn, possibly immediately. Every call that was sent must be passed to
+    /// ``answered(_:)``.
     func enter(_ pace: CallPace, object: String, send: @escaping (Ticket) -> Void) -> Ticket {
         let ticket = gate.join(pace, object: object)
         sends[ticket] = { send(ticket) }
@@ -15,19 +16,19 @@ final class CallTurns: @unchecked Sendable {
         return ticket
     }
 
-    /// Nobody waits for the call any longer.
+    /// Removes a call whose caller no longer waits.
     func leave(_ ticket: Ticket) {
         sends[ticket] = nil
         gate.leave(ticket)
     }
 
-    /// The call's place is free.
+    /// Frees the place of a call.
     func answered(_ ticket: Ticket) {
         gate.answered(ticket)
         sendNext()
     }
 
-    /// Why a call has ended with its time.
+    /// Returns the error for a call whose time has expired.
     func lateness(_ method: String, _ timeout: Duration, hasBeenSent: Bool) -> DBusError {
         DBusError(
             .timedOut,
@@ -41,7 +42,7 @@ final class CallTurns: @unchecked Sendable {
     }
 }
 
-/// The time that a call has, on the loop's thread. That of a call that takes long runs from when it is sent.
+/// The deadline of a call, on the loop's thread. The time of a long call starts when it is sent.
 final class CallDeadline: @unchecked Sendable {
     private let loop: EventLoop
     private let duration: Duration

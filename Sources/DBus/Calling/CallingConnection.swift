@@ -1,9 +1,9 @@
 internal import CGLib
 internal import Synchronization
 
-/// The GDBus half of a bus session: calls, descriptors, and objects that others call.
+/// The GDBus half of a bus session: calls, file descriptors and served objects.
 ///
-/// Safe to share because everything but cancelling happens on the loop's thread, whose context GDBus delivers to.
+/// Safe to share because everything except cancellation happens on the loop's thread, to whose context GDBus delivers.
 final class CallingConnection: @unchecked Sendable {
     private let loop: EventLoop
     private let tasks: LoopTaskExecutor
@@ -11,7 +11,7 @@ final class CallingConnection: @unchecked Sendable {
     private var connection: OpaquePointer?
     private var closedHandler: gulong = 0
     private let turns = CallTurns()
-    /// Who waits for the answer to a call, or for its turn.
+    /// The outcomes of the calls that wait for their answers or turns.
     private var waiting: [CallTurns.Ticket: OneShot<MethodReply>] = [:]
 
     init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
@@ -80,7 +80,7 @@ final class CallingConnection: @unchecked Sendable {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Closes at once; waiting calls fail with `.disconnected`. The loss handler is not called.
+    /// Closes immediately. Pending calls fail with `.disconnected`. The loss handler is not called.
     func close() {
         loop.checkIsolated()
         guard let connection else { return }
@@ -88,7 +88,7 @@ final class CallingConnection: @unchecked Sendable {
         g_signal_handler_disconnect(UnsafeMutableRawPointer(connection), closedHandler)
         g_dbus_connection_close(connection, nil, nil, nil)
         g_object_unref(UnsafeMutableRawPointer(connection))
-        // Those that were sent, too: GDBus tells them only if the loop still runs.
+        // Includes calls that were sent: GDBus completes them only while the loop is running.
         for outcome in waiting.values { outcome.finish(.failure(Self.closed)) }
     }
 
@@ -135,7 +135,7 @@ final class CallingConnection: @unchecked Sendable {
             }
             send(call, PendingCall(turns, ticket, outcome))
         }
-        // Only the wait ends with it: a call that is under way keeps its place until it is answered.
+        // Only the wait ends here: a call that was sent keeps its place until it is answered.
         defer {
             deadline.cancel()
             turns.leave(ticket)
@@ -157,7 +157,7 @@ final class CallingConnection: @unchecked Sendable {
         }
         let descriptors = Self.makeList(call.descriptors)
         defer { if let descriptors { g_object_unref(UnsafeMutableRawPointer(descriptors)) } }
-        // Without a limit and never cancelled: GDBus would forget a call that the bus still counts.
+        // Without a timeout or cancellation: GDBus would forget a call that the bus still counts.
         g_dbus_connection_call_with_unix_fd_list(
             connection, call.destination, call.path, call.interface, call.method,
             DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, Int32.max, descriptors, nil,
@@ -196,7 +196,7 @@ final class CallingConnection: @unchecked Sendable {
 
     // MARK: Serving
 
-    /// Serves `object` until the returned number is given to ``unexport(_:)``.
+    /// Serves `object` until the returned number is passed to ``unexport(_:)``.
     func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
         let connection = try open()
         var error: UnsafeMutablePointer<GError>?
@@ -217,11 +217,11 @@ final class CallingConnection: @unchecked Sendable {
                 sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
                 method: String(cString: method!), arguments: DBusValue.children(of: arguments!),
                 descriptors: CallingConnection.steal(g_dbus_message_get_unix_fd_list(message)))
-            // GDBus lets any thread answer an invocation, once.
+            // GDBus lets any thread answer an invocation once.
             nonisolated(unsafe) let invocation = invocation!
-            // Started at once, so that calls reach an actor in the order in which they came. On the loop again as soon as there
-            // is an answer, so that nothing else is sent between its signals and it, and that it keeps its place among what the
-            // actor sends.
+            // Starts immediately, so that calls reach an actor in the order of their arrival. Returns to the loop as
+            // soon as there is an answer, so that nothing else is sent between the answer and its signals, and the
+            // answer keeps its place among what the actor sends.
             Task.immediate(executorPreference: box.tasks) {
                 CallingConnection.answer(invocation, await object.handle(call))
             }
@@ -261,7 +261,7 @@ final class CallingConnection: @unchecked Sendable {
         case .success(let reply):
             let connection = g_dbus_method_invocation_get_connection(invocation)
             for signal in reply.signals {
-                // Fails when the connection is closed, which the answer finds out, too.
+                // Fails if the connection is closed, in which case the answer fails too.
                 _ = g_dbus_connection_emit_signal(
                     connection, nil, signal.path, signal.interface, signal.name,
                     DBusValue.makeTuple(signal.arguments), nil)
@@ -291,7 +291,7 @@ final class CallingConnection: @unchecked Sendable {
     }
 }
 
-/// A connection on its way from GDBus to its owner; closed when nobody is waiting for it any more.
+/// A connection on its way from GDBus to its owner. Closed if the owner no longer waits for it.
 private final class Pending: Sendable {
     private let connection: Mutex<UInt>
 

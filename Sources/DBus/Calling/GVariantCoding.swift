@@ -1,7 +1,7 @@
 internal import CGLib
 
 extension DBusValue {
-    /// A new, floating GVariant.
+    /// Creates a floating GVariant.
     func makeGVariant() -> OpaquePointer {
         switch self {
         case .byte(let value): g_variant_new_byte(value)
@@ -34,7 +34,7 @@ extension DBusValue {
         }
     }
 
-    /// A new, floating tuple, the shape of every message body.
+    /// Creates a floating tuple, the type of every message body.
     static func makeTuple(_ members: [DBusValue]) -> OpaquePointer {
         let children: [OpaquePointer?] = members.map { $0.makeGVariant() }
         return children.withUnsafeBufferPointer { g_variant_new_tuple($0.baseAddress, gsize($0.count)) }
@@ -75,7 +75,7 @@ extension DBusValue {
         }
     }
 
-    /// The members of a message body.
+    /// Returns the members of a message body.
     static func children(of variant: OpaquePointer) -> [DBusValue] {
         (0..<g_variant_n_children(variant)).map { index in
             let child = g_variant_get_child_value(variant, index)!

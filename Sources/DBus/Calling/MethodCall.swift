@@ -1,17 +1,18 @@
-/// A method call to be made.
+/// A method call to send.
 package struct MethodCall: Sendable {
     package var destination: String
     package var path: String
     package var interface: String
     package var method: String
     package var arguments: [DBusValue]
-    /// Descriptors that `.unixFD` arguments index. The bus duplicates them.
+    /// The file descriptors, to which `.unixFD` arguments refer by index. The bus duplicates them.
     package var descriptors: [FileDescriptor]
-    /// How long its answer takes.
+    /// How long the service takes to answer.
     package var pace = CallPace.prompt
-    /// What it is about, so that one such thing does not take all places; nil for its path.
+    /// The object that the call is about, so that one object does not take all places; nil for `path`.
     package var object: String?
-    /// Called on the loop's thread when the call's turn to be sent has come. A reply given here is the answer, and nothing is sent.
+    /// Called on the loop's thread when it is the call's turn to be sent. A reply from here is the answer, and nothing
+    /// is sent.
     package var onTurn: (@Sendable () -> MethodReply?)?
 
     package init(
@@ -28,17 +29,18 @@ package struct MethodCall: Sendable {
 }
 
 extension MethodCall {
-    /// A call of the bus itself.
+    /// Returns a call to the bus itself.
     package static func bus(_ method: String, _ arguments: [DBusValue] = []) -> MethodCall {
         MethodCall(NameOwner.bus, "/org/freedesktop/DBus", NameOwner.bus, method, arguments)
     }
 }
 
-/// The answer to a method call, or what a served method answers.
+/// The answer to a method call, received or sent.
 package struct MethodReply: Sendable {
     package var values: [DBusValue]
     package var descriptors: [FileDescriptor]
-    /// What is emitted right before the answer of a served method, with nothing of this connection's between.
+    /// The signals to emit right before the answer of a served method. Nothing else from this connection is sent in
+    /// between.
     package var signals: [OutgoingSignal]
 
     package init(
@@ -49,7 +51,7 @@ package struct MethodReply: Sendable {
         self.signals = signals
     }
 
-    /// The value at `index`, which the method is documented to return.
+    /// Returns the value at `index`, which the method is documented to return. Throws `.malformed` if it is missing.
     package func value(_ index: Int = 0) throws(DBusError) -> DBusValue {
         guard values.indices.contains(index) else {
             throw DBusError(.malformed, message: "the reply has \(values.count) values, expected at least \(index + 1)")
@@ -58,7 +60,7 @@ package struct MethodReply: Sendable {
     }
 }
 
-/// A signal to be emitted.
+/// A signal to emit.
 package struct OutgoingSignal: Sendable {
     package var path: String
     package var interface: String

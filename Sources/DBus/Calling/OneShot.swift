@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A continuation that whoever comes first resumes: the answer, the deadline, the cancellation or the loss.
+/// A continuation that the first of several events resumes: the answer, the deadline, the cancellation or the loss.
 final class OneShot<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, DBusError>
 
@@ -12,7 +12,7 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Mutex<State>(.idle)
 
-    /// The outcome. Waits on the caller's actor: naming it keeps the closures there.
+    /// Waits for the outcome. Waits on the caller's actor: naming the actor keeps the closures there.
     func wait(isolation: isolated (any Actor)? = #isolation) async throws(DBusError) -> Value {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in
@@ -29,10 +29,10 @@ final class OneShot<Value: Sendable>: Sendable {
         return try outcome.get()
     }
 
-    /// The time is up.
+    /// Delivers `.timedOut`.
     func expire() { finish(.failure(DBusError(.timedOut, message: "the time was up"))) }
 
-    /// Delivers the outcome. All but the first are ignored.
+    /// Delivers the outcome. All outcomes after the first are ignored.
     func finish(_ outcome: Outcome) {
         let waiting: CheckedContinuation<Outcome, Never>? = state.withLock { state in
             switch state {

@@ -6,9 +6,9 @@ internal import CGLib
     internal import Musl
 #endif
 
-/// A stream socket to a bus, which is opened by GDBus for any address that it knows.
+/// A stream socket to a bus. GDBus opens it, for any address that GDBus supports.
 ///
-/// Safe to share: it is used on the loop's thread alone, and closed by whoever lets go of it last.
+/// Safe to share: it is used only on the loop's thread, and closed with its last reference.
 final class BusSocket: @unchecked Sendable {
     private let stream: UnsafeMutablePointer<GIOStream>
     let descriptor: Int32
@@ -47,7 +47,7 @@ final class BusSocket: @unchecked Sendable {
     enum Reading {
         case bytes(Int)
         case nothingYet
-        /// The other side has closed, or the socket is broken.
+        /// The other side has closed the socket, or the socket is broken.
         case over
     }
 
@@ -61,7 +61,7 @@ final class BusSocket: @unchecked Sendable {
         }
     }
 
-    /// How many bytes were taken; nil when the socket is broken.
+    /// Writes bytes and returns how many the socket has accepted; nil if it is broken.
     func write(_ bytes: ArraySlice<UInt8>) -> Int? {
         while true {
             let count = bytes.withUnsafeBytes {

@@ -1,18 +1,18 @@
-/// How a client makes itself known to a bus before the first message: lines in, bytes out.
+/// The client's side of the authentication with a bus, before the first message: lines in, bytes out.
 ///
-/// As who it is by the socket's own word (EXTERNAL), and where that is not taken as nobody (ANONYMOUS), which a bus over TCP may
-/// allow. D-Bus specification, chapter "Authentication Protocol".
+/// The client authenticates with the socket's credentials (EXTERNAL). If the bus rejects them, it authenticates
+/// anonymously (ANONYMOUS), which a bus over TCP may permit. D-Bus specification, chapter "Authentication Protocol".
 struct Handshake {
     enum Step: Equatable {
         case send([UInt8])
-        /// The bytes end the handshake; messages follow.
+        /// The last bytes of the handshake; messages follow.
         case done([UInt8])
         case fail(String)
     }
 
     private var isAnonymous = false
 
-    /// What is sent first.
+    /// Returns the first bytes to send.
     static func start(userID: UInt32) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
         let identity = String(userID).utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }

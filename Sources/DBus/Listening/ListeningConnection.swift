@@ -6,50 +6,51 @@ internal import CGLib
     internal import Musl
 #endif
 
-/// The listening half of a bus session: signals, and the few questions whose answer must be in order with them.
+/// The listening half of a bus session: signals, and the few calls whose answers must be in order with them.
 ///
-/// Reads the socket itself and each message where it lies; why is told in Docs/Decisions/0004.
+/// Reads the socket itself, and each message in place; see Docs/Decisions/0004 for the reasons.
 ///
-/// Safe to share because everything but `init` happens on the loop's thread, which each entry checks.
+/// Safe to share because everything except `init` happens on the loop's thread, which each entry point checks.
 final class ListeningConnection: @unchecked Sendable {
     private let loop: EventLoop
     private let onSignal: @Sendable (IncomingMessage) -> Void
     private let onOwner: @Sendable (String?) -> Void
-    /// Who is believed; nil: everybody.
+    /// The service whose messages are accepted; nil accepts those of every sender.
     private var service: NameOwner?
     private let onLoss: @Sendable () -> Void
     private var socket: BusSocket?
     private var source: UnsafeMutablePointer<GSource>?
     private var buffer = ReceiveBuffer()
-    /// What the socket did not take yet.
+    /// The bytes that the socket has not accepted yet.
     private var outgoing: ArraySlice<UInt8> = []
     private var lastSerial: UInt32 = 0
     private var waiters: [UInt32: Waiter] = [:]
-    /// Nil once messages follow.
+    /// The state of the handshake; nil when messages follow.
     private var handshake: (state: Handshake, outcome: OneShot<Void>)?
-    /// There may be messages in the buffer that have not had their turn.
+    /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
 
-    /// Reads the answer to a question, on the loop's thread, in order with the signals around it.
+    /// Reads the answer to a call on the loop's thread, in order with the signals around it.
     private struct Waiter {
         let destination: String
-        /// Who had the service's name when the question was sent.
+        /// The owner of the service's name when the call was sent.
         let owner: String?
         let ticket: CallTurns.Ticket
-        /// Nil once nobody waits any longer.
+        /// Nil if the caller no longer waits.
         var answered: ((Result<IncomingMessage, DBusError>) -> Void)?
     }
 
     private let turns = CallTurns()
-    /// Who waits for an answer, or for the question's turn: how to end the wait.
+    /// Ends the waits of callers for answers or turns.
     private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
 
-    /// How many messages are delivered before the loop's other work gets its turn.
+    /// The maximum number of messages to deliver before the loop does its other work.
     private static let messagesPerTurn = 64
 
     /// - Parameters:
-    ///   - service: the name of the only service that is spoken to and believed; nil: everybody is.
-    ///   - onOwner: called when the name has another owner, in order with the signals.
+    ///   - service: the name of the only service to call and to accept messages from; nil accepts those of every
+    ///     sender.
+    ///   - onOwner: called when the name has a new owner, in order with the signals.
     init(
         loop: EventLoop, service: String?, onSignal: @escaping @Sendable (IncomingMessage) -> Void,
         onOwner: @escaping @Sendable (String?) -> Void, onLoss: @escaping @Sendable () -> Void
@@ -62,7 +63,7 @@ final class ListeningConnection: @unchecked Sendable {
     }
 
     deinit {
-        // Closing has been done on the loop's thread; a session that is dropped open closes itself there.
+        // Closed on the loop's thread: a session that is released while open closes its connections there.
         assert(socket == nil, "dropped while open")
     }
 
@@ -72,7 +73,7 @@ final class ListeningConnection: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    /// Connects and says hello. Throws `.unreachable` when there is no bus at `address`.
+    /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`.
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
         let (connected, authenticated) = (OneShot<BusSocket>(), OneShot<Void>())
@@ -93,14 +94,14 @@ final class ListeningConnection: @unchecked Sendable {
         }
         try await ask(.bus("Hello"), timeout: timeout) { _ in }
         guard let service else { return }
-        // Listen first, then look: a change in between is heard.
+        // Subscribe before asking, so that no change is missed.
         try await addMatch(
             "type='signal',sender='\(NameOwner.bus)',interface='\(NameOwner.bus)',member='NameOwnerChanged',"
                 + "arg0='\(service.name)'", timeout: timeout)
         _ = try await askOwner(timeout: timeout)
     }
 
-    /// Asks the bus who has the service's name, and believes it from then on.
+    /// Asks the bus for the owner of the service's name, and accepts that owner's messages from then on.
     func askOwner(timeout: Duration) async throws(DBusError) -> String? {
         guard let name = service?.name else { return nil }
         var owner: String?
@@ -108,7 +109,7 @@ final class ListeningConnection: @unchecked Sendable {
             owner = try await ask(.bus("GetNameOwner", [.string(name)]), timeout: timeout) {
                 [weak self] (body) throws(DBusError) in
                 let owner = try body.string()
-                // Here, and not when the caller has it: signals of the owner's may follow at once.
+                // Here and not in the caller, because signals of the owner may follow immediately.
                 self?.service?.learn(owner)
                 return owner
             }
@@ -133,7 +134,7 @@ final class ListeningConnection: @unchecked Sendable {
         source = ble_source_attach(loop.context, socket.descriptor, G_IO_IN, actions)
     }
 
-    /// Closes at once; what waits fails with `.disconnected`. The loss handler is not called.
+    /// Closes immediately. Pending calls fail with `.disconnected`. The loss handler is not called.
     func close() {
         loop.checkIsolated()
         guard socket != nil else { return }
@@ -152,7 +153,7 @@ final class ListeningConnection: @unchecked Sendable {
 
     private func lose() {
         guard socket != nil else { return }
-        // Before it is open there is nothing to lose: whoever opens it gets the error.
+        // While the connection is being opened, there is nothing to lose: the caller of `open` gets the error.
         let wasOpening = handshake != nil
         close()
         if !wasOpening { onLoss() }
@@ -161,15 +162,16 @@ final class ListeningConnection: @unchecked Sendable {
     // MARK: The socket
 
     private func run(_ condition: GIOCondition) {
-        // A handler may close this connection, whose last owner the session was; the message lies in its buffer.
+        // A handler may release the session, the last owner of this connection, while the message is still in the
+        // buffer.
         withExtendedLifetime(self) {
             if condition.rawValue & G_IO_OUT.rawValue != 0 { flush() }
             if deliver() {
-                // Nothing is read while there is something to deliver: the socket keeps what does not fit.
+                // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
                 receive()
                 _ = deliver()
             }
-            // What the messages have set off follows at once, without another turn of the loop.
+            // The work that the messages have started runs immediately, without another turn of the loop.
             loop.runPending()
         }
     }
@@ -188,7 +190,7 @@ final class ListeningConnection: @unchecked Sendable {
         flush()
     }
 
-    /// False when the socket is broken.
+    /// Writes what the socket accepts. Returns false if the socket is broken.
     private func write(to socket: BusSocket) -> Bool {
         guard let count = socket.write(outgoing) else { return false }
         outgoing.removeFirst(count)
@@ -206,7 +208,7 @@ final class ListeningConnection: @unchecked Sendable {
 
     // MARK: Receiving
 
-    /// Delivers what is complete. True when nothing complete is left, false when its turn is over before that.
+    /// Delivers complete messages. Returns true if none is left, and false if the connection's turn is over before.
     private func deliver() -> Bool {
         if handshake != nil, !shakeHands() { return true }
         do throws(DBusError) {
@@ -218,7 +220,7 @@ final class ListeningConnection: @unchecked Sendable {
                 receive(message)
             }
         } catch {
-            // Where one message is not one, no other can be found.
+            // After an invalid message, the start of the next one is unknown.
             lose()
             return false
         }
@@ -226,7 +228,7 @@ final class ListeningConnection: @unchecked Sendable {
         return false
     }
 
-    /// True when messages follow.
+    /// Continues the handshake. Returns true when messages follow.
     private func shakeHands() -> Bool {
         guard let line = buffer.nextLine(), let outcome = handshake?.outcome, let step = handshake?.state.receive(line)
         else { return false }
@@ -273,7 +275,8 @@ final class ListeningConnection: @unchecked Sendable {
         }
     }
 
-    /// Who waits for an answer, if it comes from where the question went; the bus may refuse any question.
+    /// Returns and removes the waiter for an answer, if the answer comes from the destination of the call. The bus may
+    /// refuse any call.
     private func waiter(for message: IncomingMessage) -> Waiter? {
         let serial = message.replySerial
         guard let waiter = waiters[serial] else { return nil }
@@ -289,17 +292,18 @@ final class ListeningConnection: @unchecked Sendable {
         return waiter
     }
 
-    // MARK: Asking
+    // MARK: Calls
 
     private func nextSerial() -> UInt32 {
-        // 0 is no serial.
+        // 0 is not a valid serial number.
         lastSerial = lastSerial == .max ? 1 : lastSerial + 1
         return lastSerial
     }
 
     /// Makes a call whose answer is read in order with the signals.
     ///
-    /// `read` runs on the loop's thread between the signals that came before the answer and those that come after it.
+    /// `read` runs on the loop's thread, between the signals that arrive before the answer and those that arrive after
+    /// it.
     func ask<Value: Sendable>(
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
@@ -330,9 +334,9 @@ final class ListeningConnection: @unchecked Sendable {
             send(message)
         }
         asking[ticket] = { outcome.finish(.failure($0)) }
-        // Sending may have found that the bus is gone.
+        // Sending may have detected that the bus is gone.
         if socket == nil { outcome.finish(.failure(Self.closed)) }
-        // Whatever ended the wait, the answer is not waited for any longer: this runs on the loop's thread again.
+        // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
         defer {
             deadline.cancel()
             turns.leave(ticket)
@@ -347,7 +351,7 @@ final class ListeningConnection: @unchecked Sendable {
         }
     }
 
-    /// Asks the bus to deliver what matches `rule`.
+    /// Asks the bus for the signals that match `rule`.
     func addMatch(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
     }

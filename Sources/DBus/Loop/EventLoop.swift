@@ -7,10 +7,10 @@ internal import Synchronization
     internal import Musl
 #endif
 
-/// One thread with a GLib main context, on which both D-Bus libraries deliver and on which actors can run.
+/// One thread with a GLib main context, to which both bus connections deliver and on which actors can run.
 ///
-/// An actor that returns this loop as its `unownedExecutor` is entered by a callback of either library without a hop:
-/// the callback is already on the actor.
+/// A callback of either connection enters an actor that returns this loop as its `unownedExecutor` without a switch of
+/// threads: the callback already runs on the actor's executor.
 ///
 /// The thread lives as long as the loop object, so that a job enqueued late still runs.
 package final class EventLoop: SerialExecutor {
@@ -45,7 +45,7 @@ package final class EventLoop: SerialExecutor {
         precondition(core.isCurrentThread, "not on the event loop's thread")
     }
 
-    /// True on the loop's own thread.
+    /// Whether the current thread is the loop's.
     package var isCurrent: Bool { core.isCurrentThread }
 
     /// Runs `work` on the loop's thread, soon. May be called from any thread.
@@ -53,7 +53,7 @@ package final class EventLoop: SerialExecutor {
         core.enqueue(.closure(work))
     }
 
-    /// Runs what waits for the thread, ahead of the loop's next turn. Only for sources, on the loop's own thread.
+    /// Runs the enqueued work before the loop's next turn. Only for sources, on the loop's thread.
     func runPending() {
         core.runQueue()
     }
@@ -67,10 +67,10 @@ package final class EventLoop: SerialExecutor {
     }
 }
 
-/// An event loop's thread for tasks that prefer it: a consumer of streams is spared the hop between threads.
+/// A task executor on an event loop's thread. Consumers of streams that prefer it avoid a switch between threads.
 ///
-/// Apart from the loop, because a job must be run as what it was enqueued for. A task's job that was run as if it were isolated
-/// to the loop's actors would be enqueued again at each step that is not.
+/// It is separate from the loop because a job must run as the kind of job that it was enqueued as. If a task's job ran
+/// as isolated to the loop's actors, it would be enqueued again at each step that is not.
 package final class LoopTaskExecutor: TaskExecutor {
     private let loop: EventLoop
 
@@ -83,22 +83,22 @@ package final class LoopTaskExecutor: TaskExecutor {
     }
 }
 
-/// What the loop's thread is to run.
+/// Work for the loop's thread.
 private enum Work: Sendable {
     case isolated(UnownedJob, UnownedSerialExecutor)
     case task(UnownedJob, UnownedTaskExecutor)
     case closure(@Sendable () -> Void)
 }
 
-/// What the loop and its thread share; kept alive by both, so that neither outlives what it uses.
+/// The state that the loop and its thread share. Both retain it, so that neither outlives what it uses.
 ///
-/// Safe to share: the queue is behind a mutex, the GLib context is itself thread-safe, and the rest is written before
-/// the thread starts.
+/// Safe to share: the queue is protected by a mutex, the GLib context is thread-safe, the batch is used only on the
+/// thread, and the rest is atomic or written before the thread starts.
 private final class Core: @unchecked Sendable {
     let context: OpaquePointer
     private let mainLoop: OpaquePointer
     private let queue = Mutex<Queue>(Queue())
-    /// The thread's identity, written by the thread itself before it runs anything.
+    /// The thread's identity, which the thread stores before it runs anything.
     private let thread = Atomic<UInt>(0)
     private let hasWork = Atomic<Bool>(false)
     private var batch: [Work] = []
@@ -208,7 +208,7 @@ package final class LoopTimer: @unchecked Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up, so that a short wait is never no wait.
+    /// The duration in whole milliseconds, rounded up, so that a short wait never becomes zero.
     package var milliseconds: Int {
         let (seconds, attoseconds) = components
         let fraction = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

@@ -6,24 +6,24 @@ internal import CGLib
     internal import Musl
 #endif
 
-/// One end of a socket that keeps packets apart (SOCK_SEQPACKET), read and waited for on an event loop.
+/// One end of a socket that preserves packet boundaries (SOCK_SEQPACKET), read and awaited on an event loop.
 ///
-/// Safe to share: sending is one system call, which any thread may make; everything else happens on the loop's thread, which each
-/// entry checks.
+/// Safe to share: sending is one system call, which any thread may make. Everything else happens on the loop's thread,
+/// which each entry point checks.
 package final class PacketSocket: @unchecked Sendable {
     private let descriptor: FileDescriptor
     private let loop: EventLoop
     private var source: UnsafeMutablePointer<GSource>?
-    /// Takes a packet; false when there is no room for another.
+    /// Receives a packet. Returns false if there is no room for another.
     private var onPacket: (([UInt8]) -> Bool)?
     private var onEnd: (() -> Void)?
     private var isPaused = false
     private var waiters: [OneShot<Void>] = []
     private var isClosed = false
-    /// What one packet is read into; no attribute value is longer.
+    /// The buffer for one packet. No attribute value is longer.
     private let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
 
-    /// How many packets are read before the loop's other work gets its turn.
+    /// The maximum number of packets to read before the loop does its other work.
     private static let packetsPerTurn = 64
 
     package init(_ descriptor: FileDescriptor, on loop: EventLoop) {
@@ -32,12 +32,12 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     deinit {
-        // The source holds no reference: whoever opens closes.
+        // The source does not retain the socket, so the socket must be closed after it was opened.
         assert(source == nil, "dropped while open")
         space.deallocate()
     }
 
-    /// Two ends that are connected, as bluetoothd makes them.
+    /// Creates two connected ends, like those that bluetoothd makes.
     package static func pair() throws(DBusError) -> (FileDescriptor, FileDescriptor) {
         var descriptors: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -49,13 +49,13 @@ package final class PacketSocket: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    /// Watches the socket from now on.
+    /// Starts to watch the socket.
     ///
     /// - Parameters:
-    ///   - onPacket: takes each packet that comes, on the loop's thread; false when there is no room for another, until
+    ///   - onPacket: receives each packet, on the loop's thread. Returns false if there is no room for another, until
     ///     ``resume()``. Nil for an end that only writes.
-    ///   - onEnd: the other end is closed and everything that it sent has been read. Called once, on the loop's thread; not when
-    ///     this end is closed.
+    ///   - onEnd: called once, on the loop's thread, when the other end is closed and everything that it sent has been
+    ///     read. Not called if this end is closed.
     package func open(onPacket: (([UInt8]) -> Bool)?, onEnd: @escaping () -> Void) {
         loop.checkIsolated()
         self.onPacket = onPacket
@@ -64,7 +64,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     private var condition: GIOCondition {
-        // That the other end closes is reported in any case.
+        // The closing of the other end is always reported.
         let reading = onPacket == nil ? 0 : G_IO_IN.rawValue
         return GIOCondition(rawValue: reading | (waiters.isEmpty ? 0 : G_IO_OUT.rawValue))
     }
@@ -87,7 +87,8 @@ package final class PacketSocket: @unchecked Sendable {
         self.source = nil
     }
 
-    /// Closes this end once nobody sends any more. What has come and was not read is lost; ``drain()`` reads it.
+    /// Shuts down the socket, whose descriptor is closed with its last reference. Unread packets are lost; ``drain()``
+    /// reads them.
     package func close() {
         loop.checkIsolated()
         guard !isClosed else { return }
@@ -111,7 +112,7 @@ package final class PacketSocket: @unchecked Sendable {
             } else if condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0 {
                 end()
             }
-            // What the packets have set off follows at once, without another turn of the loop.
+            // The work that the packets have started runs immediately, without another turn of the loop.
             loop.runPending()
         }
     }
@@ -124,14 +125,14 @@ package final class PacketSocket: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Reads until nothing is left, there is no room or it is others' turn. True at the end of the socket.
+    /// Reads until nothing is left, there is no room, or the limit is reached. Returns true at the end of the socket.
     private func read(atMost limit: Int) -> Bool {
         for _ in 0..<limit {
             guard !isPaused, let onPacket else { return false }
             switch receive() {
             case .packet(let packet):
                 guard !onPacket(packet) else { continue }
-                // Not watched meanwhile: the end of the socket would be reported again and again.
+                // Not watched while paused, because the end of the socket would be reported again and again.
                 isPaused = true
                 detach()
             case .nothing: return false
@@ -157,13 +158,13 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Nothing was read: an empty packet, or the end.
+    /// Whether a read of zero bytes means the end of the socket, and not an empty packet.
     private var isHungUp: Bool {
         var state = pollfd(fd: descriptor.rawValue, events: 0, revents: 0)
         return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
     }
 
-    /// There is room again.
+    /// Resumes reading when there is room again.
     package func resume() {
         loop.checkIsolated()
         guard isPaused else { return }
@@ -171,7 +172,7 @@ package final class PacketSocket: @unchecked Sendable {
         attach()
     }
 
-    /// Hands over everything that has come, whether or not there is room.
+    /// Delivers everything that has arrived, even without room.
     package func drain() {
         loop.checkIsolated()
         while let onPacket, case .packet(let packet) = receive() { _ = onPacket(packet) }
@@ -179,9 +180,9 @@ package final class PacketSocket: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Sends a packet; false when there is no room for it now. May be called from any thread.
+    /// Sends a packet. Returns false if there is no room for it now. May be called from any thread.
     ///
-    /// Throws `.disconnected` when the socket has ended.
+    /// Throws `.disconnected` if the socket has ended.
     package func send(_ packet: [UInt8]) throws(DBusError) -> Bool {
         while true {
             let count = packet.withUnsafeBytes {
@@ -196,14 +197,14 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Returns once there is room, or the socket has ended.
+    /// Returns when there is room, or the other end is closed. Throws `.disconnected` if this end is closed.
     package func room() async throws(DBusError) {
         let waiter = OneShot<Void>()
         loop.perform { self.await(waiter) }
         do throws(DBusError) {
             try await waiter.wait()
         } catch {
-            // Whoever has given up waits for no room.
+            // A caller that has given up no longer waits for room.
             loop.perform { self.waiters.removeAll { $0 === waiter } }
             throw error
         }
@@ -223,7 +224,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 }
 
-/// The system's `send`, which the method of that name hides.
+/// The system's `send`, which the method of the same name hides.
 private func systemSend(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
     send(descriptor, start, count, flags)
 }

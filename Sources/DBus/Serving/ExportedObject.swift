@@ -7,7 +7,7 @@ package struct InterfaceDescription: Sendable {
     }
 }
 
-/// A call that another process makes on an object that this one serves.
+/// A call from another process to an object that this process serves.
 package struct IncomingCall: Sendable {
     /// The caller's unique bus name.
     package let sender: String
@@ -19,19 +19,19 @@ package struct IncomingCall: Sendable {
 
 /// One interface of an object that this process serves on the bus.
 ///
-/// Properties are read-only; the bus library answers a `Set` with an error.
+/// Properties are read-only: GDBus answers `Set` with an error.
 package struct ExportedObject: Sendable {
     package let path: String
     package let interface: InterfaceDescription
     let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
     let property: @Sendable (String) -> DBusValue?
-    /// Whether a caller is answered, by its unique name; asked on the session's loop.
+    /// Whether to answer a caller with the given unique name. Called on the session's loop.
     var admits: @Sendable (String) -> Bool = { _ in true }
 
     /// - Parameters:
-    ///   - handle: answers a call. Each runs in a task of its own, so that a slow one holds up nobody. An actor's answer keeps
-    ///     its place among the signals that the actor sends.
-    ///   - property: the value of a property, asked for on the session's loop.
+    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. An actor's
+    ///     answer keeps its place among the signals that the actor sends.
+    ///   - property: returns the value of a property. Called on the session's loop.
     package init(
         path: String, interface: InterfaceDescription,
         handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>,

@@ -1,4 +1,4 @@
-/// Where a message bus listens.
+/// The address of a message bus.
 package enum BusAddress: Sendable, Equatable, CustomStringConvertible {
     /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known socket.
     case system

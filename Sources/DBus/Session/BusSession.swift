@@ -1,10 +1,11 @@
 package import Logging
 
-/// One session on a message bus: calls and served objects through GDBus, signals and snapshots through a reader of its own.
+/// A session on a message bus: calls and served objects through GDBus, signals and snapshots through a separate reader.
 ///
-/// Both connections live on the thread of ``loop``, which is also this actor's executor. No state is ever inferred from the
-/// order of a call's reply and a signal, which travel on different connections; what must be in order is asked with
-/// ``ask(_:timeout:read:)``. When either connection closes the session is lost as a whole, which is reported once.
+/// Both connections run on the thread of ``loop``, which is also this actor's executor. Replies to calls and signals
+/// use different connections, so nothing is concluded from their order; calls whose answers must be in order with the
+/// signals use ``ask(_:timeout:read:)``. When either connection closes, the whole session is lost, which is reported
+/// once.
 package actor BusSession {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -18,12 +19,12 @@ package actor BusSession {
     private var listening: ListeningConnection?
 
     /// - Parameters:
-    ///   - service: the name of the service that this session is for. Nobody else's signals, answers and calls are taken; see
-    ///     Docs/Security.md. nil: everybody's are.
-    ///   - onSignal: called on the loop's thread for every signal that comes, in order.
-    ///   - onOwner: called on the loop's thread, in order with the signals, when the service's name has another owner: with its
-    ///     unique name, or nil when the service is gone.
-    ///   - onLoss: called on the loop's thread, once, when an open session is lost; not when it is closed.
+    ///   - service: the name of the service that this session is for. Signals, answers and calls of other senders are
+    ///     not accepted; see Docs/Security.md. Nil accepts those of every sender.
+    ///   - onSignal: called on the loop's thread for every signal, in order.
+    ///   - onOwner: called on the loop's thread, in order with the signals, when the service's name has a new owner:
+    ///     with its unique name, or nil if the service is gone.
+    ///   - onLoss: called once, on the loop's thread, when an open session is lost. Not called when it is closed.
     package init(
         loop: EventLoop, logger: Logger, service: String? = nil,
         onSignal: @escaping @Sendable (IncomingMessage) -> Void,
@@ -39,7 +40,7 @@ package actor BusSession {
     }
 
     deinit {
-        // Connections are closed on the loop's thread, which this may not be.
+        // Connections must be closed on the loop's thread, and this may run on another.
         let (calling, listening) = (calling, listening)
         guard calling != nil || listening != nil else { return }
         loop.perform {
@@ -48,7 +49,7 @@ package actor BusSession {
         }
     }
 
-    /// Connects both halves. Throws `.unreachable` where there is no bus, `.timedOut` where it does not answer.
+    /// Opens both connections. Throws `.unreachable` if there is no bus, and `.timedOut` if it does not answer.
     package func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
         precondition(calling == nil && listening == nil, "opened twice")
         let lost: @Sendable () -> Void = { [weak self] in self?.assumeIsolated { $0.lose() } }
@@ -63,7 +64,7 @@ package actor BusSession {
                 }
             try await calling.open(address: text, timeout: timeout)
             try await listening.open(address: text, timeout: timeout)
-            // One half may have gone while the other came.
+            // One connection may have closed while the other was being opened.
             guard calling.isOpen, listening.isOpen else {
                 throw DBusError(.disconnected, message: "the connection to the bus was closed as soon as it was open")
             }
@@ -76,7 +77,7 @@ package actor BusSession {
         logger.debug("bus session open", metadata: ["bus": "\(address)", "name": "\(calling.uniqueName ?? "")"])
     }
 
-    /// Closes both halves; what waits on them fails with `.disconnected`.
+    /// Closes both connections. Pending calls fail with `.disconnected`.
     package func close() {
         guard calling != nil || listening != nil else { return }
         let (calling, listening) = (calling, listening)
@@ -95,13 +96,13 @@ package actor BusSession {
 
     package var isOpen: Bool { calling != nil && listening != nil }
 
-    /// The name that this session's calls come from.
+    /// The unique name that this session's calls are sent from.
     package var uniqueName: String? { calling?.uniqueName }
 
-    /// The unique name of the service's connection; nil while there is none.
+    /// The unique name of the service's connection; nil if there is none.
     package var owner: String? { listening?.owner }
 
-    /// Asks the bus for ``owner``.
+    /// Asks the bus for the current ``owner``.
     @discardableResult package func askOwner(timeout: Duration) async throws(DBusError) -> String? {
         try await get(listening).askOwner(timeout: timeout)
     }
@@ -111,18 +112,18 @@ package actor BusSession {
         return connection
     }
 
-    // MARK: Speaking
+    // MARK: Calls and served objects
 
-    /// Makes a call and waits for its answer, at most `timeout`. A service that is not running is not started.
+    /// Makes a call and waits at most `timeout` for its answer. Does not start a service that is not running.
     ///
-    /// Cancelling the task ends the wait, not the call.
+    /// Cancelling the task ends the wait, but not the call.
     package func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {
         try await get(calling).call(call, timeout: timeout)
     }
 
-    /// Serves an interface of an object until the returned number is given to ``unexport(_:)``.
+    /// Serves an interface of an object until the returned number is passed to ``unexport(_:)``.
     ///
-    /// Of a session for one service, only that service is answered.
+    /// A session for one service answers only that service.
     package func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
         var object = object
         if service != nil {
@@ -135,23 +136,25 @@ package actor BusSession {
         calling?.unexport(id)
     }
 
-    /// Sends a signal to all who listen for it, or with a destination to that connection alone, whether it listens or not.
+    /// Sends a signal to all connections that have subscribed to it, or to one destination, whether or not it has
+    /// subscribed.
     package func emit(
         path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {
         try get(calling).emit(path: path, interface: interface, signal: signal, arguments, to: destination)
     }
 
-    // MARK: Listening
+    // MARK: Signals and ordered calls
 
     /// Asks the bus for the signals that match `rule`, in D-Bus's match rule notation.
     package func listen(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await get(listening).addMatch(rule, timeout: timeout)
     }
 
-    /// Makes a call whose answer comes in order with the signals.
+    /// Makes a call whose answer arrives in order with the signals.
     ///
-    /// `read` runs on the loop's thread, after the signals that were sent before the answer and before those sent later.
+    /// `read` runs on the loop's thread, after the signals that were sent before the answer, and before those sent
+    /// later.
     package func ask<Value: Sendable>(
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value

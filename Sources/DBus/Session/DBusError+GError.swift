@@ -1,7 +1,7 @@
 internal import CGLib
 
 extension DBusError {
-    /// Takes over and frees a GError.
+    /// Creates an error from a GError, and frees it.
     init(taking error: UnsafeMutablePointer<GError>?) {
         guard let error else {
             self.init(.disconnected, message: "unknown error")

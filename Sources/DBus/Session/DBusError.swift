@@ -1,22 +1,22 @@
-/// Why a call on the bus, or the bus itself, failed.
+/// An error of a call on the bus, or of the bus itself.
 package struct DBusError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-        /// The other side answered with an error; `name` is its error name.
+        /// The call was answered with an error, whose name is `name`.
         case remote
-        /// No answer came within the call's deadline.
+        /// No answer arrived before the call's deadline.
         case timedOut
         /// The waiting task was cancelled. The call may still have taken effect.
         case cancelled
-        /// The connection to the bus is closed, or closed while the call was waiting.
+        /// The connection to the bus is closed, or was closed during the call.
         case disconnected
-        /// The bus could not be reached at all.
+        /// The bus could not be reached.
         case unreachable
-        /// A message had another signature than expected.
+        /// A message or an argument is invalid, or does not have the expected type.
         case malformed
     }
 
     package var kind: Kind
-    /// The D-Bus error name, such as `org.bluez.Error.Failed`; empty where the error did not come over the bus.
+    /// The D-Bus error name, such as `org.bluez.Error.Failed`; empty if the error did not come over the bus.
     package var name: String
     package var message: String
 
@@ -28,12 +28,12 @@ package struct DBusError: Error, Equatable, Sendable {
 
     static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
 
-    /// An error that a served method answers with.
+    /// Returns an error for a served method to answer with.
     package static func remote(_ name: String, _ message: String) -> DBusError {
         DBusError(.remote, name: name, message: message)
     }
 
-    /// True when the called service has no owner on the bus, or lost it while the call was waiting.
+    /// Whether the called service has no owner on the bus, or lost it during the call.
     package var isServiceGone: Bool {
         kind == .remote
             && [

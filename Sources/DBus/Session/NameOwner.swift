@@ -1,31 +1,32 @@
-/// Who has a well-known name on the bus, by the bus's own word: the one whose signals, answers and calls are believed.
+/// The owner of a well-known name, as reported by the bus: the only sender whose signals, answers and calls are
+/// accepted.
 ///
-/// Any user of a bus may send a signal to a single connection, whatever that connection has asked to hear, and may give it any
-/// path, interface and content. Only the sender is the bus's to write.
+/// Any user of a bus can send a signal to a single connection, whether or not it has subscribed to it, with any path,
+/// interface and content. Only the sender is set by the bus.
 struct NameOwner {
-    /// What a message is worth.
+    /// The origin of a message.
     enum Verdict: Equatable {
-        /// From who has the name.
+        /// From the owner of the name.
         case genuine
-        /// The bus says that the name has another owner now; nil for none.
+        /// The bus reports a new owner of the name; nil for none.
         case changed(String?)
-        /// From anybody else, or nothing that concerns the name.
+        /// From another sender, or unrelated to the name.
         case foreign
     }
 
-    /// The bus itself, as a sender.
+    /// The name of the bus itself.
     static let bus = "org.freedesktop.DBus"
 
     let name: String
-    /// The unique name of the connection that has the name; nil while there is none, and before the bus has told.
+    /// The unique name of the connection that owns the name; nil if there is none, and before the bus has reported one.
     private(set) var owner: String?
 
     init(of name: String) { self.name = name }
 
-    /// The bus has answered who has the name.
+    /// Records the owner that the bus has returned.
     mutating func learn(_ owner: String?) { self.owner = owner }
 
-    /// Judges a signal.
+    /// Determines the origin of a signal.
     mutating func judge(_ signal: IncomingMessage) -> Verdict {
         if let owner, signal.sender == owner { return .genuine }
         guard signal.sender == Self.bus, signal.member == "NameOwnerChanged", signal.interface == Self.bus else {
@@ -38,9 +39,9 @@ struct NameOwner {
         return .changed(owner)
     }
 
-    /// Whether an answer may come from `sender`, of a call that was made when the name had the owner `asked`.
+    /// Whether `sender` may answer a call that was made while the name had the owner `asked`.
     func isGenuine(_ sender: MessageString, asked: String?) -> Bool {
-        // An owner that gives its name away may still answer.
+        // A former owner may still answer.
         for owner in [asked, owner] { if let owner, sender == owner { return true } }
         return false
     }

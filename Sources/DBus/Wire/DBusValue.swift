@@ -14,9 +14,9 @@ package indirect enum DBusValue: Hashable, Sendable {
     case string(String)
     case objectPath(String)
     case signature(String)
-    /// The index of a descriptor in the message's list.
+    /// The index of a file descriptor in the message's list.
     case unixFD(Int32)
-    /// `ay`, the shape of every attribute value.
+    /// `ay`, the type of every attribute value.
     case bytes([UInt8])
     case array(element: String, [DBusValue])
     case dictionary(key: String, value: String, [DBusValue: DBusValue])
@@ -47,7 +47,7 @@ package indirect enum DBusValue: Hashable, Sendable {
         }
     }
 
-    /// `a{sv}`, the shape of every option list; each value is put into a variant.
+    /// Returns an `a{sv}`, the type of every option list, with each value in a variant.
     package static func options(_ options: [String: DBusValue] = [:]) -> DBusValue {
         .dictionary(
             key: "s", value: "v",
@@ -58,12 +58,12 @@ package indirect enum DBusValue: Hashable, Sendable {
         .array(element: "s", strings.map { .string($0) })
     }
 
-    /// The value without the variant around it.
+    /// The value inside the variants around it.
     package var unwrapped: DBusValue {
         if case .variant(let value) = self { value.unwrapped } else { self }
     }
 
-    // MARK: Reading, nil when the type is another
+    // MARK: Values by type, nil for other types
 
     package var string: String? {
         switch self {
@@ -89,7 +89,7 @@ package indirect enum DBusValue: Hashable, Sendable {
         }
     }
 
-    /// Any integer type, as one.
+    /// The value of any integer type, as an `Int`.
     package var integer: Int? {
         switch self {
         case .byte(let value): Int(value)
@@ -113,7 +113,7 @@ package indirect enum DBusValue: Hashable, Sendable {
         }
     }
 
-    /// An entry of a dictionary with string keys, such as `a{sv}`, without its variant.
+    /// Returns an entry of a dictionary with string keys, such as `a{sv}`, without its variant.
     package subscript(key key: String) -> DBusValue? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         return entries[.string(key)]?.unwrapped

@@ -4,9 +4,9 @@
     internal import Musl
 #endif
 
-/// A string inside a received message, compared without making a Swift string of it.
+/// A string in a received message, compared without making a Swift string.
 ///
-/// Valid as long as the message is, that is during the callback that delivers it.
+/// Valid as long as the message, that is, during the callback that delivers it.
 package struct MessageString {
     let characters: UnsafeRawBufferPointer
 
@@ -16,7 +16,7 @@ package struct MessageString {
 
     package var string: String { String(decoding: characters, as: UTF8.self) }
 
-    /// Whether it is spelled as the specification's chapter "Valid Object Paths" says.
+    /// Whether it is valid by the specification's chapter "Valid Object Paths".
     var isObjectPath: Bool {
         guard characters.first == UInt8(ascii: "/") else { return false }
         var before = UInt8(ascii: "/")
@@ -57,11 +57,11 @@ package struct MessageString {
     }
 }
 
-/// A received message. Valid during the callback that delivers it, and not to be kept.
+/// A received message. Valid only during the callback that delivers it.
 ///
-/// Sendable so that the callback can enter the actor on whose thread it runs already.
+/// Sendable so that the callback can enter the actor on whose thread it already runs.
 package struct IncomingMessage: @unchecked Sendable {
-    /// The specification's message types.
+    /// The message types of the specification.
     enum Kind: UInt8 {
         case call = 1
         case answer = 2
@@ -69,7 +69,7 @@ package struct IncomingMessage: @unchecked Sendable {
         case signal = 4
     }
 
-    /// Nil for a type that the specification may add one day, which is to be passed over.
+    /// Nil for a type that the specification may add later. Such messages are ignored.
     let kind: Kind?
     let serial: UInt32
     let wantsNoReply: Bool
@@ -83,12 +83,12 @@ package struct IncomingMessage: @unchecked Sendable {
     /// A reader at the start of the body.
     package let body: MessageReader
 
-    /// How long the fixed part of a header is, the length of the array of fields included.
+    /// The length of the fixed part of a header, including the length of the array of fields.
     static let fixedHeader = 16
-    /// The longest message, by the specification.
+    /// The maximum length of a message, by the specification.
     private static let maximum = 1 << 27
 
-    /// How many bytes the message has that begins with this fixed part of a header.
+    /// Returns the length of the message that begins with this fixed part of a header.
     static func length(_ header: UnsafeRawBufferPointer) throws(DBusError) -> Int {
         let length = bodyStart(header) + Int(number(header, at: 4))
         guard isOrder(header[0]), header[3] == 1, length <= maximum else {
@@ -106,7 +106,7 @@ package struct IncomingMessage: @unchecked Sendable {
         var fields = HeaderFields(bytes, isSwapped: isSwapped)
         var types = MessageString()
         while let (code, field) = try fields.next() {
-            // The specification's header fields.
+            // The header fields of the specification.
             switch (code, field) {
             case (1, .text(let text)): path = text
             case (2, .text(let text)): interface = text
@@ -137,12 +137,12 @@ package struct IncomingMessage: @unchecked Sendable {
     private static let nativeOrder = UInt8(ascii: 1.littleEndian == 1 ? "l" : "B")
 }
 
-/// Walks over the fields of a message's header, an `a(yv)` whose values are nearly all texts.
+/// Iterates over the header fields of a message, an `a(yv)` whose values are nearly all strings.
 private struct HeaderFields {
     enum Value {
         case text(MessageString)
         case number(UInt32)
-        /// A type that no field of today's specification has.
+        /// A type that no field of the current specification has.
         case other
     }
 
@@ -160,7 +160,7 @@ private struct HeaderFields {
     mutating func next() throws(DBusError) -> (code: UInt8, Value)? {
         offset = (offset + 7) & ~7
         guard offset < end else { return nil }
-        // Code, length and text of the signature, and the shortest value.
+        // The code, the length and text of the signature, and the shortest value.
         guard offset + 6 <= end else { throw Self.malformed }
         let code = message[offset]
         guard message[offset + 1] == 1, message[offset + 3] == 0 else { return (code, try other()) }
@@ -179,7 +179,7 @@ private struct HeaderFields {
 
     private static let malformed = DBusError(.malformed, message: "a message header that is none")
 
-    /// The number behind the field's signature.
+    /// Returns the number after the field's signature.
     private func number() throws(DBusError) -> UInt32 {
         guard offset + 8 <= end else { throw Self.malformed }
         return IncomingMessage.number(message, at: offset + 4)

@@ -1,5 +1,6 @@
 extension MessageReader {
-    /// Whatever stands here, as a value. Descriptors are not taken over and read as their index alone.
+    /// Reads the value at the reader's position, whatever its type. A descriptor is not taken over, and read only as
+    /// its index.
     package mutating func value() throws(DBusError) -> DBusValue {
         switch type {
         case UInt8(ascii: "y"): return .byte(try byte())

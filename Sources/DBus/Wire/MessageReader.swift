@@ -1,28 +1,28 @@
-/// Walks over the values of a message body in order.
+/// Reads the values of a message body in order.
 ///
-/// Each read takes the value at the reader's position and moves on. A value of another type, and one that reaches beyond the
-/// message, throws ``DBusError/Kind/malformed``; ``skip()`` passes over a value whatever its type. Nothing is copied that is
-/// not asked for. Valid as long as the message is.
+/// Each read returns the value at the reader's position and moves on. A value of another type, and one that exceeds the
+/// message, throws ``DBusError/Kind/malformed``; ``skip()`` skips a value of any type. Only the requested values are
+/// copied. Valid as long as the message.
 ///
-/// The format is the D-Bus specification's, chapter "Message Protocol".
+/// The format is that of the D-Bus specification, chapter "Message Protocol".
 package struct MessageReader {
-    /// Where the message begins, which alignment counts from.
+    /// The start of the message, to which alignment is relative.
     private let message: UnsafeRawPointer
-    /// Where the next value begins, or the padding before it.
+    /// The position of the next value, or of the padding before it.
     private(set) var offset: Int
     private let end: Int
-    /// The types of what is left to read; in an array, of one element.
+    /// The types of the remaining values; in an array, the type of one element.
     private(set) var types: UnsafeRawBufferPointer
-    /// In an array, the types stand still while the values go by.
+    /// Whether the reader is in an array, where the types stay the same from value to value.
     private let isArray: Bool
-    /// The message's numbers are in the other byte order.
+    /// Whether the message's numbers are in the other byte order.
     private let isSwapped: Bool
-    /// How many containers this reader is inside of.
+    /// The number of containers around this reader.
     private let depth: Int
 
-    /// The specification allows 32 arrays and 32 structures in each other; more is an attack on the stack.
+    /// The specification permits 32 nested arrays and 32 nested structures. Deeper nesting could exhaust the stack.
     private static let maximumDepth = 64
-    /// The longest array, in bytes, by the specification.
+    /// The maximum length of an array, in bytes, by the specification.
     private static let maximumArray = 1 << 26
 
     init(message: UnsafeRawPointer, body: Range<Int>, types: UnsafeRawBufferPointer, isSwapped: Bool) {
@@ -45,13 +45,13 @@ package struct MessageReader {
         depth = outer.depth + 1
     }
 
-    /// The type of the value here, 0 after the last.
+    /// The type of the value at the reader's position; 0 after the last value.
     var type: UInt8 {
         guard let type = types.first, !isArray || offset < end else { return 0 }
         return type
     }
 
-    /// True after the last value.
+    /// Whether the last value has been read.
     package var isAtEnd: Bool { type == 0 }
 
     // MARK: Bytes
@@ -70,7 +70,7 @@ package struct MessageReader {
         offset = (offset + alignment - 1) & ~(alignment - 1)
     }
 
-    /// Where `count` bytes are that the reader has moved over.
+    /// Moves over `count` bytes, and returns their start.
     private mutating func pass(_ count: Int) throws(DBusError) -> UnsafeRawPointer {
         guard count <= end - offset else { throw Self.truncated }
         defer { offset += count }
@@ -85,7 +85,7 @@ package struct MessageReader {
         return isSwapped ? value.byteSwapped : value
     }
 
-    /// Text of `count` bytes and the zero behind it.
+    /// Reads text of `count` bytes, and the zero after it.
     private mutating func characters(_ count: Int) throws(DBusError) -> UnsafeRawBufferPointer {
         let start = try pass(count + 1)
         guard start.load(fromByteOffset: count, as: UInt8.self) == 0 else {
@@ -96,12 +96,12 @@ package struct MessageReader {
 
     // MARK: Types
 
-    /// Moves on to the types behind those of the value that was read.
+    /// Moves on to the types after those of the value that was read.
     private mutating func moveOn(over count: Int = 1) {
         if !isArray { types = UnsafeRawBufferPointer(rebasing: types.dropFirst(count)) }
     }
 
-    /// How many characters the first complete type has.
+    /// Returns the number of characters of the first complete type.
     private static func length(ofTypeIn types: UnsafeRawBufferPointer) throws(DBusError) -> Int {
         var depth = 0
         for (index, type) in types.enumerated() {
@@ -130,7 +130,7 @@ package struct MessageReader {
 
     // MARK: Skipping
 
-    /// Passes over the value here. What cannot be read is the last: the reader is at its end then.
+    /// Skips the value at the reader's position. If it cannot be read, the reader moves to its end.
     package mutating func skip() {
         do throws(DBusError) {
             try pass()
@@ -193,7 +193,8 @@ package struct MessageReader {
 
     package mutating func string() throws(DBusError) -> String { try text().string }
 
-    /// The text of an object path. One that is not spelled as a path throws ``DBusError/Kind/malformed``: no call could be sent there.
+    /// Reads an object path. Throws ``DBusError/Kind/malformed`` for an invalid one, because no call could be sent
+    /// there.
     package mutating func path() throws(DBusError) -> MessageString {
         let path = try text(UInt8(ascii: "o"))
         guard path.isObjectPath else { throw Self.malformed("an object path that is none") }
@@ -204,7 +205,7 @@ package struct MessageReader {
 
     // MARK: Containers
 
-    /// A reader at the one value inside a variant.
+    /// Returns a reader at the one value in a variant.
     package mutating func variant() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "v"))
         guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
@@ -220,7 +221,7 @@ package struct MessageReader {
         return inner
     }
 
-    /// A reader at the first element of an array or dictionary.
+    /// Returns a reader at the first element of an array or dictionary.
     package mutating func array() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "a"))
         guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
@@ -237,13 +238,13 @@ package struct MessageReader {
         return inner
     }
 
-    /// A reader at the first member of a structure.
+    /// Returns a reader at the first member of a structure.
     package mutating func structure() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "("))
         return try members()
     }
 
-    /// A reader at the key of a dictionary entry, the value behind it.
+    /// Returns a reader at the key of a dictionary entry, which the value follows.
     package mutating func entry() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "{"))
         return try members()
@@ -258,14 +259,14 @@ package struct MessageReader {
             isArray: false)
         var behind = inner
         while behind.type != 0 { try behind.pass() }
-        // Of nothing there could be any number in an array.
+        // An array could contain any number of empty structures.
         guard behind.offset > offset else { throw Self.malformed("a structure without members") }
         offset = behind.offset
         moveOn(over: length)
         return inner
     }
 
-    /// `ay`, copied.
+    /// Reads an `ay`, and copies it.
     package mutating func bytes() throws(DBusError) -> [UInt8] {
         var inner = try array()
         guard inner.types.first == UInt8(ascii: "y") else { throw Self.malformed("expected an array of bytes") }
@@ -273,7 +274,7 @@ package struct MessageReader {
         return [UInt8](UnsafeRawBufferPointer(start: try inner.pass(count), count: count))
     }
 
-    /// `as`, copied.
+    /// Reads an `as`, and copies it.
     package mutating func strings() throws(DBusError) -> [String] {
         var elements = try array()
         var strings: [String] = []
@@ -281,7 +282,8 @@ package struct MessageReader {
         return strings
     }
 
-    /// Each property of an `a{sv}`; the value reader stands inside the variant. What `body` leaves unread is skipped.
+    /// Calls `body` for each property of an `a{sv}`, with a reader in the variant. Values that `body` does not read are
+    /// skipped.
     package mutating func forEachProperty(
         _ body: (MessageString, inout MessageReader) throws(DBusError) -> Void
     ) throws(DBusError) {

@@ -1,6 +1,6 @@
 internal import CGLib
 
-/// The bytes of messages, written by GDBus.
+/// Encodes messages with GDBus.
 enum OutgoingMessage {
     static func call(_ call: MethodCall, serial: UInt32) throws(DBusError) -> [UInt8] {
         let message = g_dbus_message_new_method_call(call.destination, call.path, call.interface, call.method)!
@@ -22,7 +22,7 @@ enum OutgoingMessage {
         return try bytes(message, serial)
     }
 
-    /// Uses the message up.
+    /// Encodes a message and releases it.
     private static func bytes(_ message: OpaquePointer, _ serial: UInt32) throws(DBusError) -> [UInt8] {
         defer { g_object_unref(UnsafeMutableRawPointer(message)) }
         g_dbus_message_set_serial(message, serial)

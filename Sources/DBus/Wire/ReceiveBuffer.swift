@@ -1,12 +1,12 @@
-/// Bytes from a socket, and the messages that are complete among them.
+/// A buffer for bytes from a socket, which returns the complete messages.
 ///
-/// Holds one reading's worth, or one message where that is longer.
+/// Holds the bytes of one read, or one message if that is longer.
 struct ReceiveBuffer: ~Copyable {
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
 
-    /// How much is read at once, in bytes: some 250 notifications, and a good part of a snapshot.
+    /// The number of bytes to read at once: about 250 notifications, and a good part of a snapshot.
     private static let capacity = 64 * 1024
 
     init() {
@@ -17,10 +17,10 @@ struct ReceiveBuffer: ~Copyable {
         storage.deallocate()
     }
 
-    /// Where the next bytes go; never empty. Ends the life of the messages and lines that were taken out.
+    /// Returns the space for the next bytes, which is never empty. Invalidates the messages and lines taken out before.
     mutating func space() -> UnsafeMutableRawBufferPointer {
         var needed = max(Self.capacity, (try? incompleteLength()) ?? 0)
-        // What is complete should have been taken out before.
+        // Complete messages should have been taken out before.
         if end - start >= needed { needed = end - start + Self.capacity }
         if storage.count != needed {
             let other = UnsafeMutableRawBufferPointer.allocate(byteCount: needed, alignment: 8)
@@ -35,27 +35,27 @@ struct ReceiveBuffer: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
     }
 
-    /// So many bytes have been put into ``space()``.
+    /// Records that `count` bytes were put into ``space()``.
     mutating func received(_ count: Int) {
         end += count
     }
 
-    /// The length of the message that begins here, when as much of it is here as that takes.
+    /// Returns the length of the first message in the buffer, if enough of it has arrived.
     private func incompleteLength() throws(DBusError) -> Int? {
         guard end - start >= IncomingMessage.fixedHeader else { return nil }
         return try IncomingMessage.length(UnsafeRawBufferPointer(rebasing: storage[start..<end]))
     }
 
-    /// Takes out the next message when it is complete. It is valid until ``space()``.
+    /// Takes out the next message if it is complete. It is valid until ``space()`` is called.
     ///
-    /// Throws where no message begins; nothing behind that can be read.
+    /// Throws if the bytes are not a message; nothing after them can be read.
     mutating func nextMessage() throws(DBusError) -> IncomingMessage? {
         guard let length = try incompleteLength(), length <= end - start else { return nil }
         defer { start += length }
         return try IncomingMessage(UnsafeRawBufferPointer(rebasing: storage[start..<start + length]))
     }
 
-    /// Takes out the next line of the handshake, without its end, when it is complete.
+    /// Takes out the next line of the handshake, without its line ending, if it is complete.
     mutating func nextLine() -> String? {
         guard let newline = storage[start..<end].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         defer { start = newline + 1 }
