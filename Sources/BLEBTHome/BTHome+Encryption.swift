@@ -2,15 +2,17 @@
     public import BLEProfiles
 
     extension BTHome {
-        /// The objects, decrypted where they are encrypted.
+        /// Returns the objects, decrypted if necessary.
         ///
         /// - Parameters:
-        ///   - key: the device's key; nil where it has none. With a key a plain report is an error, since anybody may have sent it.
-        ///   - address: the device's address, 6 bytes, the most significant first: `Hex.bytes(peripheral.id.rawValue)` with BlueZ. One in
+        /// - key: the device's key. Nil if it has none. With a key, an unencrypted report throws, since any device can
+        ///   send it.
+        /// - address: the device's address, 6 bytes, most significant first: `Hex.bytes(peripheral.id.rawValue)` with
+        ///   BlueZ. An address in the packet takes precedence.
         ///     the packet counts for more.
         ///
-        /// A packet that is repeated opens again: remember ``BTHomeSealed/counter``. What follows an object that is not known
-        /// here is left out.
+        /// A repeated packet is decrypted again: to detect it, remember ``BTHomeSealed/counter``. An unknown object and
+        /// all objects after it are omitted.
         public func objects(key: BTHomeKey?, address: [UInt8]) throws(BTHomeEncryptionError) -> [BTHomeObject] {
             guard case .encrypted(let sealed) = payload else {
                 guard key == nil else { throw .notEncrypted }
@@ -31,12 +33,12 @@
             }
         }
 
-        /// The same report, encrypted; one that is encrypted already stays as it is.
+        /// Returns the report, encrypted. A report that is encrypted already is returned unchanged.
         ///
         /// - Parameters:
         ///   - key: the device's key.
-        ///   - address: its address, 6 bytes, the most significant first; the report's own counts for more.
-        ///   - counter: one that was never used with the key.
+        /// - address: the device's address, 6 bytes, most significant first. The report's own address takes precedence.
+        /// - counter: a number that was never used with the key.
         public func sealed(
             key: BTHomeKey, address: [UInt8], counter: UInt32
         ) throws(BTHomeEncryptionError) -> BTHome {
@@ -57,7 +59,8 @@
             address = report.address
         }
 
-        /// Its nonce is the address, the service, the first byte and the counter (bthome.io/encryption).
+        /// Creates the cipher. Its nonce is the address, the service, the first byte and the counter
+        /// (bthome.io/encryption).
         private static func cipher(
             _ key: BTHomeKey, _ address: [UInt8], _ information: UInt8, _ counter: UInt32
         ) -> CounterWithCBCMAC? {
@@ -67,24 +70,24 @@
         }
     }
 
-    /// Why a BTHome report cannot be decrypted or encrypted.
+    /// An error in decrypting or encrypting a BTHome report.
     public enum BTHomeEncryptionError: Error, Hashable, Sendable {
         /// The report is encrypted, and no key was given.
         case missingKey
         /// A key was given, and the report is not encrypted.
         case notEncrypted
-        /// The address has not 6 bytes.
+        /// The address does not have 6 bytes.
         case invalidAddress
-        /// The integrity check does not fit: the key or the address is another, or the packet was changed.
+        /// The integrity check is wrong: the key or the address is not the sender's, or the packet was modified.
         case authenticationFailed
-        /// What was encrypted is not as the format wants it.
+        /// The decrypted data does not have the required format.
         case malformed(AdvertisementFormatError)
-        /// There are too many objects.
+        /// The objects are too long.
         case tooLong
     }
 
     extension BTHomeEncryptionError: CustomStringConvertible {
-        /// One line: what is wrong, and what helps.
+        /// A single line with the problem and a suggested remedy.
         public var description: String {
             switch self {
             case .missingKey: "the report is encrypted — give the device's key"

@@ -1,7 +1,7 @@
 public import BLE
 public import BLEProfiles
 
-/// What a BTHome v2 device tells (bthome.io/format).
+/// The report of a BTHome v2 device (bthome.io/format).
 ///
 /// Decrypting needs the package's trait `BTHomeEncryption`:
 ///
@@ -11,23 +11,24 @@ public import BLEProfiles
 /// }
 /// ```
 public struct BTHome: Hashable, Sendable {
-    /// The objects, readable or not.
+    /// The objects, encrypted or not.
     public enum Payload: Hashable, Sendable {
-        /// The objects in the order of the packet, so that of several of one kind the first is always the same. `rest` begins with
-        /// the first id that is not known here: how long that object is only its id tells, so nothing after it can be read.
+        /// The objects in the order of the packet, which distinguishes several objects of the same kind. `rest` begins
+        /// with the first unknown id. The length of that object is unknown, so the objects after it cannot be decoded.
         case plain([BTHomeObject], rest: [UInt8])
-        /// Objects that only who has the device's key can read.
+        /// Encrypted objects, which can be decrypted only with the device's key.
         case encrypted(BTHomeSealed)
     }
 
-    /// Whether the device advertises when something happens, instead of regularly.
+    /// Whether the device advertises in response to events instead of regularly.
     public let isTriggerBased: Bool
-    /// The address that the device put into the packet, 6 bytes, the most significant first; usually none.
+    /// The address in the packet, 6 bytes, most significant first. Usually nil.
     public let address: [UInt8]?
     /// The objects.
     public let payload: Payload
 
-    /// A report of `objects`, which should be ordered by id. Throws `invalidLength` for an address that has not 6 bytes.
+    /// Creates a report of `objects`, which should be ordered by id. Throws `invalidLength` if the address does not
+    /// have 6 bytes.
     public init(
         _ objects: [BTHomeObject], isTriggerBased: Bool = false, address: [UInt8]? = nil
     ) throws(AdvertisementFormatError) {
@@ -58,7 +59,7 @@ public struct BTHome: Hashable, Sendable {
 
     /// The first byte of the service data.
     var information: UInt8 {
-        // It is part of the nonce, with its reserved bits.
+        // The first byte is part of the nonce, with its reserved bits.
         if case .encrypted(let sealed) = payload { return sealed.information }
         var information = Information.version << 5
         if address != nil { information |= Information.address }
@@ -72,11 +73,11 @@ public struct BTHome: Hashable, Sendable {
 }
 
 extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
-    /// The report in the service data of FCD2; nil when there is none.
+    /// Decodes the report in the service data of FCD2. Returns nil if there is none.
     ///
-    /// Bits 3 and 4 of the first byte are reserved and not looked at. Bit 1 is not in the published format any more; with it the
-    /// device's address follows, as readers of the format have always had it. Throws `unsupportedVersion`, `invalidLength` when the data
-    /// or an object ends early, `invalidValue` for a flag, an event or a command that there is not, `invalidText`.
+    /// Bits 3 and 4 of the first byte are reserved and ignored. Bit 1 is no longer in the published format; if it is
+    /// set, the device's address follows, as other decoders assume. Throws `unsupportedVersion`, `invalidLength` if the
+    /// data or an object is truncated, `invalidValue` for an unknown flag, event or command, and `invalidText`.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> BTHome? {
         guard let data = advertisement.serviceData[service] else { return nil }
         guard let information = data.first else { throw error(.invalidLength(0)) }
@@ -101,7 +102,7 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
             payload, isTriggerBased: information & Information.triggerBased != 0, address: address)
     }
 
-    /// The objects up to the first that is not known, where `rest` begins then.
+    /// Decodes objects up to the first unknown id, at which `rest` then begins.
     static func objects(_ rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) -> [BTHomeObject] {
         var objects: [BTHomeObject] = []
         while let id = rest.first, let kind = BTHomeKind(id: id) {
@@ -111,7 +112,7 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
         return objects
     }
 
-    /// Sets the service data of FCD2.
+    /// Sets the service data of FCD2 to the report.
     public func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError) {
         let rest =
             switch payload {

@@ -1,45 +1,45 @@
-/// What happened to a button (bthome.io/format, "Events").
+/// An event of a button (bthome.io/format, "Events").
 public enum BTHomeButton: UInt8, Hashable, Sendable, CaseIterable {
-    /// Nothing; another of the device's buttons was meant.
+    /// No event. Used when the event concerns another button of the device.
     case none = 0x00
-    /// Pressed.
+    /// A press.
     case press = 0x01
-    /// Pressed twice.
+    /// A double press.
     case doublePress = 0x02
-    /// Pressed three times.
+    /// A triple press.
     case triplePress = 0x03
-    /// Pressed for long.
+    /// A long press.
     case longPress = 0x04
-    /// Pressed twice, for long.
+    /// A long double press.
     case longDoublePress = 0x05
-    /// Pressed three times, for long.
+    /// A long triple press.
     case longTriplePress = 0x06
-    /// Is being held.
+    /// The button is being held.
     case holdPress = 0x80
-    /// Was let go.
+    /// The button was released after being held.
     case holdRelease = 0x81
 }
 
-/// Which way a dimmer was turned.
+/// The direction in which a dimmer was turned.
 public enum BTHomeDimmer: UInt8, Hashable, Sendable, CaseIterable {
-    /// Not at all; another of the device's dimmers was meant.
+    /// No event. Used when the event concerns another dimmer of the device.
     case none = 0x00
-    /// To the left.
+    /// A turn to the left.
     case rotateLeft = 0x01
-    /// To the right.
+    /// A turn to the right.
     case rotateRight = 0x02
 }
 
-/// What a remote control wants.
+/// A command of a remote control.
 public enum BTHomeCommand: UInt8, Hashable, Sendable, CaseIterable {
-    /// Off.
+    /// Switch off.
     case off = 0x00
-    /// On.
+    /// Switch on.
     case on = 0x01
-    /// The other of on and off.
+    /// Switch from on to off, or from off to on.
     case toggle = 0x02
-    /// More.
+    /// One step up.
     case stepUp = 0x03
-    /// Less.
+    /// One step down.
     case stepDown = 0x04
 }

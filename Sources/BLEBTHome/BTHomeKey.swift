@@ -1,11 +1,11 @@
 #if BTHomeEncryption
     internal import Crypto
 
-    /// A device's encryption key, 16 bytes ("bind key").
+    /// The encryption key of a device, 16 bytes ("bind key").
     public struct BTHomeKey: Sendable {
         let key: SymmetricKey
 
-        /// A key of its 16 bytes; nil when there are more or fewer.
+        /// Creates a key. Returns nil unless there are 16 bytes.
         public init?(_ bytes: [UInt8]) {
             guard bytes.count == 16 else { return nil }
             key = SymmetricKey(data: bytes)

@@ -1,6 +1,6 @@
-/// The object ids of bthome.io/format, in their order.
+/// The object ids of bthome.io/format, in order.
 extension BTHomeKind {
-    /// All that are known.
+    /// All known kinds.
     public static let all = numbers + flags + others
 
     private static let numbers = [
@@ -43,7 +43,7 @@ extension BTHomeKind {
         unsigned(0x4D, "energy", 4, 1, 1000, unit: "kWh"),
         unsigned(0x4E, "volume", 4, 1, 1000, unit: "L"),
         unsigned(0x4F, "water", 4, 1, 1000, unit: "L"),
-        // Since 1970-01-01 00:00 UTC.
+        // Seconds since 1970-01-01 00:00 UTC.
         unsigned(0x50, "timestamp", 4, unit: "s"),
         unsigned(0x51, "acceleration", 2, 1, 1000, unit: "m/s²"),
         unsigned(0x52, "gyroscope", 2, 1, 1000, unit: "°/s"),

@@ -1,33 +1,33 @@
-/// What a BTHome object tells (bthome.io/format, "Sensor data", "Binary sensor data", "Events" and "Device information"), and how it is
-/// spelled.
+/// The kind of a BTHome object (bthome.io/format, "Sensor data", "Binary sensor data", "Events" and "Device
+/// information"), and its encoding.
 public struct BTHomeKind: Hashable, Sendable {
-    /// How the object's bytes are to be read.
+    /// The encoding of an object's value.
     public enum Coding: Hashable, Sendable {
-        /// An unsigned number of so many bytes, which counts steps of `step`.
+        /// An unsigned integer with the given number of bytes, in multiples of `step`.
         case unsigned(Int, step: Step)
-        /// A number of so many bytes in two's complement, which counts steps of `step`.
+        /// An integer in two's complement with the given number of bytes, in multiples of `step`.
         case signed(Int, step: Step)
         /// One byte, 0 or 1.
         case flag
         /// One byte, a ``BTHomeButton``.
         case button
-        /// A byte that says which way, and one that says how far.
+        /// A byte with the direction, and a byte with the number of steps.
         case dimmer
         /// The number of arguments, a ``BTHomeCommand``, and the arguments.
         case command
-        /// The number of bytes, and as many of UTF-8.
+        /// The number of bytes, followed by UTF-8.
         case text
-        /// The number of bytes, and as many.
+        /// The number of bytes, followed by the bytes.
         case raw
-        /// So many numbers of a version, the last first.
+        /// The given number of version numbers, the least significant first.
         case version(Int)
     }
 
-    /// A step as a fraction, so that values come out as they would be written.
+    /// A step as a fraction, so that each value is the number nearest to its decimal notation.
     public struct Step: Hashable, Sendable {
-        /// The upper part.
+        /// The numerator.
         public let numerator: Int64
-        /// The lower part.
+        /// The denominator.
         public let denominator: Int64
 
         init(_ numerator: Int64, _ denominator: Int64 = 1) {
@@ -38,14 +38,14 @@ public struct BTHomeKind: Hashable, Sendable {
 
     /// The object id.
     public let id: UInt8
-    /// What is told, in the format's words: `temperature`, `door`. Several ids may tell the same.
+    /// The name in the format's specification, such as `temperature` or `door`. Several ids may have the same name.
     public let name: String
-    /// The unit, empty for a number without one.
+    /// The unit. Empty for a number without a unit.
     public let unit: String
-    /// How it is spelled.
+    /// The encoding of the value.
     public let coding: Coding
 
-    /// The kind with that id; nil when it is not known here.
+    /// Returns the kind with the given id. Nil if the id is unknown.
     public init?(id: UInt8) {
         guard let kind = Self.byID[id] else { return nil }
         self = kind

@@ -1,8 +1,8 @@
 internal import BLEProfiles
 
 extension BTHomeObject {
-    /// The next object of `rest`, which is of this kind and whose id has been read. Throws when it ends early, or holds a value that
-    /// there is not.
+    /// Decodes an object of the given kind, whose id was read already, from the beginning of `rest`. Throws if it is
+    /// truncated or has an invalid value.
     init(_ kind: BTHomeKind, reading rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) {
         func take(_ count: Int) throws(AdvertisementFormatError) -> ArraySlice<UInt8> {
             guard count <= rest.count else { throw BTHome.error(.invalidLength(rest.count)) }
@@ -41,7 +41,7 @@ extension BTHomeObject {
         }
     }
 
-    /// The id and what follows it.
+    /// The id, followed by the encoded value.
     var bytes: [UInt8] {
         switch content {
         case .number(let number):

@@ -1,41 +1,42 @@
 public import BLEProfiles
 
-/// One thing that a BTHome device tells.
+/// An object in the report of a BTHome device, such as a measurement or an event.
 public struct BTHomeObject: Hashable, Sendable {
-    /// What is told.
+    /// The value of the object.
     public enum Content: Hashable, Sendable {
-        /// A number as it is sent, in steps of the kind's; ``BTHomeObject/value`` is what it means.
+        /// A number as sent, in steps of the kind. ``BTHomeObject/value`` is in the kind's unit.
         case number(Int64)
         /// On or off.
         case flag(Bool)
-        /// A button was used.
+        /// An event of a button.
         case button(BTHomeButton)
-        /// A dimmer was turned by so many steps.
+        /// A dimmer was turned by the given number of steps.
         case dimmer(BTHomeDimmer, steps: UInt8)
-        /// A command, with at most 31 bytes that the manufacturer knows.
+        /// A command with at most 31 bytes, whose meaning the manufacturer defines.
         case command(BTHomeCommand, arguments: [UInt8])
         /// Text.
         case text(String)
         /// Bytes.
         case raw([UInt8])
-        /// The numbers of a version, the most significant first.
+        /// The numbers of a version, most significant first.
         case version([UInt8])
     }
 
-    /// What is told of.
+    /// The kind of the object.
     public let kind: BTHomeKind
-    /// What is told.
+    /// The value of the object.
     public let content: Content
 
-    /// Something told. Throws `invalidValue` when the content is not of the kind's coding, or a number out of its range, and
-    /// `invalidLength` when there are more bytes than the length can tell.
+    /// Creates an object. Throws `invalidValue` if the content does not match the kind's coding, or if a number is out
+    /// of range, and `invalidLength` if there are too many bytes.
     public init(_ kind: BTHomeKind, _ content: Content) throws(AdvertisementFormatError) {
         self.kind = kind
         self.content = content
         try check()
     }
 
-    /// A number in the kind's unit, rounded to its steps. Throws `invalidValue` when there is no such number.
+    /// Creates an object from a number in the kind's unit, rounded to its steps. Throws `invalidValue` if it is out of
+    /// range, or if the kind is not a number.
     public init(_ kind: BTHomeKind, value: Double) throws(AdvertisementFormatError) {
         let step: BTHomeKind.Step
         switch kind.coding {
@@ -47,7 +48,7 @@ public struct BTHomeObject: Hashable, Sendable {
         try self.init(kind, .number(number))
     }
 
-    /// The number in the kind's unit; nil for what is no number.
+    /// The number in the kind's unit. Nil if the object is not a number.
     public var value: Double? {
         guard case .number(let number) = content else { return nil }
         switch kind.coding {

@@ -1,12 +1,13 @@
-/// Objects that only who has the device's key can read: ciphertext, counter and integrity check.
+/// Encrypted objects, which can be decrypted only with the device's key: ciphertext, counter and integrity check.
 public struct BTHomeSealed: Hashable, Sendable {
     /// The objects, encrypted with AES-CCM.
     public let ciphertext: [UInt8]
-    /// Grows with every packet. It is part of the nonce, so that who remembers the last one can tell a packet that is repeated.
+    /// A counter that increases with every packet. It is part of the nonce. A receiver that remembers the last one can
+    /// detect repeated packets.
     public let counter: UInt32
     /// The integrity check, 4 bytes.
     public let integrityCheck: [UInt8]
-    /// The packet's first byte, which is part of the nonce too.
+    /// The packet's first byte, which is also part of the nonce.
     let information: UInt8
 
     init(ciphertext: [UInt8], counter: UInt32, integrityCheck: [UInt8], information: UInt8) {
@@ -16,7 +17,7 @@ public struct BTHomeSealed: Hashable, Sendable {
         self.information = information
     }
 
-    /// What follows the first byte and the address; nil when that is too short.
+    /// Decodes the bytes after the first byte and the address. Returns nil if there are too few.
     init?(_ bytes: ArraySlice<UInt8>, information: UInt8) {
         guard bytes.count >= 8 else { return nil }
         let counter = bytes.suffix(8).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }

@@ -2,47 +2,47 @@
     internal import Crypto
     internal import CryptoExtras
 
-    /// AES-CCM with nonces of 13 bytes, tags of 4, and no additional data (RFC 3610 with L = 2 and M = 4). The block cipher is
-    /// swift-crypto's, which has no CCM.
+    /// AES-CCM with nonces of 13 bytes, tags of 4, and no additional data (RFC 3610 with L = 2 and M = 4). It uses the
+    /// block cipher of swift-crypto, which does not provide CCM.
     struct CounterWithCBCMAC {
         static let nonceCount = 13
         static let tagCount = 4
-        /// The most bytes whose number fits the two that tell it.
+        /// The maximum length of a message, whose length is a number of 2 bytes.
         static let maximumCount = 65_535
 
         private let key: SymmetricKey
         private let nonce: [UInt8]
 
-        /// Nil unless the nonce has 13 bytes and the key is one of AES.
+        /// Creates a cipher. Returns nil unless the nonce has 13 bytes and the key has a length that AES supports.
         init?(key: SymmetricKey, nonce: [UInt8]) {
             guard nonce.count == Self.nonceCount, [128, 192, 256].contains(key.bitCount) else { return nil }
             self.key = key
             self.nonce = nonce
         }
 
-        /// The ciphertext and the tag; nil when there are too many bytes.
+        /// Returns the ciphertext and the tag. Nil if the plaintext is too long.
         func seal(_ plaintext: [UInt8]) -> (ciphertext: [UInt8], tag: [UInt8])? {
             guard plaintext.count <= Self.maximumCount else { return nil }
             return (crypt(plaintext), tag(plaintext))
         }
 
-        /// The plaintext; nil when the tag does not fit.
+        /// Returns the plaintext. Nil if the tag is wrong.
         func open(_ ciphertext: [UInt8], tag: [UInt8]) -> [UInt8]? {
             guard ciphertext.count <= Self.maximumCount, tag.count == Self.tagCount else { return nil }
             let plaintext = crypt(ciphertext)
-            // All of it is looked at, so that the time tells nothing.
+            // Compares all bytes, so that the time reveals nothing.
             let difference = zip(self.tag(plaintext), tag).reduce(0) { $0 | ($1.0 ^ $1.1) }
             return difference == 0 ? plaintext : nil
         }
 
         private func permute(_ block: [UInt8]) -> [UInt8] {
             var block = block
-            // It throws for keys and blocks of other lengths only.
+            // This throws only for keys and blocks of other lengths.
             guard (try? AES.permute(&block, key: key)) != nil else { preconditionFailure("a key and a block of AES") }
             return block
         }
 
-        /// The key stream's block of that number (section 2.3).
+        /// Returns a block of the key stream, by its number (section 2.3).
         private func stream(_ number: Int) -> [UInt8] {
             permute([1] + nonce + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)])
         }
@@ -55,7 +55,7 @@
             return result
         }
 
-        /// The first bytes of the encrypted CBC-MAC (sections 2.2 and 2.3).
+        /// Returns the first bytes of the encrypted CBC-MAC (sections 2.2 and 2.3).
         private func tag(_ plaintext: [UInt8]) -> [UInt8] {
             let flags = UInt8((Self.tagCount - 2) / 2) << 3 | 1
             let count = plaintext.count

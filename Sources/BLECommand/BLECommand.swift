@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `ble`: Bluetooth LE from the command line.
+/// The command `ble`: Bluetooth LE from the command line.
 @main
 struct BLECommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +22,8 @@ struct BLECommand: AsyncParsableCommand {
             PairCommand.self, UnpairCommand.self, NumbersCommand.self,
         ] + deviceCommands)
 
-    /// The commands that need `BLEFeatures`, and with it swift-crypto, which takes longer to build than everything else.
+    /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything
+    /// else.
     #if DeviceCommands
         private static let deviceCommands: [any ParsableCommand.Type] = [DevicesCommand.self, DemoCommand.self]
     #else

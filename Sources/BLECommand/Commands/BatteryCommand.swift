@@ -28,7 +28,7 @@ struct BatteryCommand: AsyncParsableCommand {
         }
     }
 
-    /// Each battery of a peripheral: which one it is, as far as that is said, and its level.
+    /// Returns the position, if known, and the level of each battery of a peripheral.
     private static func read(
         _ peripheral: Peripheral
     ) async throws(BLEError) -> [(PresentationFormat.Description?, UInt8)] {
@@ -39,7 +39,7 @@ struct BatteryCommand: AsyncParsableCommand {
         return levels
     }
 
-    /// Which one it is; nil as well where what should say it is refused or makes no sense.
+    /// Returns the position of a battery. Nil if it is unknown, refused or invalid.
     private static func position(of battery: Battery) async throws(BLEError) -> PresentationFormat.Description? {
         let position = try await Result(of: battery.peripheral) { () throws(BLEError) in try await battery.position() }
         guard case .success(let position?) = position, position != .unknown else { return nil }

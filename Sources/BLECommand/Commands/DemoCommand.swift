@@ -40,7 +40,7 @@
         }
     }
 
-    /// A tour of the lock, a line for each step.
+    /// A demonstration of the lock, with one line for each step.
     private struct LockDemo {
         let lock: SimulatedLock
         let peripheral: SimulatedPeripheral
@@ -114,7 +114,7 @@
             try show("guestUnlocked", nil, "a guest with the right one is not")
         }
 
-        /// The link goes while the lock thinks about a command.
+        /// Loses the link while the lock processes a command.
         private func loseLink(_ device: Device) async throws {
             let access: LockAccess = try device.feature()
             await lock.hold(at: .reply)

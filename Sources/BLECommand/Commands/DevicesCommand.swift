@@ -70,7 +70,7 @@
         }
     }
 
-    /// Shows the devices that come and go.
+    /// Shows devices as they appear and disappear.
     private struct Look {
         let duration: Double
 
@@ -89,7 +89,7 @@
         }
 
         private func show(_ devices: Devices, _ output: Output) async throws {
-            // Several peripherals may claim one serial number.
+            // Several peripherals may claim the same serial number.
             var shown: [Peripheral.ID: DiscoveredDevice] = [:]
             for try await list in devices.nearby() {
                 let now = Dictionary(list.map { ($0.peripheral.id, $0) }) { $1 }
@@ -115,7 +115,7 @@
         }
     }
 
-    /// Connects to a device and sends what was asked for.
+    /// Connects to a device and sends the given messages.
     private struct Talk {
         let serial: String
         let messages: [MessageArgument]
@@ -161,7 +161,7 @@
         }
     }
 
-    /// A message on the command line: four digits of the command, and the payload after a colon.
+    /// A message on the command line: the command as four digits, and the payload after a colon.
     struct MessageArgument: ExpressibleByArgument, Sendable {
         let command: MessageCommand
         let payload: [UInt8]

@@ -34,16 +34,16 @@ struct InspectCommand: AsyncParsableCommand {
         }
     }
 
-    /// What came of reading a characteristic.
+    /// The result of reading a characteristic.
     private typealias Read = Result<ShownValue, BLEError>
 
-    /// The values of all characteristics that can be read, by handle.
+    /// Returns the values of all readable characteristics, by handle.
     private static func read(
         _ database: GATTDatabase, of peripheral: Peripheral, guessing: Bool, _ output: Output
     ) async throws -> [UInt16: Read] {
         var values: [UInt16: Read] = [:]
         for characteristic in database.joined() where characteristic.properties.contains(.read) {
-            // A read would connect anew, to what may have other handles.
+            // Without this check, reading would connect again, after which handles may have changed.
             try await requireLink(to: peripheral)
             let key = characteristic.key
             values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
@@ -74,7 +74,7 @@ struct InspectCommand: AsyncParsableCommand {
         ])
     }
 
-    /// With what came of reading it, the keys of that are there as well.
+    /// Returns the JSON of a characteristic, including the keys of its value if it was read.
     private static func json(_ characteristic: GATTCharacteristic, _ value: Read?) -> [String: JSON] {
         let keys: [String: JSON] = [
             "uuid": .string(characteristic.uuid.description), "handle": .int(Int(characteristic.handle)),

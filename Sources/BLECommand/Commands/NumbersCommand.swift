@@ -49,7 +49,8 @@ struct NumbersCommand: AsyncParsableCommand {
         return kind
     }
 
-    /// The number that a word is: up to four hexadecimal digits, with or without `0x`, or a UUID of 16 bits in its long form.
+    /// Returns the number in a word: up to four hexadecimal digits, with or without `0x`, or a 16-bit UUID in its long
+    /// form.
     private static func number(_ word: String) -> UInt16? {
         if let uuid = BluetoothUUID(word) { return uuid.short }
         let digits = word.lowercased().hasPrefix("0x") ? word.dropFirst(2) : word[...]

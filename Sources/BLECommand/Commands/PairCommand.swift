@@ -1,7 +1,7 @@
 import ArgumentParser
 import BLE
 
-/// A capability, named as BlueZ does or in lower case with hyphens.
+/// An IO capability, with BlueZ's name or in lowercase with hyphens.
 struct CapabilityArgument: ExpressibleByArgument, Sendable {
     let capability: PairingCapability
 
@@ -13,7 +13,7 @@ struct CapabilityArgument: ExpressibleByArgument, Sendable {
         capability = found
     }
 
-    /// Lower case with hyphens.
+    /// The names in lowercase with hyphens.
     static let names = PairingCapability.allCases.map { capability in
         capability.rawValue.reduce(into: "") { text, character in
             if character.isUppercase, !text.isEmpty { text += "-" }

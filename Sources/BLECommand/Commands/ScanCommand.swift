@@ -17,7 +17,7 @@ struct ScanCommand: AsyncParsableCommand {
         transform: ServiceArgument.init(named:))
     var service: [ServiceArgument] = []
 
-    // A negative number looks like an option otherwise.
+    // Otherwise, a negative number would be taken for an option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
@@ -118,7 +118,7 @@ struct ScanCommand: AsyncParsableCommand {
             text(event, peripheral, advertisement, output))
     }
 
-    /// Six digits, the class's 24 bits.
+    /// Returns the class of device as six hexadecimal digits, for its 24 bits.
     private static func deviceClass(_ value: UInt32) -> String {
         Hex.string([UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)])
     }

@@ -4,11 +4,11 @@ import BLEProfiles
 /// A characteristic whose values a live view shows.
 struct LiveSource: Sendable {
     let characteristic: GATTCharacteristic
-    /// What it is called, and where the peripheral has several, which one it is.
+    /// The name of the characteristic. If the peripheral distinguishes several of the same type, also its position.
     let title: String
-    /// The same for people.
+    /// The title for people, without control characters.
     let shownTitle: String
-    /// How its values are laid out; nil where nobody says.
+    /// The format of its values. Nil if it is unknown.
     let format: ValueFormat?
 
     init(_ characteristic: GATTCharacteristic, on peripheral: Peripheral) async throws(BLEError) {
@@ -23,13 +23,13 @@ struct LiveSource: Sendable {
     var isNotified: Bool { !characteristic.properties.isDisjoint(with: [.notify, .indicate]) }
     var isRead: Bool { characteristic.properties.contains(.read) }
 
-    /// What is written to and answers is asked, not listened to.
+    /// Whether a live view shows the characteristic. False if it can be written but not read, like a control point.
     static func isShown(_ characteristic: GATTCharacteristic) -> Bool {
         let isWritten = !characteristic.properties.isDisjoint(with: [.write, .writeWithoutResponse])
         return !isWritten || characteristic.properties.contains(.read)
     }
 
-    /// The user's description, or else what the presentation format says; nil where neither can be read.
+    /// Returns the user description, or the description in the presentation format. Nil if neither can be read.
     private static func place(
         of characteristic: GATTCharacteristic, on peripheral: Peripheral
     ) async throws(BLEError) -> String? {

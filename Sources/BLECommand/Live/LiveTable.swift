@@ -1,15 +1,15 @@
 import BLEProfiles
 
-/// What a live view shows: a row for each field of each characteristic, with what it has been lately.
+/// The table of a live view: a row for each field of each characteristic, with its recent values.
 struct LiveTable {
-    /// How many numbers back a row remembers.
+    /// The maximum number of recent values in a row.
     static let memory = 40
 
     private struct Row {
-        /// Nil for words in place of a value.
+        /// Nil for a message in place of a value.
         var field: String?
         var text: String
-        /// The latest numbers, the oldest first; empty for what is no number.
+        /// The recent values, oldest first. Empty if the field is not a number.
         var numbers: [Double] = []
     }
 
@@ -20,12 +20,12 @@ struct LiveTable {
 
     private var sections: [UInt16: Section] = [:]
 
-    /// A characteristic that will be shown; in order of handles.
+    /// Adds a characteristic. The table is in order of handles.
     mutating func add(_ handle: UInt16, _ title: String) {
         sections[handle] = Section(title: title)
     }
 
-    /// What a characteristic's value is now.
+    /// Sets the current value of a characteristic.
     mutating func update(_ handle: UInt16, _ values: [FieldValue]) {
         guard var section = sections[handle] else { return }
         section.rows.removeAll { $0.field == nil }
@@ -41,12 +41,12 @@ struct LiveTable {
         sections[handle] = section
     }
 
-    /// What is shown in place of a value.
+    /// Sets a message in place of a value.
     mutating func update(_ handle: UInt16, _ text: String) {
         sections[handle]?.rows = [Row(field: nil, text: text)]
     }
 
-    /// The table in so many columns and lines at most. Where that does not suffice, the last line says how many are missing.
+    /// Returns the table, limited to the given columns and lines. If lines are missing, the last one says how many.
     func lines(width: Int, height: Int) -> [String] {
         let lines = lines(width: width)
         guard lines.count > height else { return lines }
@@ -54,7 +54,7 @@ struct LiveTable {
         return kept + ["… \(lines.count - kept.count) more".prefix(columns: width)]
     }
 
-    /// The table, with `width` columns at most.
+    /// Returns the table, limited to the given columns.
     func lines(width: Int) -> [String] {
         let sections = sections.sorted { $0.key < $1.key }.map(\.value)
         let titles = sections.flatMap { section in
@@ -79,7 +79,7 @@ struct LiveTable {
         }
     }
 
-    /// The fields in order, those of structures as well; a date and time in one.
+    /// Returns the fields in order, including those of structures. A date and time is one field.
     private static func flat(_ values: [FieldValue]) -> [Cell] {
         values.filter { !$0.isSilent }.flatMap { value -> [Cell] in
             switch value.content {

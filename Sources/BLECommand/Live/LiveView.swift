@@ -1,7 +1,7 @@
 import BLE
 import BLEProfiles
 
-/// Shows the values of a service as they come: a table on a terminal, otherwise a line each.
+/// Shows the values of a service as they arrive: in a table on a terminal, otherwise one per line.
 actor LiveView {
     private let peripheral: Peripheral
     private let sources: [LiveSource]
@@ -9,7 +9,7 @@ actor LiveView {
     private var table = LiveTable()
     private var received = 0
 
-    /// Discovers the service, every instance of it. Throws `serviceNotFound`.
+    /// Discovers all instances of the service. Throws `serviceNotFound`.
     init(of service: BluetoothUUID, on peripheral: Peripheral, _ output: Output) async throws(BLEError) {
         (self.peripheral, self.output) = (peripheral, output)
         _ = try await PeripheralService(service, on: peripheral).discovered()
@@ -23,12 +23,14 @@ actor LiveView {
         for source in sources { table.add(source.characteristic.handle, source.shownTitle) }
     }
 
-    /// Reads what can be read, then shows what is notified, and with `every` reads again and again; where nothing is notified, it is
-    /// otherwise read once.
+    /// Reads all readable values, then shows notifications. With `every`, also reads at that interval.
+    ///
+    /// If nothing notifies and `every` is nil, it returns after reading once.
     ///
     /// - Parameters:
-    ///   - count: after how many notified values it ends, or where none has come, after how many rounds of reading; nil for never.
-    ///   - isMaintained: whether what cannot be read during an outage is a gap.
+    /// - count: the number of notified values, or of rounds of reading if none are notified, after which it returns.
+    ///   Nil for no limit.
+    /// - isMaintained: whether the end of the link during a read is shown as a gap instead of being thrown.
     func run(count: Int?, every: Duration?, isMaintained: Bool) async throws {
         let streams = try await subscribe()
         let hasStreams = !streams.isEmpty
@@ -45,7 +47,7 @@ actor LiveView {
                 group.addTask {
                     var rounds = 1
                     while true {
-                        // What notifies has an interval's time for the first value.
+                        // Characteristics that notify have one interval to send their first value.
                         if hasStreams { try await CommandClock.sleep(for: every) }
                         if await self.isDone(afterRounds: rounds, count) { return }
                         if !hasStreams { try await CommandClock.sleep(for: every) }
@@ -59,7 +61,7 @@ actor LiveView {
         }
     }
 
-    /// Listens to what is notified, before anything is read, so that nothing is missed in between.
+    /// Enables notifications before anything is read, so that no change is missed in between.
     private func subscribe() async throws -> [(LiveSource, NotificationStream<[UInt8]>)] {
         var streams: [(LiveSource, NotificationStream<[UInt8]>)] = []
         for source in sources where source.isNotified {
@@ -69,19 +71,20 @@ actor LiveView {
             }
             switch stream {
             case .success(let stream): streams.append((source, stream))
-            // One that is refused does not keep the others from being shown.
+            // The other characteristics are shown even if this one refuses.
             case .failure(let error):
                 try show(error, source)
-                // What is read takes its place in a table.
+                // In a table, the value that is read replaces the error.
                 if source.isRead, output.terminalSize != nil { output.note("\(source.title): \(error.message)") }
             }
         }
         return streams
     }
 
-    /// Reads everything once. What is refused is shown so.
+    /// Reads all readable values once. Errors of single characteristics are shown in their place.
     ///
-    /// - Parameter outlasting: whether the end of the link is a gap, after which the rest is read the next time.
+    /// - Parameter outlasting: whether the end of the link is shown as a gap. The remaining values are then read the
+    ///   next time.
     private func readAll(outlasting: Bool) async throws {
         do {
             for source in sources where source.isRead {
@@ -96,12 +99,12 @@ actor LiveView {
         }
     }
 
-    /// Whether reading has brought all that was asked for.
+    /// Whether nothing is notified and the requested number of rounds was read.
     private func isDone(afterRounds rounds: Int, _ count: Int?) -> Bool {
         received == 0 && count.map { rounds >= $0 } ?? false
     }
 
-    /// Shows what was notified; true for the last.
+    /// Shows a notified value. Returns true if it is the last one.
     private func take(_ event: NotificationEvent<[UInt8]>, _ source: LiveSource, _ count: Int?) throws -> Bool {
         switch event {
         case .gap(let error):

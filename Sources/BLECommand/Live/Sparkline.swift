@@ -1,9 +1,9 @@
-/// Numbers as a line of blocks, as high as they are large.
+/// Draws numbers as a line of blocks of different heights.
 enum Sparkline {
     private static let blocks: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-    /// A block for each of `values`, the smallest of them the lowest, the largest the highest. Those that are all the same are in
-    /// the middle; what is not finite is a gap.
+    /// Returns a block for each value: the lowest one for the minimum, the highest one for the maximum. If all values
+    /// are equal, the blocks have medium height. A value that is not finite is a space.
     static func text(_ values: [Double]) -> String {
         let finite = values.filter(\.isFinite)
         guard let least = finite.min(), let greatest = finite.max() else {
@@ -12,7 +12,8 @@ enum Sparkline {
         return String(
             values.map { value in
                 guard value.isFinite else { return " " }
-                // Halves, since the difference of two large numbers need not be finite; those of tiny ones may be nothing.
+                // Uses halves because the difference of two large numbers may not be finite. For tiny numbers, the
+                // result may be 0.
                 let span = greatest / 2 - least / 2
                 guard span > 0 else { return blocks[3] }
                 let share = (value / 2 - least / 2) / span

@@ -1,24 +1,24 @@
-/// The lines at the end of a terminal that are written again and again, and the control sequences for it.
+/// The lines at the end of a terminal that are rewritten, and the control sequences for that.
 ///
 /// The cursor is in the row below the lines.
 struct TerminalArea {
     private var lines: [String] = []
 
-    /// What writes other lines in the place of those that are there.
+    /// Returns the text that replaces the current lines by other ones.
     ///
-    /// - Parameter columns: how wide the terminal is now. One that has become narrower shows a line in several rows.
+    /// - Parameter columns: the current width of the terminal. If it has become narrower, a line may take several rows.
     mutating func replace(with lines: [String], columns: Int) -> String {
         defer { self.lines = lines }
         return erasure(columns: columns) + Self.text(lines)
     }
 
-    /// What takes the lines away, so that something else can be written there.
+    /// Returns the text that erases the lines, so that something else can be written in their place.
     func erasure(columns: Int) -> String {
         let rows = lines.reduce(0) { $0 + $1.rows(columns: columns) }
         return rows > 0 ? "\r\u{1B}[\(rows)A\u{1B}[J" : ""
     }
 
-    /// What writes the lines below whatever stands there.
+    /// The text that writes the lines at the cursor.
     var drawing: String { Self.text(lines) }
 
     private static func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BLE
 import BLEProfiles
 
-/// Data in advertisements as it is named on the command line: `owner`, `owner:hex` or `owner:hex/mask`.
+/// Advertised data on the command line: `owner`, `owner:hex` or `owner:hex/mask`.
 private struct DataArgument {
     let owner: Substring
     let pattern: BytePattern
@@ -22,7 +22,7 @@ private struct DataArgument {
     }
 }
 
-/// A company identifier of four digits, with what its data begins with.
+/// A company identifier of four digits, with the beginning of its data.
 struct ManufacturerArgument: ExpressibleByArgument, Sendable {
     let company: UInt16
     let pattern: BytePattern
@@ -36,7 +36,7 @@ struct ManufacturerArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// A service, by UUID or name, with what its data begins with.
+/// A service, by UUID or name, with the beginning of its data.
 struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     let service: BluetoothUUID
     let pattern: BytePattern
@@ -51,7 +51,7 @@ struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// A transport by its name.
+/// A transport, by name.
 enum TransportArgument: String, ExpressibleByArgument, CaseIterable {
     case le
     case classic

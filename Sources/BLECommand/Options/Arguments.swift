@@ -2,7 +2,7 @@ import ArgumentParser
 import BLE
 import BLEProfiles
 
-/// A characteristic as it is named on the command line.
+/// A characteristic on the command line.
 struct CharacteristicArgument: Sendable {
     let uuid: BluetoothUUID
 
@@ -14,11 +14,11 @@ struct CharacteristicArgument: Sendable {
     static let help: ArgumentHelp = "The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level."
 }
 
-/// A service as it is named on the command line.
+/// A service on the command line.
 struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
 
-    /// The SIG's services, and those of vendors that there are profiles for.
+    /// The SIG's services, and the vendors' services that have profiles.
     static let catalog: Catalog = [.service(.nordicUART, "Nordic UART")]
 
     init(named text: String) throws {
@@ -26,7 +26,8 @@ struct ServiceArgument: Sendable {
         self.uuid = uuid
     }
 
-    /// A service as it can be given: its name in one word, where it has one, otherwise its UUID.
+    /// Returns the text that stands for a service on the command line: its name with hyphens if it has one, otherwise
+    /// its UUID.
     static func text(_ uuid: BluetoothUUID) -> String {
         guard let assignment = catalog.assignment(of: uuid), assignment.kind == .service else {
             return uuid.description
@@ -45,14 +46,14 @@ struct HexArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// What is wrong with a name, and where there are others.
+/// Returns the error for an unknown name, with a way to find others.
 private func notNamed(_ text: String, _ kind: String) -> ValidationError {
     ValidationError(
         "No \(kind) is called so, and it is no UUID. Names are those of the SIG: "
             + "ble numbers --kind \(kind) WORDS finds them by a word.")
 }
 
-/// The optional first argument of commands that can choose a peripheral by themselves.
+/// The help for the optional first argument of commands that can choose a peripheral themselves.
 let idHelp: ArgumentHelp = "A device address, or the beginning of a name that only one peripheral has."
 
 func checkCount(_ count: Int?) throws {

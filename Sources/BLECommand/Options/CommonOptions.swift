@@ -9,7 +9,7 @@ enum BackendName: String, ExpressibleByArgument, CaseIterable {
     case simulated
 }
 
-/// What every command takes.
+/// The options of all commands.
 struct CommonOptions: ParsableArguments {
     @Option(help: "bluez, or simulated: a strap, a battery, a weather station and ear buds in memory.")
     var backend = BackendName.bluez
@@ -35,7 +35,7 @@ struct CommonOptions: ParsableArguments {
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
-    /// The duration that `--timeout` gives. Throws `ValidationError` for a number out of range.
+    /// Returns the duration for a value of `--timeout`. Throws `ValidationError` for a number out of range.
     static func duration(_ timeout: Double) throws -> Duration {
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout takes a number of seconds above 0, at most 86400.")
@@ -43,14 +43,14 @@ struct CommonOptions: ParsableArguments {
         return .milliseconds(Int64(timeout * 1000))
     }
 
-    /// What logs on standard error; the more often --verbose is given, the more.
+    /// Returns a logger to standard error. Each `--verbose` makes it more verbose.
     static func logger(verbose: Int) -> Logger {
         var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose == 0 ? .warning : verbose == 1 ? .debug : .trace
         return logger
     }
 
-    /// A central as the options say.
+    /// Creates a central according to the options.
     func makeCentral(pairing: PairingBehavior = .justWorks) async throws -> Central {
         let configuration = Central.Configuration(
             connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,

@@ -4,11 +4,11 @@ import BLE
     import BLEFeatures
 #endif
 
-/// The exit statuses of `ble`, kept stable.
+/// The exit statuses of `ble`, which are stable.
 enum ExitStatus {
     static let success: Int32 = 0
     static let somethingIsWrong: Int32 = 1
-    /// That of `serviceNotFound`, for what is looked up without a peripheral.
+    /// The status of `serviceNotFound`, also used when an assigned number is not found.
     static let nothingFound: Int32 = 16
     static let outputClosed: Int32 = 141
 
@@ -44,7 +44,7 @@ enum ExitStatus {
         (130, [.cancelled], "interrupted (143: terminated)"),
     ]
 
-    /// What `ble devices` adds to them.
+    /// The statuses for the errors of `ble devices`.
     #if DeviceCommands
         private static let deviceCodes: [BLEError.Code: Int32] = [
             .encryptionFailed: 23, .featureNotFound: 64, .commandConflict: 64, .invalidMessage: 65,
@@ -58,7 +58,7 @@ enum ExitStatus {
         rows.first { $0.codes.contains(code) }?.status ?? deviceCodes[code] ?? 70
     }
 
-    /// For the help text.
+    /// The table of statuses, for the help text.
     static var table: String {
         ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong")]
             + rows.map { ($0.status, $0.meaning) })

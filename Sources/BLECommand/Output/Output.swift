@@ -8,17 +8,17 @@ import Synchronization
     import Musl
 #endif
 
-/// Nobody reads standard output any more.
+/// The error when the reader of standard output is gone.
 struct OutputClosed: Error {}
 
-/// Where a command's data and words go.
+/// Writes a command's data to standard output, and its messages to standard error.
 struct Output: Sendable {
     let json: Bool
     let progress: Progress
     private let isTerminal = isatty(STDOUT_FILENO) != 0
     private let screen = Screen()
 
-    /// What is written again and again at the end of the terminal.
+    /// The area at the end of the terminal that is rewritten.
     private final class Screen: Sendable {
         let area = Mutex(TerminalArea())
     }
@@ -28,7 +28,7 @@ struct Output: Sendable {
         progress = Progress()
     }
 
-    /// One line of data: `object` for programs, `text` for people.
+    /// Writes a line of data: `object` as JSON for programs, or `text` for people.
     func line(_ object: @autoclosure () throws -> JSON, _ text: @autoclosure () -> String) throws {
         if json {
             let encoder = JSONEncoder()
@@ -39,20 +39,20 @@ struct Output: Sendable {
         }
     }
 
-    /// A line for people alone, such as the head of a table.
+    /// Writes a line that only people see, such as the header of a table.
     func text(_ text: @autoclosure () -> String) throws {
         if !json { try write(text()) }
     }
 
-    /// The terminal that people look at; nil where the output goes elsewhere, or is for programs.
+    /// The size of the terminal. Nil if the output goes elsewhere or is JSON.
     var terminalSize: (columns: Int, rows: Int)? {
         var size = winsize()
         guard isTerminal, !json, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
-        // A terminal that does not know its size says 0.
+        // A terminal of unknown size reports 0.
         return (size.ws_col == 0 ? 80 : Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
     }
 
-    /// Writes lines in the place of those that were written so the last time.
+    /// Writes lines in place of those that the last call wrote.
     func rewrite(_ lines: [String]) throws {
         guard let columns = terminalSize?.columns else { return }
         try screen.area.withLock { area in
@@ -60,7 +60,8 @@ struct Output: Sendable {
         }
     }
 
-    /// Text in which only line breaks and this program's own colors command a terminal; what others wrote has been cleaned before.
+    /// Returns text whose only control characters are line breaks and this program's colors. Foreign text is already
+    /// safe.
     private static func harmless(_ text: String) -> String {
         var (harmless, rest) = ("", text.unicodeScalars[...])
         while let scalar = rest.first {
@@ -86,7 +87,7 @@ struct Output: Sendable {
         }
     }
 
-    /// Text in a color, on a terminal only.
+    /// Returns the text in a color, but only on a terminal.
     func paint(_ text: String, _ style: Style) -> String {
         isTerminal ? style.sequence + text + Style.plain.sequence : text
     }
@@ -102,20 +103,20 @@ struct Output: Sendable {
         fileprivate static let sequences = allCases.map(\.sequence)
     }
 
-    /// A line for people about what is going on, on standard error. What is written again and again goes on below it.
+    /// Writes a message for people to standard error, above the lines that are rewritten.
     func note(_ text: String) {
         progress.clear()
         let line = "ble: \(text.harmless)\n"
         guard Progress.isTerminal, let columns = terminalSize?.columns else { return Progress.write(line) }
         screen.area.withLock { area in
-            // That nobody reads any more is found out with the next value.
+            // If the output is closed, the next value reports it.
             try? write(area.erasure(columns: columns), terminator: "")
             Progress.write(line)
             try? write(area.drawing, terminator: "")
         }
     }
 
-    /// An error, on standard error: what, where, and what to do.
+    /// Writes an error to standard error, with its location and remedy.
     func complain(_ error: BLEError) {
         progress.clear()
         var text = "ble: \(error.message)"

@@ -6,9 +6,11 @@ import Synchronization
     import Musl
 #endif
 
-/// Says on standard error what takes longer than a second: on a terminal a line that is rewritten, elsewhere one line.
+/// Shows the progress of work that takes longer than a second, on standard error.
 ///
-/// A person waits in real time, whatever ``CommandClock`` says.
+/// On a terminal, it rewrites one line; elsewhere, it writes one line.
+///
+/// It uses real time, even if ``CommandClock`` does not, since people wait in real time.
 final class Progress: Sendable {
     static let isTerminal = isatty(STDERR_FILENO) != 0
     private let isShown = Mutex(false)
@@ -18,7 +20,7 @@ final class Progress: Sendable {
         _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Runs `work`, and says `what` with the seconds passed, or of `limit` those left.
+    /// Runs `work`, and shows `what` with the elapsed seconds, or with the remaining ones if there is a limit.
     func during<Value: Sendable>(
         _ what: String, limit: Duration? = nil, _ work: () async throws -> Value
     ) async rethrows -> Value {
@@ -47,7 +49,7 @@ final class Progress: Sendable {
         Self.write("\r\u{1B}[K\(what)… \(time)")
     }
 
-    /// Takes the line away, so that another can be written.
+    /// Erases the line, so that another one can be written.
     func clear() {
         let wasShown = isShown.withLock { isShown in
             defer { isShown = false }

@@ -2,18 +2,18 @@ import ArgumentParser
 import BLE
 import BLEProfiles
 
-/// What commands that show values take.
+/// The options of commands that show values.
 struct ValueOptions: ParsableArguments {
     @Flag(help: "Guess at values that neither the SIG nor the peripheral describes.")
     var guess = false
 }
 
-/// A characteristic's value, in bytes and with what is known of it.
+/// A characteristic's value: its bytes and their meaning, as far as it is known.
 struct ShownValue {
     let bytes: [UInt8]
-    /// The fields; nil where nothing describes the value or it is not as described.
+    /// The fields. Nil if there is no description of the value, or if the value does not match it.
     let fields: [FieldValue]?
-    /// In what it is not as described.
+    /// The reason why the value does not match its description.
     private let error: BLEError?
     private let guess: ValueGuess?
 
@@ -25,17 +25,18 @@ struct ShownValue {
         guess = guessing && format == nil ? ValueGuess(bytes) : nil
     }
 
-    /// The format of a characteristic's values: the SIG's, otherwise what the peripheral's own descriptor says, if it has one.
+    /// Returns the format of a characteristic's values: the SIG's, otherwise that of the peripheral's own descriptor,
+    /// if any.
     static func format(of key: AttributeKey, on peripheral: Peripheral) async -> ValueFormat? {
         if let format = ValueFormat(of: key.characteristic) { return format }
-        // Without it the value is shown in bytes.
+        // Without a format, the value is shown as bytes.
         return (try? await peripheral.presentationFormat(of: key)).flatMap { $0 }.map(ValueFormat.init)
     }
 
-    /// The value in words, for programs; nil where nothing is known of it.
+    /// The value as text, for programs. Nil if nothing is known about it.
     private var decoded: String? { fields.map(FieldValue.text) ?? guessed }
 
-    /// The same for people.
+    /// The value as text, for people. Nil if nothing is known about it.
     private var shown: String? { fields.map(FieldValue.shownText) ?? guessed?.harmless }
 
     private var guessed: String? {
@@ -47,12 +48,12 @@ struct ShownValue {
         }
     }
 
-    /// The value in words, or its bytes and what is wrong with them.
+    /// The value as text, or its bytes and the error.
     var plainText: String {
         shown ?? "0x" + Hex.string(bytes) + (error.map { " (\($0.message.harmless))" } ?? "")
     }
 
-    /// The bytes, and what is known of them.
+    /// Returns the bytes, and their meaning if it is known.
     func text(_ output: Output) -> String {
         var text = Hex.string(bytes)
         if let error {
@@ -65,12 +66,13 @@ struct ShownValue {
         return text
     }
 
-    /// The keys `value`, `decoded`, `fields`, `guess` and `error`, which says in what the value is not as described.
+    /// The keys `value`, `decoded`, `fields`, `guess` and `error`. The error says why the value does not match its
+    /// description.
     var json: [String: JSON] {
         Self.json(bytes, decoded, fields, guess, error)
     }
 
-    /// The same keys for a value that could not be had.
+    /// Returns the same keys for a value that could not be obtained.
     static func json(_ error: BLEError) -> [String: JSON] {
         json(nil, nil, nil, nil, error)
     }
@@ -87,7 +89,7 @@ struct ShownValue {
 }
 
 extension JSON {
-    /// A field: its name, its value as far as JSON can have it, the number behind that, its unit and the whole in words.
+    /// Creates the JSON of a field: its name, value, raw number, unit, and text.
     init(_ field: FieldValue) {
         self = .object([
             "name": .string(field.name), "value": JSON(field.content), "raw": Self.raw(field.content),
@@ -95,7 +97,7 @@ extension JSON {
         ])
     }
 
-    /// The number that an integer, a choice or flags are; null for all else.
+    /// Returns the number behind an integer, a choice or flags. Null for other values.
     private static func raw(_ content: FieldValue.Content) -> JSON {
         switch content {
         case .integer(let value): exact(value)
@@ -105,7 +107,7 @@ extension JSON {
         }
     }
 
-    /// A number, or its digits where a `Double` need not have it exactly, as many readers of JSON take it for one.
+    /// Returns a number, or its digits if a `Double`, which many JSON readers use, may not represent it exactly.
     private static func exact(_ value: Int128) -> JSON {
         value.magnitude <= 1 << 53 ? .int(Int(value)) : .string("\(value)")
     }

@@ -1,8 +1,8 @@
 import BLE
 
 extension BLEError {
-    /// Whether it is about the link, the adapter or Bluetooth itself, or the end of the work: with it nothing else can be had from
-    /// the peripheral either. All others are about the one attribute.
+    /// Whether the error concerns the link, the adapter, Bluetooth itself, or the end of the work, so that no other
+    /// operation on the peripheral can succeed. All other errors concern a single attribute.
     var endsLink: Bool {
         switch code {
         case .disconnected, .connectionFailed, .connectionCancelled, .serviceDiscoveryFailed, .peripheralNotFound,
@@ -13,14 +13,14 @@ extension BLEError {
         }
     }
 
-    /// Whether a maintained link outlasts it. (What takes too long is about the link where there is none.)
+    /// Whether a maintained link outlasts the error. A timeout concerns the link if there is none.
     var isOutlasted: Bool { code == .timedOut || endsLink && ![.unauthorized, .cancelled, .shutDown].contains(code) }
 }
 
 extension Result where Failure == BLEError {
-    /// What came of asking for one attribute of a peripheral.
+    /// Performs an operation on one attribute of a peripheral, and captures its errors.
     ///
-    /// Throws what ends the link, and `timedOut` where it was the link that could not be made in time.
+    /// Throws errors that end the link, and `timedOut` if the link could not be made in time.
     init(of peripheral: Peripheral, _ work: () async throws(BLEError) -> Success) async throws(BLEError) {
         do throws(BLEError) {
             self = .success(try await work())

@@ -1,7 +1,7 @@
 import BLE
 import Synchronization
 
-/// The peripherals whose name begins as asked for, as they are found.
+/// The peripherals found so far that may be the one searched for.
 final class Candidates: Sendable {
     private struct State {
         var found: [Peripheral.ID: Discovery] = [:]
@@ -26,7 +26,7 @@ final class Candidates: Sendable {
         }
     }
 
-    /// Returns once there is one.
+    /// Waits for the first candidate.
     func first() async throws {
         for await _ in stream { return }
         throw CancellationError()

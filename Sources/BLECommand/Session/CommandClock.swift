@@ -9,8 +9,8 @@ import Dispatch
 
 /// The clock of commands and their centrals.
 ///
-/// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still, and each line on standard input, a number of
-/// milliseconds, advances the clock by that much as soon as a task sleeps for exactly that long.
+/// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still. Each line on standard input is a
+/// number of milliseconds, by which the clock advances as soon as a task sleeps for exactly that long.
 enum CommandClock {
     static let isVirtual = getenv("BLE_CLOCK").map { String(cString: $0) == "stdin" } ?? false
 
@@ -33,6 +33,6 @@ enum CommandClock {
         return clock
     }()
 
-    /// Waits for so long. Throws `CancellationError` when the task is cancelled.
+    /// Sleeps for the given duration. Throws `CancellationError` if the task is cancelled.
     static func sleep(for duration: Duration) async throws { try await current.sleep(for: duration) }
 }

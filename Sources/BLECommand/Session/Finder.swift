@@ -2,18 +2,18 @@ import BLE
 import BLEProfiles
 import Logging
 
-/// Finds the peripheral that a command line means.
+/// Finds the peripheral that a command line refers to.
 struct Finder {
     let central: Central
     let output: Output
     let timeout: Duration
 
-    /// How long to listen on for a second peripheral with the same prefix, or for one that advertises the service.
+    /// How long to keep scanning after the first candidate for a better match or an ambiguity.
     private static let window = Duration.seconds(1)
-    /// How many peripherals are asked for a service that none advertises, the strongest first.
+    /// The maximum number of peripherals to ask for a service that none advertises, in order of signal strength.
     private static let askedAtMost = 8
 
-    /// The peripheral with that address or name prefix.
+    /// Returns the peripheral with the given address or name prefix.
     func find(_ id: String) async throws -> Peripheral {
         let known = await central.knownPeripherals()
         if id.isAddress {
@@ -23,7 +23,7 @@ struct Finder {
             let found = try await search(id) { $0.peripheral.id.rawValue.uppercased() == id.uppercased() ? .this : .no }
             return try found.first.orNotFound(id, timeout).peripheral
         }
-        // One that is connected does not advertise.
+        // A connected peripheral does not advertise.
         let connected = known.filter { $0.isConnected && $0.advertisement.localName?.hasPrefix(id) == true }
         if connected.count == 1 { return central.peripheral(connected[0].id) }
         let found = try await search("\"\(id)\"") { found in
@@ -39,9 +39,11 @@ struct Finder {
         return try found.first.orNotFound("\"\(id)\"", timeout).peripheral
     }
 
-    /// The peripheral with that address or name prefix; without one, the first that offers `service`.
+    /// Returns the peripheral with the given address or name prefix. If `id` is nil, the first one that offers
+    /// `service`.
     ///
-    /// Says whom it has chosen. Services that are rarely advertised are asked for: of the peripherals in range, the strongest first.
+    /// In the latter case, notes which peripheral it chose. If none advertises the service, asks the peripherals in
+    /// range for it, in order of signal strength.
     func find(_ id: String?, offering service: BluetoothUUID) async throws -> Peripheral {
         if let id { return try await find(id) }
         let (peripheral, name) = try await choose(offering: service)
@@ -71,7 +73,7 @@ struct Finder {
         return (try Discovery?.none.orNotFound(what, timeout).peripheral, nil)
     }
 
-    /// Whether a peripheral has a service; one that cannot be connected to has not. A link to one that has stays.
+    /// Whether a peripheral has the service. False if it cannot be connected to. If it has the service, the link stays.
     private func offers(_ peripheral: Peripheral, _ service: BluetoothUUID) async throws -> Bool {
         do throws(BLEError) {
             if try await peripheral.services()[service] != nil { return true }
@@ -84,12 +86,13 @@ struct Finder {
 
     private enum Match {
         case no
-        /// It fits, but others may too.
+        /// A match, unless there is a better or another one.
         case candidate
         case this
     }
 
-    /// Scans until something is certainly meant, or until a moment after the first candidate; all that was found by then.
+    /// Scans until there is a definite match, or until shortly after the first candidate. Returns everything found by
+    /// then.
     private func search(
         _ what: String, _ match: @escaping @Sendable (Discovery) -> Match
     ) async throws -> [Discovery] {
@@ -129,7 +132,7 @@ struct Finder {
 }
 
 extension DiscoveryEvent {
-    /// What was heard.
+    /// The discovery, if the event has one.
     fileprivate var discovery: Discovery? {
         switch self {
         case .found(let discovery), .updated(let discovery): discovery
@@ -150,7 +153,7 @@ extension Discovery? {
 }
 
 extension String {
-    /// Six pairs of hexadecimal digits with colons between.
+    /// Whether the text is six pairs of hexadecimal digits, separated by colons.
     var isAddress: Bool {
         let groups = split(separator: ":", omittingEmptySubsequences: false)
         return groups.count == 6 && groups.allSatisfy { $0.count == 2 && $0.allSatisfy(\.isHexDigit) }

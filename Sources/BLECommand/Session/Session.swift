@@ -9,17 +9,17 @@ import Synchronization
     import Musl
 #endif
 
-/// Runs a command's work with a central and ends the process with the right status.
+/// Runs a command's work with a central, and ends the process with the corresponding exit status.
 ///
-/// Ctrl-C and SIGTERM cancel the work; links and scans are ended in any case. A second Ctrl-C ends at once.
+/// Ctrl-C and SIGTERM cancel the work; links and scans are always ended. A second Ctrl-C exits immediately.
 enum Session {
-    /// What is done when the adapter is off or Bluetooth has stopped, now or during the work.
+    /// The handling of an adapter that is off, or of Bluetooth that has stopped, before or during the work.
     enum Outage {
-        /// The command ends with the status that says so.
+        /// The command ends with the corresponding exit status.
         case ends
-        /// The command waits: whatever it does comes back by itself.
+        /// The command waits, and its work continues by itself.
         case isWaitedFor
-        /// It has nothing to do with the work.
+        /// The work does not depend on it.
         case isNothing
     }
 
@@ -32,7 +32,7 @@ enum Session {
             work: work)
     }
 
-    /// The same with any central.
+    /// Runs the work with any central.
     static func run(
         _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> Central,
         work: @escaping @Sendable (Central, Output) async throws -> Void
@@ -66,7 +66,7 @@ enum Session {
 }
 
 extension Session {
-    /// Runs the work, and ends it when the adapter cannot be used and that is not waited for.
+    /// Runs the work, and ends it if the adapter cannot be used, unless the command waits for it.
     private static func watch(
         _ central: Central, _ outage: Outage, _ output: Output, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -102,7 +102,7 @@ extension Session {
     }
 }
 
-/// Turns SIGINT and SIGTERM into a call; the second one ends the process.
+/// Calls a closure at the first SIGINT or SIGTERM. The second signal exits the process.
 private final class SignalWatch {
     private final class Received: Sendable {
         let number = Mutex<Int32?>(nil)

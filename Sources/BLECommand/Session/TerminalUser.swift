@@ -7,10 +7,10 @@ import Dispatch
     import Musl
 #endif
 
-/// Whoever sits at the terminal, or writes to standard input, asked what pairing wants to know.
+/// Answers pairing prompts on the terminal, or from standard input.
 ///
-/// Questions are written to standard error. What is typed when nothing is asked waits for the next question; the end of the input
-/// refuses.
+/// Prompts are written to standard error. Input that arrives without a prompt is used for the next one. At the end of
+/// the input, prompts are refused.
 actor TerminalUser: PairingDelegate {
     private let saysYes: Bool
     private var lines: Task<String?, Never>?
@@ -64,8 +64,8 @@ actor TerminalUser: PairingDelegate {
         return answer == "y" || answer == "yes"
     }
 
-    /// A line from standard input, without spaces around it; nil at its end, when nobody is to be asked, and when the answer is not
-    /// wanted any more.
+    /// Reads a line from standard input, without surrounding spaces. Nil at the end of the input, if prompts are
+    /// answered automatically, and if the prompt is cancelled.
     private func ask(_ question: String) async -> String? {
         guard !saysYes else { return nil }
         Progress.write(question)
@@ -81,7 +81,7 @@ actor TerminalUser: PairingDelegate {
         return line
     }
 
-    /// Reads a line on a thread that may wait.
+    /// Reads a line on a thread that may block.
     private static func readLine() async -> String? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: Swift.readLine()) }

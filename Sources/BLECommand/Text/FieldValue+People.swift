@@ -1,9 +1,9 @@
 import BLE
 import BLEProfiles
 
-/// How people read a field. For programs it is as the SIG has it.
+/// The form of a field for people. For programs, it is as the SIG defines it.
 extension FieldValue {
-    /// The name, without what only says how many bits the number has.
+    /// The name, without a suffix for the number of bits.
     var shownName: String {
         for bits in ["8", "16", "24", "32"] {
             let suffix = " (\(bits) bit resolution)"
@@ -12,8 +12,8 @@ extension FieldValue {
         return name
     }
 
-    /// The value with its unit: from 10 000 J on in kilojoules, and binary fractions with at most four digits behind the point.
-    /// Nothing in it commands a terminal.
+    /// The value with its unit. From 10 000 J on, energies are in kilojoules. Binary fractions have at most four
+    /// decimal places. Contains no terminal control characters.
     var shownText: String {
         switch content {
         case .integer(let value) where isLargeEnergy(Double(value)): "\((Double(value) / 1000).digits) kJ"
@@ -25,13 +25,13 @@ extension FieldValue {
         }
     }
 
-    /// Several in a line; see `text(_:)`.
+    /// Returns several values in one line; see `text(_:)`.
     static func shownText(_ values: [FieldValue]) -> String {
         guard values.count != 1 else { return values[0].shownText }
         return values.filter { !$0.isSilent }.map { "\($0.shownName): \($0.shownText)" }.joined(separator: "; ")
     }
 
-    /// Signs of angle follow without a space.
+    /// Appends the unit's symbol. Symbols for angles follow without a space.
     private func withUnit(_ number: String) -> String {
         guard let unitSymbol else { return number }
         return number + (["°", "′", "″"].contains(unitSymbol) ? "" : " ") + unitSymbol
@@ -43,13 +43,13 @@ extension FieldValue {
 }
 
 extension Double {
-    /// The shortest digits that mean this number.
+    /// The shortest digits that represent this number.
     fileprivate var digits: String {
         let text = "\(self)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// A fraction of 1024 or another power of two up to 65536 that has many decimal digits, with four of them; nil for any other.
+    /// The number with four decimal places, if it is a multiple of 1/65536 that has more. Nil for all other numbers.
     fileprivate var shortened: String? {
         guard magnitude < 1e9, self * 65_536 == (self * 65_536).rounded() else { return nil }
         let short = (self * 10_000).rounded() / 10_000

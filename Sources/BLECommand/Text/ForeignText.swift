@@ -1,9 +1,9 @@
-/// Text that others wrote, such as a name that comes over the air, as it may stand in a line for people.
+/// Text from other sources, such as an advertised name, made safe to show in a line for people.
 ///
-/// Nothing in it commands a terminal, ends a line or turns the direction of what follows. Colors are added to it afterward, so
-/// that the only control sequences in the output are this program's own.
+/// It cannot control a terminal, end a line, or change the direction of the text after it. Colors are added later, so
+/// that all control sequences in the output are this program's own.
 struct ForeignText: CustomStringConvertible {
-    /// The text: each control character, line separator and bidirectional control is U+FFFD, a replacement character.
+    /// The text, in which each control character, line separator and bidirectional control is replaced by U+FFFD.
     let description: String
 
     init(_ text: String) {
@@ -21,6 +21,6 @@ struct ForeignText: CustomStringConvertible {
 }
 
 extension String {
-    /// As ``ForeignText`` has it.
+    /// The text, made safe by ``ForeignText``.
     var harmless: String { ForeignText(self).description }
 }

@@ -1,18 +1,18 @@
 extension Unicode.Scalar {
-    /// How many columns of a terminal it takes by itself: 2 for East Asian wide and full-width ones and for emoji (Unicode Standard
-    /// Annex 11), none for what combines with others.
+    /// The number of terminal columns of this scalar alone: 2 for East Asian wide and full-width characters (Unicode
+    /// Standard Annex 11) and for emoji, 0 for combining characters.
     fileprivate var columns: Int {
         if value < 0x300 { return 1 }
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format: return 0
         default: break
         }
-        // Vowels and final consonants of Hangul are drawn into the syllable.
+        // Hangul vowels and final consonants are drawn as part of the syllable.
         if 0x1160...0x11FF ~= value { return 0 }
         return properties.isEmojiPresentation || Self.wide.contains { $0 ~= value } ? 2 : 1
     }
 
-    /// Blocks whose characters are wide.
+    /// The blocks of wide characters.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,
@@ -21,19 +21,19 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-    /// How many columns of a terminal it takes.
+    /// The number of terminal columns.
     var columns: Int {
         let isEmoji = unicodeScalars.count > 1 && unicodeScalars.contains { $0.properties.isEmojiPresentation }
-        // U+FE0F asks for the emoji of what may be text as well; several that are joined are one.
+        // U+FE0F requests the emoji form of a character that may also be text. A joined sequence is one emoji.
         return isEmoji || unicodeScalars.contains("\u{FE0F}") ? 2 : unicodeScalars.reduce(0) { $0 + $1.columns }
     }
 }
 
 extension String {
-    /// How many columns of a terminal it takes. It has no control characters.
+    /// The number of terminal columns. The text must not contain control characters.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// How many rows it takes on a terminal of so many columns, which does not break a character.
+    /// Returns the number of rows on a terminal with the given width, which does not split characters.
     func rows(columns: Int) -> Int {
         var (rows, used) = (1, 0)
         for character in self {
@@ -43,7 +43,7 @@ extension String {
         return rows
     }
 
-    /// As much of the beginning as goes into so many columns.
+    /// Returns the longest prefix that fits in the given number of columns.
     func prefix(columns: Int) -> String {
         var left = columns
         return String(
@@ -53,12 +53,12 @@ extension String {
             })
     }
 
-    /// With spaces behind it, up to so many columns.
+    /// Returns the text, padded with trailing spaces to the given number of columns.
     func padded(to columns: Int) -> String {
         self + String(repeating: " ", count: max(0, columns - self.columns))
     }
 
-    /// With spaces before it, up to so many columns.
+    /// Returns the text, padded with leading spaces to the given number of columns.
     func paddedLeft(to columns: Int) -> String {
         String(repeating: " ", count: max(0, columns - self.columns)) + self
     }

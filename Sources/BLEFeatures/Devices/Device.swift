@@ -1,20 +1,20 @@
 public import BLE
 internal import Synchronization
 
-/// A connected device, for as long as the link lasts.
+/// A connected device, valid as long as the link lasts.
 ///
-/// Its features work until the link ends; then what they wait for fails with `disconnected`, and connecting again gives another
-/// device.
+/// Its features work until the link ends. Pending operations then fail with `disconnected`, and connecting again
+/// creates another device.
 public final class Device: Sendable {
-    /// The serial number, twelve digits of lower case hexadecimal.
+    /// The serial number, twelve lowercase hexadecimal digits.
     public let serial: String
-    /// What it advertised as its name.
+    /// The local name that the device advertised.
     public let name: String?
-    /// Messages without a feature, for what no feature knows.
+    /// The message session, for commands that do not belong to a feature.
     public let messages: MessageSession
     /// The features, in the order of the configuration.
     public let features: [any Feature]
-    /// The features have learned of the link.
+    /// Whether the features were told about the link.
     private let isAnnounced = Mutex(false)
 
     init(_ discovered: DiscoveredDevice, _ configuration: Devices.Configuration, _ storage: any DeviceStorage) {
@@ -25,7 +25,7 @@ public final class Device: Sendable {
             encryption: configuration.encryption,
             keys: StoredPairingKeys(serial: discovered.serial, storage: storage)
         ) {
-            // Only now it is known that this peripheral is the device.
+            // Only now is this peripheral known to be the device.
             await storage.remember(discovered.serial, discovered.peripheral.central) {
                 $0.name = discovered.name ?? $0.name
                 $0.peripheral = discovered.peripheral.id
@@ -37,10 +37,10 @@ public final class Device: Sendable {
         }
     }
 
-    /// The peripheral behind it.
+    /// The peripheral of the device.
     public var peripheral: Peripheral { messages.peripheral }
 
-    /// The feature of that type; `featureNotFound` when the configuration does not have it.
+    /// Returns the feature of the given type. Throws `featureNotFound` if the configuration does not contain it.
     public func feature<F: Feature>(_ type: F.Type = F.self) throws(BLEError) -> F {
         for case let feature as F in features { return feature }
         throw BLEError(
@@ -53,7 +53,7 @@ public final class Device: Sendable {
         try await peripheral.disconnect()
     }
 
-    /// Why the link has ended; returns when it has. Throws `cancelled`.
+    /// Waits until the link ends, and returns the reason. Throws `cancelled`.
     public func untilDisconnected() async throws(BLEError) -> BLEError { try await messages.untilClosed() }
 
     /// Whether the link is up.
@@ -64,11 +64,12 @@ public final class Device: Sendable {
         }
     }
 
-    // MARK: Its life
+    // MARK: Life cycle
 
-    /// Connects, discovers, subscribes.
+    /// Connects, discovers the services and enables notifications.
     ///
-    /// - Parameter provesKey: the peripheral must prove that it has the pairing key, before features talk to it.
+    /// - Parameter provesKey: whether the peripheral must prove that it has the pairing key before the features are
+    ///   used.
     func start(_ timeout: Duration, provesKey: Bool) async throws(BLEError) {
         try await peripheral.connect(timeout: timeout)
         _ = try await peripheral.services()
@@ -80,7 +81,7 @@ public final class Device: Sendable {
         try await messages.transactions.checkOpen()
     }
 
-    /// Tells the features that it is over.
+    /// Closes the session and tells the features that the link has ended.
     func end(_ error: BLEError) async {
         await messages.close(error)
         let wasAnnounced = isAnnounced.withLock { isAnnounced in
@@ -92,15 +93,15 @@ public final class Device: Sendable {
     }
 }
 
-/// A device that is near.
+/// A device in range.
 public struct DiscoveredDevice: Sendable, Equatable {
-    /// The serial number, twelve digits of lower case hexadecimal.
+    /// The serial number, twelve lowercase hexadecimal digits.
     public let serial: String
-    /// The peripheral that it is.
+    /// The peripheral of the device.
     public let peripheral: Peripheral
-    /// What it advertises.
+    /// The newest advertisement.
     public let advertisement: Advertisement
 
-    /// What it advertises as its name.
+    /// The local name that the device advertises.
     public var name: String? { advertisement.localName }
 }

@@ -1,10 +1,10 @@
 internal import BLE
 internal import Logging
 
-/// Finds one device and connects to it, as often as the configuration says.
+/// Finds a device and connects to it, with as many attempts as the configuration allows.
 ///
-/// Several peripherals may claim its serial number. Those that fail are passed over for the next one, and so are those that do not prove
-/// that they have its pairing key.
+/// Several peripherals may claim the device's serial number. If one fails, or does not prove that it has the device's
+/// pairing key, the next one is tried.
 struct DeviceConnector: Sendable {
     let devices: Devices
     let serial: String
@@ -12,14 +12,14 @@ struct DeviceConnector: Sendable {
     private var central: Central { devices.central }
     private var configuration: Devices.Configuration { devices.configuration }
 
-    /// The pause before another attempt: a link that is lost in the instant it is made may be the first sign of more.
+    /// The pause before another attempt. A link that is lost as soon as it is made may be lost again.
     private static let pause = Duration.milliseconds(500)
-    /// How many peripherals that claim the serial number are tried. Whoever makes them up could go on forever.
+    /// The maximum number of peripherals to try. An attacker can invent any number of them.
     private static let maximumCandidates = 8
 
-    /// The device, connected and ready.
+    /// Returns the device, connected and ready.
     ///
-    /// - Parameter chosen: the peripheral that it is; nil: it is to be looked for.
+    /// - Parameter chosen: the peripheral to connect to. Nil to search for one.
     func connect(_ chosen: DiscoveredDevice?) async throws(BLEError) -> Device {
         let finder = DeviceFinder(devices: devices, serial: serial, chosen: chosen?.peripheral.id)
         var found = chosen
@@ -38,7 +38,7 @@ struct DeviceConnector: Sendable {
             if error.isRetryable, attempt < configuration.connectAttempts {
                 attempt += 1
                 found = candidate
-                // What the system has forgotten has to be heard again.
+                // A peripheral that the system has removed must be discovered again.
                 if error.code == .peripheralNotFound {
                     found = nil
                     devices.unlist(candidate.peripheral.id)
@@ -55,13 +55,13 @@ struct DeviceConnector: Sendable {
         }
     }
 
-    /// Nobody wants it any more.
+    /// Disconnects a device that no caller waits for any longer.
     func giveBack(_ device: Device) async {
         await device.end(.cancelled)
         try? await device.disconnect()
     }
 
-    /// The device, if it is this peripheral. Leaves no link otherwise.
+    /// Connects to a candidate and returns the device. If this fails, a link that was made for it is ended.
     private func connected(
         _ candidate: DiscoveredDevice, isChosen: Bool, _ attempt: Int
     ) async throws(BLEError) -> Device {
@@ -75,7 +75,7 @@ struct DeviceConnector: Sendable {
             return device
         } catch {
             await device.end(error)
-            // In a task that is not cancelled, so that no link stays behind.
+            // In a separate task, which is not cancelled, so that the link is ended in any case.
             if !hadLink { await Task { try? await device.disconnect() }.value }
             central.configuration.logger.debug(
                 "not connected", metadata: ["device": "\(serial)", "attempt": "\(attempt)", "error": "\(error)"])
@@ -96,20 +96,20 @@ struct DeviceConnector: Sendable {
         }
     }
 
-    // MARK: Remembering
+    // MARK: Saving
 
-    /// Whether the peripheral is known to be the device, without any proof on this link: it was saved as such, or there is a bond.
+    /// Whether the peripheral is known to be the device without proof on this link: it was saved as such, or is bonded.
     private func isTrusted(_ peripheral: Peripheral) async -> Bool {
         if let saved = (try? await devices.storage.device(serial))??.peripheral, saved == peripheral.id { return true }
         return await DeviceFinder.isBonded(peripheral)
     }
 
-    /// Saves what is connected, as far as it is known to be the device. One that can prove that it has a pairing key is saved when it
-    /// has done so; see ``Device``.
+    /// Saves a connected device, unless another peripheral may be the device. A peripheral that can prove that it has a
+    /// pairing key is saved when it has done so; see ``Device``.
     private func remember(_ device: Device, isTrusted: Bool) async {
         let canProveKey = configuration.encryption?.mode == .bound
         await devices.storage.remember(device.serial, central) { saved in
-            // What was saved of another peripheral is not this one's to change.
+            // An unproven peripheral must not change an entry that may belong to another one.
             let isFree = saved.peripheral == nil && (saved.key == nil || !canProveKey)
             guard isTrusted || isFree else { return }
             saved.name = device.name ?? saved.name
@@ -119,7 +119,7 @@ struct DeviceConnector: Sendable {
 }
 
 extension DeviceStorage {
-    /// Changes what is saved of a device. A device that cannot be saved works all the same.
+    /// Changes the saved entry of a device. A failure is only logged, since the device works without it.
     func remember(
         _ serial: String, _ central: Central, _ change: @escaping @Sendable (inout SavedDevice) -> Void
     ) async {

@@ -2,21 +2,21 @@ internal import BLE
 
 /// Finds the peripherals that claim a serial number, the most trustworthy one first.
 ///
-/// Anybody can advertise any serial number. The peripheral that was saved, or that this machine is bonded with, comes before the others;
-/// these come in the order in which they were found.
+/// Any peripheral can advertise any serial number. A peripheral that was saved as the device, or that is bonded, comes
+/// before the others, which follow in the order in which they were found.
 struct DeviceFinder: Sendable {
     let devices: Devices
     let serial: String
-    /// The only peripheral that is looked for; nil: any that claims the serial number.
+    /// The only peripheral to search for. Nil for any that claims the serial number.
     let chosen: Peripheral.ID?
 
-    /// How long the expected peripheral is waited for after another one has been found.
+    /// How long to wait for an expected peripheral after another one was found.
     private static let patience = Duration.seconds(2)
 
     private var central: Central { devices.central }
     private var configuration: Devices.Configuration { devices.configuration }
 
-    /// A peripheral that is listed, or that has a link already, or that a scan finds. Throws `peripheralNotFound`.
+    /// Returns a peripheral that is listed, has a link already, or is found by a scan. Throws `peripheralNotFound`.
     func first() async throws(BLEError) -> DiscoveredDevice {
         let expected = await expected()
         let near = devices.listed(serial) + (await known { $0.isConnected })
@@ -30,11 +30,11 @@ struct DeviceFinder: Sendable {
         return try await wait { expected.contains($0) } ?? found
     }
 
-    /// Another peripheral that claims the serial number; nil if there is none.
+    /// Returns another peripheral that claims the serial number. Nil if there is none.
     ///
-    /// - Parameter scanning: listens for one that was not heard yet, too.
+    /// - Parameter scanning: whether to scan briefly if no other peripheral is known.
     func another(than tried: Set<Peripheral.ID>, scanning: Bool) async throws(BLEError) -> DiscoveredDevice? {
-        // What was not heard lately has no strength.
+        // Only a peripheral that was received recently has an RSSI.
         let near = devices.listed(serial) + (await known { $0.isConnected || $0.advertisement.rssi != nil })
         if let found = near.first(where: { isWanted($0) && !tried.contains($0.peripheral.id) }) { return found }
         return scanning ? try await wait { !tried.contains($0) } : nil
@@ -42,9 +42,9 @@ struct DeviceFinder: Sendable {
 
     private func isWanted(_ found: DiscoveredDevice) -> Bool { chosen == nil || found.peripheral.id == chosen }
 
-    // MARK: Who is expected
+    // MARK: Expected peripherals
 
-    /// The peripherals that are known to be the device: the saved one, and those that claim its serial number and have a bond.
+    /// The peripherals that are known to be the device: the saved one, and bonded ones that claim its serial number.
     private func expected() async -> Set<Peripheral.ID> {
         if let chosen { return [chosen] }
         var expected: Set<Peripheral.ID> = []
@@ -59,10 +59,10 @@ struct DeviceFinder: Sendable {
 
     static func isBonded(_ peripheral: Peripheral) async -> Bool { (try? await peripheral.isPaired) ?? false }
 
-    // MARK: Where it is looked for
+    // MARK: Sources
 
-    /// What the system knows. What has a link does not advertise: it is recognized by what it has said before, or by what was saved of
-    /// it.
+    /// Peripherals that the system knows. A connected peripheral does not advertise, so it is recognized by its last
+    /// advertisement or by the saved entry.
     private func known(_ matches: (KnownPeripheral) -> Bool) async -> [DiscoveredDevice] {
         let saved = await saved()
         return await central.knownPeripherals().filter(matches).compactMap { known in
@@ -82,7 +82,7 @@ struct DeviceFinder: Sendable {
         }
     }
 
-    /// A peripheral that is heard soon; nil if none is.
+    /// Scans briefly for another peripheral. Returns nil if none is found.
     private func wait(
         _ matches: @escaping @Sendable (Peripheral.ID) -> Bool
     ) async throws(BLEError) -> DiscoveredDevice? {
@@ -120,7 +120,7 @@ struct DeviceFinder: Sendable {
             cause: cause)
     }
 
-    /// A scan would wait for the adapter.
+    /// Throws if the adapter is off or missing, since a scan would wait for it.
     private func checkAdapter() async throws(BLEError) {
         switch await central.adapterState {
         case .poweredOff: throw BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")

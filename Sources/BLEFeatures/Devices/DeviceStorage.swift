@@ -1,17 +1,17 @@
 public import BLE
 
-/// What is remembered of a device.
+/// The saved entry of a device.
 public struct SavedDevice: Sendable, Equatable {
-    /// The serial number, twelve digits of lower case hexadecimal.
+    /// The serial number, twelve lowercase hexadecimal digits.
     public let serial: String
-    /// What it was called last.
+    /// The last known name.
     public var name: String?
-    /// The peripheral that it was last.
+    /// The last peripheral that was known to be the device.
     public var peripheral: Peripheral.ID?
-    /// The pairing key, where there is one.
+    /// The pairing key, if the device is paired.
     public var key: MessageKey?
 
-    /// A device to be remembered.
+    /// Creates an entry.
     public init(serial: String, name: String? = nil, peripheral: Peripheral.ID? = nil, key: MessageKey? = nil) {
         self.serial = serial
         self.name = name
@@ -20,39 +20,39 @@ public struct SavedDevice: Sendable, Equatable {
     }
 }
 
-/// Where devices and their keys are remembered.
+/// Saves devices and their keys.
 public protocol DeviceStorage: Sendable {
     /// All devices, in order of their serial numbers. Throws `storageFailed`.
     func all() async throws(BLEError) -> [SavedDevice]
-    /// What is remembered of a device. Throws `storageFailed`.
+    /// Returns the entry of a device. Throws `storageFailed`.
     func device(_ serial: String) async throws(BLEError) -> SavedDevice?
-    /// Changes what is remembered, in one step; nil in, a device that is not known; nil out, forget it. Throws `storageFailed`,
-    /// and then nothing has changed.
+    /// Changes the entry of a device in one step. `change` receives nil if the device is not saved, and returns nil to
+    /// remove it. If this throws `storageFailed`, nothing has changed.
     func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
     ) async throws(BLEError)
 }
 
-/// Remembers devices for as long as it lives.
+/// A storage in memory, which lasts as long as this object.
 public actor MemoryDeviceStorage: DeviceStorage {
     private var devices: [String: SavedDevice]
 
-    /// A storage that knows these.
+    /// Creates a storage that contains the given devices.
     public init(_ devices: [SavedDevice] = []) {
         self.devices = Dictionary(devices.map { ($0.serial, $0) }) { $1 }
     }
 
     /// All devices, in order of their serial numbers.
     public func all() -> [SavedDevice] { devices.values.sorted { $0.serial < $1.serial } }
-    /// What is remembered of a device.
+    /// Returns the entry of a device.
     public func device(_ serial: String) -> SavedDevice? { devices[serial] }
-    /// Changes what is remembered.
+    /// Changes the entry of a device.
     public func update(_ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?) {
         devices[serial] = change(devices[serial])
     }
 }
 
-/// The pairing key of one device of a storage.
+/// The pairing key of one device in a storage.
 struct StoredPairingKeys: PairingKeys {
     let serial: String
     let storage: any DeviceStorage

@@ -1,9 +1,9 @@
 public import BLE
 
 extension Devices {
-    /// A kind of device: how it is recognized, how it talks, and what it can do.
+    /// The description of a kind of device: how to recognize it, its protocol, and its features.
     public struct Configuration: Sendable {
-        /// What devices advertise and serve.
+        /// The service that devices advertise and contain.
         public let service: BluetoothUUID
         /// The characteristic that requests are written to.
         public let request: BluetoothUUID
@@ -11,44 +11,45 @@ extension Devices {
         public let reply: BluetoothUUID
         /// The company whose manufacturer data carries the serial number (Assigned Numbers, section 7.1).
         public let company: UInt16
-        /// What the devices can do.
+        /// The features of the devices.
         public let features: [any Feature.Type]
-        /// How encrypted messages are; nil: there are none.
+        /// The encryption of messages. Nil if messages are not encrypted.
         public let encryption: MessageEncryption?
         /// How requests are written. With response by default.
         public var writeType = WriteType.withResponse
-        /// The longest wait for a reply. 10 s by default.
+        /// The maximum wait for a reply. 10 s by default.
         public var replyTimeout: Duration
-        /// How long the place of a request that was given up waits for its reply; see
-        /// ``TransactionConfiguration/lateReplyGrace``. 2 s by default.
+        /// How long an abandoned request waits for its late reply; see ``TransactionConfiguration/lateReplyGrace``. 2 s
+        /// by default.
         public var lateReplyGrace = Duration.seconds(2)
-        /// The longest that one attempt to connect may take, until all features are ready. 15 s by default.
+        /// The maximum time for one attempt to connect, until all features are ready. 15 s by default.
         public var connectTimeout: Duration
-        /// How many attempts to connect there are; only what may succeed the next time is tried again. 3 by default.
+        /// The maximum number of attempts to connect. Only retryable errors lead to another attempt. 3 by default.
         public var connectAttempts: Int
-        /// How long a device without a link may be silent before it leaves the list. 8 s by default, 1 s at least.
+        /// How long a device without a link may be silent before it is removed from the list. 8 s by default, at least
+        /// 1 s.
         public var staleness: Duration
-        /// What becomes of a message that does not fit one packet.
+        /// The handling of a message that does not fit in one packet.
         public var longFrames: TransactionConfiguration.LongFrames
-        /// Devices split their frames over several notifications.
+        /// Whether devices split their frames over several notifications.
         public var reassembles: Bool
 
-        /// The service of devices that keep to the protocol's defaults.
+        /// The service of devices that use the protocol's defaults.
         public static let defaultService = uuid(0)
-        /// Their request characteristic.
+        /// The request characteristic of devices that use the protocol's defaults.
         public static let defaultRequest = uuid(1)
-        /// Their reply characteristic.
+        /// The reply characteristic of devices that use the protocol's defaults.
         public static let defaultReply = uuid(2)
-        /// The company identifier for tests, which no company has.
+        /// The company identifier for tests, which is not assigned to a company.
         public static let defaultCompany: UInt16 = 0xFFFF
 
-        /// `0000000N-9f34-11ee-8c90-0242ac120002`
+        /// Returns `0000000N-9f34-11ee-8c90-0242ac120002`.
         private static func uuid(_ number: UInt64) -> BluetoothUUID {
             BluetoothUUID(high: number << 32 | 0x9F34_11EE, low: 0x8C90_0242_AC12_0002)
         }
 
-        /// A kind of device. Throws `commandConflict` when two features claim the same command, or one claims that of the key
-        /// exchange.
+        /// Creates a configuration. Throws `commandConflict` if two features claim the same command, or if one claims
+        /// the command of the key exchange.
         public init(
             service: BluetoothUUID = defaultService, request: BluetoothUUID = defaultRequest,
             reply: BluetoothUUID = defaultReply, company: UInt16 = defaultCompany, features: [any Feature.Type],
@@ -87,14 +88,14 @@ extension Devices {
             }
         }
 
-        /// The serial number in what a device advertises: the six bytes after the company identifier, in lower case
-        /// hexadecimal; nil for anything that is no such device.
+        /// Returns the serial number in an advertisement: the six bytes after the company identifier, in lowercase
+        /// hexadecimal. Nil if the advertisement is not that of such a device.
         public func serial(in advertisement: Advertisement) -> String? {
             guard let data = advertisement.manufacturerData[company], data.count >= 6 else { return nil }
             return Hex.string(Array(data.prefix(6)))
         }
 
-        /// What its devices are recognized by.
+        /// The criteria that recognize the devices.
         var criteria: DiscoveryCriteria {
             .service(service) && .custom { [self] in serial(in: $0) != nil }
         }

@@ -2,9 +2,9 @@ public import BLE
 internal import Foundation
 
 extension Devices.Configuration {
-    /// A kind of device as a JSON file describes it; see ``init(json:features:)``.
+    /// Creates a configuration from a JSON file; see ``init(json:features:)``.
     ///
-    /// Throws what that throws, and `invalidArgument` for a file that cannot be read.
+    /// Throws the same errors, and `invalidArgument` for a file that cannot be read.
     public init(file path: String, features: [String: any Feature.Type]) throws(BLEError) {
         let data: Data
         do {
@@ -18,7 +18,7 @@ extension Devices.Configuration {
         try self.init(json: json, features: features)
     }
 
-    /// A kind of device as a JSON object describes it.
+    /// Creates a configuration from a JSON object.
     ///
     /// ```json
     /// {
@@ -30,24 +30,27 @@ extension Devices.Configuration {
     /// }
     /// ```
     ///
-    /// What is missing is as in
+    /// Missing keys have the defaults of
     /// ``init(service:request:reply:company:features:encryption:replyTimeout:connectTimeout:connectAttempts:staleness:longFrames:reassembles:)``.
     ///
     /// | key | value |
     /// |---|---|
     /// | `service`, `request`, `reply` | UUIDs, as text |
     /// | `company` | the company identifier, four hexadecimal digits |
-    /// | `features` | the names of the features to enable, in their order; all, by name, when missing |
+    /// | `features` | the names of the features to enable, in order; if missing, all features in order of their names |
     /// | `replyTimeout`, `connectTimeout`, `staleness` | seconds, more than 0 |
     /// | `connectAttempts` | a whole number, 1 or more |
     /// | `longFrames` | `longWrite` or `refuse` |
     /// | `reassembles` | true or false |
-    /// | `encryption` | an object with the keys `mode` (`bound` or `firmware`), `salt` and `info` (text), and `command` (the command that exchanges keys, four hexadecimal digits); without it nothing is encrypted |
+    /// | `encryption` | an object, see below; if missing, nothing is encrypted |
     ///
-    /// Of a key that occurs twice, the first value counts. Throws `invalidArgument`, naming the key, for a value that is not as it should be and for a key that is not in the table;
-    /// `featureNotFound` for a feature without a type; `commandConflict`.
+    /// The keys of `encryption` are `mode` (`bound` or `firmware`), `salt` and `info` (text), and `command` (the
+    /// command that exchanges keys, four hexadecimal digits).
     ///
-    /// - Parameter features: the types of the features that there are, by the names that the object uses.
+    /// If a key occurs twice, its first value is used. Throws `invalidArgument`, naming the key, for an invalid value
+    /// and for a key that is not in the table; `featureNotFound` for an unknown feature; `commandConflict`.
+    ///
+    /// - Parameter features: the types of the available features, by their names in the object.
     public init(json: String, features: [String: any Feature.Type]) throws(BLEError) {
         let settings: Settings
         do {
@@ -83,7 +86,7 @@ private enum Setting: Decodable {
     case text(String)
     case texts([String])
     case object([String: Setting])
-    /// What no setting is.
+    /// A value of a type that no setting has.
     case other
 
     init(from decoder: any Decoder) throws {
@@ -104,10 +107,10 @@ private enum Setting: Decodable {
     }
 }
 
-/// The values of an object: nil when they are missing, an error when they are not what they should be.
+/// The values of a JSON object. A value is nil if its key is missing; an invalid value throws.
 private struct Settings {
     let values: [String: Setting]
-    /// What the object's keys begin with in errors.
+    /// The prefix of the keys in errors.
     let prefix: String
 
     init(_ values: [String: Setting], prefix: String = "") {
@@ -196,7 +199,7 @@ private struct Settings {
             mode: mode, derivation: KeyDerivation(salt: salt, info: info), command: MessageCommand(rawValue: command))
     }
 
-    /// The value; nil when the key is missing, an error when it is there with something else.
+    /// Returns the value of a key. Nil if the key is missing; throws `invalidArgument` for an invalid value.
     private func value<Value>(
         _ key: String, _ wanted: String, _ read: (Setting) -> Value?
     ) throws(BLEError) -> Value? {

@@ -1,7 +1,7 @@
 public import BLE
 internal import Synchronization
 
-/// The devices of one kind: found, connected to, remembered.
+/// Finds, connects to and remembers the devices of one kind.
 ///
 /// ```swift
 /// let devices = Devices(central, configuration: try Devices.Configuration(features: [LightFeature.self]))
@@ -9,24 +9,26 @@ internal import Synchronization
 /// try await lamp.feature(LightFeature.self).set(on: true)
 /// ```
 public actor Devices {
-    /// The radio.
+    /// The central that scans and connects.
     public nonisolated let central: Central
     /// The kind of device.
     public nonisolated let configuration: Configuration
-    /// Where devices and their keys are remembered.
+    /// The storage for devices and their keys.
     public nonisolated let storage: any DeviceStorage
 
     private var connected: [String: Device] = [:]
     private var connecting: [String: SharedWork<Device>] = [:]
-    /// The devices that the last snapshot of any list had, and when it came.
+    /// The devices in the newest snapshot of any list, and the time at which it was read.
     nonisolated let listed = Mutex<(devices: [DiscoveredDevice], at: Duration)>(([], .zero))
 
     /// The central's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { central.unownedExecutor }
 
-    /// The devices of a kind. Nothing is scanned for before somebody wants to see the list, or to connect.
+    /// Creates the devices of one kind. Scanning starts only when a list is iterated or a device must be found to
+    /// connect.
     ///
-    /// - Parameter storage: where devices and their keys are remembered; by default only as long as this object lives.
+    /// - Parameter storage: the storage for devices and their keys. By default, they are remembered only as long as
+    ///   this object exists.
     public init(
         _ central: Central, configuration: Configuration, storage: any DeviceStorage = MemoryDeviceStorage()
     ) {
@@ -37,10 +39,10 @@ public actor Devices {
 
     // MARK: Finding
 
-    /// The devices that are near, as a list that is kept up to date, in the order in which they were found; see
+    /// Returns the devices in range, as a list that is kept up to date, in the order in which they were found; see
     /// ``Central/nearby(matching:minimumRSSI:staleAfter:)``. Iterating starts a scan, leaving the loop stops it.
     ///
-    /// Anybody can advertise any serial number: peripherals that claim the same one are all in the list.
+    /// Any peripheral can advertise any serial number. All peripherals that claim the same one are in the list.
     public nonisolated func nearby() -> NearbyDevices {
         NearbyDevices(
             devices: self,
@@ -48,7 +50,7 @@ public actor Devices {
                 matching: configuration.criteria, minimumRSSI: -127, staleAfter: configuration.staleness))
     }
 
-    /// The device in what was discovered; nil for anything that is none.
+    /// Returns the device that was discovered. Nil if the peripheral is not one of these devices.
     public nonisolated func device(in discovery: Discovery) -> DiscoveredDevice? {
         guard let serial = configuration.serial(in: discovery.advertisement) else { return nil }
         return DiscoveredDevice(
@@ -57,7 +59,7 @@ public actor Devices {
 
     // MARK: Connecting
 
-    /// All that claim that serial number in the newest list, in its order, if it is not stale.
+    /// Returns all devices with the given serial number in the newest list, in its order. Empty if the list is stale.
     nonisolated func listed(_ serial: String) -> [DiscoveredDevice] {
         let now = central.elapsed()
         return listed.withLock { list in
@@ -65,12 +67,12 @@ public actor Devices {
         }
     }
 
-    /// What the list says of the peripheral is no longer so.
+    /// Removes a peripheral from the newest list.
     nonisolated func unlist(_ peripheral: Peripheral.ID) {
         listed.withLock { $0.devices.removeAll { $0.peripheral.id == peripheral } }
     }
 
-    /// The connected device of that serial number; nil when it is not.
+    /// Returns the device with the given serial number if it is connected.
     public func device(serial: String) async -> Device? {
         guard let serial = try? Self.normalized(serial), let device = connected[serial], await device.isConnected else {
             return nil
@@ -78,7 +80,7 @@ public actor Devices {
         return device
     }
 
-    /// All that are connected, in order of their serial numbers.
+    /// All connected devices, in order of their serial numbers.
     public var connectedDevices: [Device] {
         get async {
             var devices: [Device] = []
@@ -89,29 +91,33 @@ public actor Devices {
         }
     }
 
-    /// Connects to a device that was found; returns when it listens and its features are ready. One that is connected is
-    /// returned at once; callers at the same time share the attempts.
+    /// Connects to a discovered device. Returns when its features are ready.
     ///
-    /// The peripheral that was found is taken for the device without a proof. It is saved as the device only if no other one is, and,
-    /// where encryption is in `bound` mode, only after it has proved that it has the pairing key, or was paired with.
+    /// A device that is connected already is returned immediately. Concurrent callers share the attempts.
     ///
-    /// Throws what connecting and discovering throw when the last attempt fails; then no link stays behind that was made for it.
+    /// The peripheral is accepted as the device without proof. It is saved as the device if it is bonded. With
+    /// encryption in `bound` mode, it is also saved when it has proved that it has the pairing key, or was paired with.
+    /// In other modes, and without encryption, it is saved if no other peripheral is.
+    ///
+    /// Throws the errors of connecting and discovering if the last attempt fails. A link that was made for it is ended.
     public func connect(to discovered: DiscoveredDevice) async throws(BLEError) -> Device {
         try await connect(discovered.serial, discovered)
     }
 
-    /// Connects to the device of that serial number: at once when it is listed or has a link, otherwise as soon as a scan has found
-    /// it.
+    /// Connects to the device with the given serial number: immediately if it is listed or has a link, otherwise as
+    /// soon as a scan finds it.
     ///
-    /// Several peripherals may claim the serial number. The one that was saved, or that this machine is bonded with, is preferred, and
-    /// waited for up to 2 s longer than for the others. These are tried in the order in which they were found, each after the one before
-    /// has failed. With encryption in `bound` mode and a saved pairing key, they must prove that they have the key: what does not is
-    /// neither connected to nor saved. If all fail, the error of the first is thrown. To pair anew with such a peripheral, use ``connect(to:)``.
+    /// Several peripherals may claim the serial number. The one that was saved, or that is bonded, is preferred: it is
+    /// awaited up to 2 s longer than the others. If a peripheral fails, the next one is tried, in the order in which
+    /// they were found. With encryption in `bound` mode and a saved pairing key, the others must prove that they have
+    /// the key; otherwise they are neither connected to nor saved. If all fail, the error of the first is thrown. To
+    /// pair anew with such a peripheral, use ``connect(to:)``.
     ///
-    /// Throws `peripheralNotFound` when it is not found within the connect timeout, `invalidArgument` for what is no serial number,
-    /// and what ``connect(to:)`` throws.
+    /// Throws `peripheralNotFound` if the device is not found within the connect timeout, `invalidArgument` if `serial`
+    /// is not a valid serial number, and the errors of ``connect(to:)``.
     ///
-    /// - Parameter serial: twelve hexadecimal digits of either case, spaces, colons and dashes between bytes allowed.
+    /// - Parameter serial: twelve hexadecimal digits in upper or lower case, with optional spaces, colons and dashes
+    ///   between bytes.
     public func connect(serial: String) async throws(BLEError) -> Device {
         try await connect(try Self.normalized(serial), nil)
     }
@@ -133,7 +139,7 @@ public actor Devices {
             }
             guard let running = connecting[serial] else { break }
             if !running.isAbandoned { return try await take(running, serial) }
-            // Its link goes down first.
+            // Waits until the link of the abandoned attempt has ended.
             await running.untilEnded()
             if connecting[serial] === running { connecting[serial] = nil }
             if Task.isCancelled { throw .cancelled }
@@ -158,7 +164,7 @@ public actor Devices {
             if !work.isAbandoned {
                 if work.isOver { settle(work, serial) }
             } else {
-                // Until its link is down, whoever comes next waits for that.
+                // Until the link has ended, later callers wait for that.
                 Task { [weak self] in
                     await work.untilEnded()
                     await self?.settle(work, serial)
@@ -182,20 +188,20 @@ public actor Devices {
         }
     }
 
-    /// A device's session is over. Where its link is not, nobody has it any more.
+    /// Removes a device whose session has ended. Disconnects it, unless it is being connected to again.
     private func removed(_ device: Device) async {
         guard connected[device.serial] === device else { return }
         connected[device.serial] = nil
         if connecting[device.serial] == nil { try? await device.disconnect() }
     }
 
-    // MARK: Remembering
+    // MARK: Saved devices
 
-    /// The devices that were connected to once and not forgotten, in order of their serial numbers. Throws `storageFailed`.
+    /// Returns the devices that were saved and not forgotten, in order of their serial numbers. Throws `storageFailed`.
     public func savedDevices() async throws(BLEError) -> [SavedDevice] { try await storage.all() }
 
-    /// Forgets a device and its key. A connected one stays connected. Throws `storageFailed`, and `invalidArgument` for what is no
-    /// serial number.
+    /// Forgets a device and its key. A connected device stays connected. Throws `storageFailed`, and `invalidArgument`
+    /// if `serial` is not a valid serial number.
     public func forget(serial: String) async throws(BLEError) {
         try await storage.update(try Self.normalized(serial)) { _ in nil }
     }

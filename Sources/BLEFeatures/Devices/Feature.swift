@@ -1,6 +1,6 @@
 public import BLE
 
-/// A part of what a device can do, as a type: its commands as methods.
+/// A feature of a device, as a type with a method for each command.
 ///
 /// ```swift
 /// final class LightFeature: Feature {
@@ -11,23 +11,24 @@ public import BLE
 /// }
 /// ```
 ///
-/// It is registered by its type in a ``Devices/Configuration``. Each connection has an instance of its own,
+/// A feature is registered by its type in a ``Devices/Configuration``. Each connection has its own instance,
 /// ``Device/feature(_:)``.
 public protocol Feature: AnyObject, Sendable {
-    /// The commands that are this feature's alone.
+    /// The commands that only this feature sends.
     static var commands: Set<MessageCommand> { get }
-    /// Its way to the device.
+    /// Sends the feature's messages to the device.
     var handler: MessageHandler { get }
-    /// A feature of one connection.
+    /// Creates the feature for one connection.
     init(handler: MessageHandler)
 
-    /// There is a link. Messages cannot be sent yet.
+    /// Called when there is a link. Messages cannot be sent yet.
     ///
-    /// Connecting waits for this and for ``ready()``, also past its timeout: end soon when the task is cancelled.
+    /// Connecting waits for this method and for ``ready()``, even beyond its timeout. Return soon if the task is
+    /// cancelled.
     func connected() async
-    /// The device listens and answers. Connecting is done when all features have returned from here.
+    /// Called when messages can be sent. Connecting finishes when this method has returned for all features.
     func ready() async
-    /// The link has ended, and with it this instance's work.
+    /// Called when the link has ended. The instance is not used again.
     func disconnected(_ error: BLEError) async
 }
 
@@ -40,7 +41,7 @@ extension Feature {
     public func disconnected(_ error: BLEError) async {}
 }
 
-/// A feature's way to its device: sends the commands that the feature has claimed.
+/// Sends messages to a device, limited to the commands that the feature has claimed.
 public struct MessageHandler: Sendable {
     /// The device's serial number.
     public let serial: String
@@ -53,30 +54,30 @@ public struct MessageHandler: Sendable {
         self.commands = commands
     }
 
-    /// The device's peripheral, for what goes beyond messages.
+    /// The device's peripheral, for operations other than messages.
     public var peripheral: Peripheral { session.peripheral }
 
-    /// Sends a request and returns the reply; see ``MessageSession/send(_:timeout:)``. Throws `commandConflict` for a command that
-    /// is not the feature's.
+    /// Sends a request and returns the reply; see ``MessageSession/send(_:timeout:)``. Throws `commandConflict` if the
+    /// feature has not claimed the command.
     @discardableResult
     public func send(_ message: Message, timeout: Duration? = nil) async throws(BLEError) -> Message {
         try check(message.command)
         return try await session.send(message, timeout: timeout)
     }
 
-    /// Sends a message that has no reply; see ``MessageSession/post(_:timeout:)``. Throws `commandConflict` for a command that is
-    /// not the feature's.
+    /// Sends a message that has no reply; see ``MessageSession/post(_:timeout:)``. Throws `commandConflict` if the
+    /// feature has not claimed the command.
     public func post(_ message: Message, timeout: Duration? = nil) async throws(BLEError) {
         try check(message.command)
         try await session.post(message, timeout: timeout)
     }
 
-    /// The notifications of a command from now on; any command, for listening disturbs nobody.
+    /// Returns the notifications of a command, from now on. The feature need not have claimed the command.
     public func notifications(for command: MessageCommand) async -> BoundedStream<Message> {
         await session.notifications(for: command)
     }
 
-    /// Makes a pairing key with the device and keeps it.
+    /// Agrees on a new pairing key with the device and stores it.
     public func pair() async throws(BLEError) { try await session.pair() }
 
     /// Forgets the pairing key.

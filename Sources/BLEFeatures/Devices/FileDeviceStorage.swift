@@ -1,10 +1,11 @@
 public import BLE
 internal import Foundation
 
-/// Remembers devices in a file, which only its owner may read.
+/// A storage in a file that only its owner may read.
 ///
-/// Each change reads the file and replaces it in one step, so that a crash leaves the old one or the new one; others who change the
-/// same file meanwhile wait. The file is JSON; the keys in it are secret.
+/// Each change reads the file and replaces it in one step, so that a crash leaves either the old or the new file.
+/// Concurrent changes wait for each other, even in different processes. The file is JSON and contains the keys, which
+/// are secret.
 public actor FileDeviceStorage: DeviceStorage {
     private struct Record: Codable {
         var serial: String
@@ -13,19 +14,19 @@ public actor FileDeviceStorage: DeviceStorage {
         var key: String?
     }
 
-    /// Where the file is.
+    /// The path of the file.
     public nonisolated let path: String
 
-    /// A storage in that file, whose directory must be there. A missing file knows no devices.
+    /// Creates a storage in the given file, whose directory must exist. A missing file contains no devices.
     public init(path: String) { self.path = path }
 
     /// All devices, in order of their serial numbers.
     public func all() throws(BLEError) -> [SavedDevice] { try load().values.sorted { $0.serial < $1.serial } }
 
-    /// What is remembered of a device.
+    /// Returns the entry of a device.
     public func device(_ serial: String) throws(BLEError) -> SavedDevice? { try load()[serial] }
 
-    /// Changes what is remembered, and writes the file.
+    /// Changes the entry of a device, and writes the file.
     public func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
     ) throws(BLEError) {

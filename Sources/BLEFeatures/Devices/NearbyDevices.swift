@@ -1,30 +1,30 @@
 public import BLE
 internal import Synchronization
 
-/// The devices that are near; see ``Devices/nearby()``.
+/// A sequence of lists of the devices in range; see ``Devices/nearby()``.
 public struct NearbyDevices: AsyncSequence, Sendable {
-    /// What arrives: the list as it is then.
+    /// The type of the elements, each the complete list at that time.
     public typealias Element = [DiscoveredDevice]
-    /// Why iterating can fail.
+    /// The type of the errors that iterating throws.
     public typealias Failure = BLEError
 
     let devices: Devices
     let lists: Nearby
 
-    /// An iterator; its first `next()` starts the scan.
+    /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(devices: devices, lists: lists.makeAsyncIterator()) }
 
-    /// Reads the lists.
+    /// An iterator over the lists.
     public struct Iterator: AsyncIteratorProtocol {
         let devices: Devices
         var lists: Nearby.Iterator
 
-        /// The next list.
+        /// Returns the next list.
         public mutating func next() async throws(BLEError) -> [DiscoveredDevice]? {
             try await next(isolation: #isolation)
         }
 
-        /// The next list, without leaving the caller's actor.
+        /// Returns the next list, without leaving the caller's actor.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(BLEError) -> [DiscoveredDevice]? {

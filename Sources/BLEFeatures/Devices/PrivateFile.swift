@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Files that only their owner may read.
+/// Writes files that only their owner may read.
 enum PrivateFile {
-    /// A system call has failed.
+    /// An error from a system call.
     struct Failure: Error, CustomStringConvertible {
         let call: String
         let number: Int32
         var description: String { "\(call): \(String(cString: strerror(number)))" }
     }
 
-    /// Keeps others who take it from changing files in a directory.
+    /// An exclusive lock on a directory, which serializes changes to its files.
     struct Lock {
         private let descriptor: Int32
 
-        /// Waits for those who have it.
+        /// Waits for the lock.
         init(directoryOf path: String) throws {
             descriptor = try check("open", open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
             var result = flock(descriptor, LOCK_EX)
@@ -33,12 +33,12 @@ enum PrivateFile {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
-    /// Puts a file of mode 0600 in the place of `path`, on the disk when this returns.
+    /// Replaces the file at `path` by one with mode 0600, and waits until it is on disk.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
-        // A link stays one.
+        // Replaces the target of a symbolic link, not the link itself.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         var name = Array("\(target).XXXXXX".utf8CString)
-        // Mkstemp makes it with mode 0600.
+        // `mkstemp` creates the file with mode 0600.
         let descriptor = try check("mkstemp", mkstemp(&name))
         do {
             defer { close(descriptor) }

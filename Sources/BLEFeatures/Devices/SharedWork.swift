@@ -1,7 +1,7 @@
 internal import BLE
 internal import Synchronization
 
-/// Work that is done once for all who wait for it, and cancelled when nobody waits any more.
+/// Work that is performed once for all its callers, and cancelled when none of them waits any longer.
 final class SharedWork<Value: Sendable>: Sendable {
     private struct State {
         var waiters: [Int: Outcome<Value>] = [:]
@@ -14,7 +14,7 @@ final class SharedWork<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins the work. What it gives when nobody waits any more goes to `discard`.
+    /// Starts the work. A result that no caller waits for any longer is passed to `discard`.
     init(
         _ work: @escaping @Sendable () async throws(BLEError) -> Value,
         discard: @escaping @Sendable (Value) async -> Void = { _ in }
@@ -31,13 +31,13 @@ final class SharedWork<Value: Sendable>: Sendable {
         state.withLock { $0.task = task }
     }
 
-    /// Whether the work is done or given up: then new callers need new work.
+    /// Whether the work has finished or was abandoned. A new caller must start new work.
     var isOver: Bool { state.withLock { $0.result != nil } }
 
-    /// Whether it was given up; it may still be on its way to an end.
+    /// Whether the work was abandoned. It may still be running.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
-    /// What the work gives.
+    /// Waits for the result of the work.
     func value() async throws(BLEError) -> Value {
         let outcome = Outcome<Value>()
         let token = state.withLock { state in
@@ -66,7 +66,8 @@ final class SharedWork<Value: Sendable>: Sendable {
         abandoned?.cancel()
     }
 
-    /// False when nobody has waited to the end: the last may have been cancelled in the same moment.
+    /// Delivers the result. Returns false if no caller is left to receive it, since the last one may be cancelled at
+    /// this time.
     private func finish(_ result: Result<Value, BLEError>) -> Bool {
         state.withLock { state in
             guard state.result == nil else { return false }
@@ -78,6 +79,6 @@ final class SharedWork<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns when nothing of the work goes on any more.
+    /// Waits until the work has stopped running, even if it was abandoned.
     func untilEnded() async { await state.withLock { $0.task }?.value }
 }

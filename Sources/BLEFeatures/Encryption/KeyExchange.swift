@@ -1,10 +1,11 @@
 internal import Crypto
 
-/// One side of a key exchange: an X25519 key (RFC 7748) that lives for one exchange.
+/// One side of a key exchange: an X25519 key (RFC 7748) for a single exchange.
 ///
-/// The central sends ``request(resuming:)``. The device reads it as a ``KeyExchangeRequest`` and replies with what
-/// ``answer(_:resuming:derivation:mode:)`` returns. The central checks the reply with ``keys(from:resuming:derivation:mode:)``, and
-/// in `bound` mode sends an empty encrypted message next, which confirms the keys to the device:
+/// The central sends ``request(resuming:)``. The device decodes it as a ``KeyExchangeRequest`` and replies with the
+/// result of ``answer(_:resuming:derivation:mode:)``. The central checks the reply with
+/// ``keys(from:resuming:derivation:mode:)``. In `bound` mode, it then sends an empty encrypted message, which confirms
+/// the keys to the device:
 ///
 /// ```swift
 /// let exchange = KeyExchange()
@@ -13,21 +14,22 @@ internal import Crypto
 /// var cipher = MessageCipher(.bound, role: .central, keys: keys)
 /// ```
 ///
-/// Resuming a pairing proves to each side that the other has the pairing key. Pairing anew does not tell who the other side is: an
-/// attacker who stands between the two while they pair shares keys with both. `Docs/MessageEncryption.md` has the protocol.
+/// If a pairing is resumed, each side proves to the other that it has the pairing key. A new pairing does not
+/// authenticate either side: an attacker in the middle can share a key with each of them. `Docs/MessageEncryption.md`
+/// describes the protocol.
 public struct KeyExchange: Sendable {
     /// The length of a public key, in bytes.
     public static let publicKeySize = 32
 
     private let privateKey: Curve25519.KeyAgreement.PrivateKey
 
-    /// An exchange with a new random key.
+    /// Creates an exchange with a new random key.
     public init() {
         privateKey = Curve25519.KeyAgreement.PrivateKey()
     }
 
-    /// An exchange with a known key, for a test or a device with a fixed one. Throws `invalidPrivateKey` unless it has 32
-    /// bytes.
+    /// Creates an exchange with a known key, for a test or a device with a fixed key. Throws `invalidPrivateKey` unless
+    /// it has 32 bytes.
     public init(privateKey: [UInt8]) throws(MessageError) {
         guard let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey) else {
             throw .invalidPrivateKey
@@ -40,19 +42,19 @@ public struct KeyExchange: Sendable {
         [UInt8](privateKey.publicKey.rawRepresentation)
     }
 
-    /// The payload that the central sends: its public key, 32 bytes; to resume a pairing, followed by 8 bytes that name the pairing
-    /// key in this exchange only.
+    /// Returns the payload of the central's request: its public key, 32 bytes. To resume a pairing, it is followed by 8
+    /// bytes that identify the pairing key in this exchange only.
     public func request(resuming pairingKey: MessageKey? = nil) -> [UInt8] {
         publicKey + (pairingKey?.identifier(for: publicKey) ?? [])
     }
 
-    /// The central's keys, from the payload of the device's reply.
+    /// Returns the central's keys, based on the payload of the device's reply.
     ///
-    /// Throws `invalidPublicKey`; `confirmationFailed` in `bound` mode if the reply does not prove that the device has the same
-    /// keys; `keyUnknownToDevice` if a pairing is to be resumed and the reply is empty, which is how a device says that it does
-    /// not know the pairing key.
+    /// Throws `invalidPublicKey`; in `bound` mode `confirmationFailed` if the reply does not prove that the device has
+    /// the same keys; `keyUnknownToDevice` if the reply to a request that resumes a pairing is empty, which means that
+    /// the device does not know the pairing key.
     ///
-    /// - Parameter pairingKey: the key of the pairing to resume; nil to pair anew.
+    /// - Parameter pairingKey: the key of the pairing to resume. Nil to pair anew.
     public func keys(
         from reply: [UInt8], resuming pairingKey: MessageKey? = nil, derivation: KeyDerivation,
         mode: MessageCipher.Mode = .bound
@@ -63,20 +65,22 @@ public struct KeyExchange: Sendable {
         guard mode == .bound || proof.isEmpty else { throw .invalidPublicKey }
         let keys = try Agreement(central: publicKey, device: key, secret: sharedSecret(with: key))
             .keys(resuming: pairingKey, derivation, mode)
-        // Every byte is compared, so that the time does not tell where they differ.
+        // Compares all bytes, so that the time does not reveal where they differ.
         let difference = zip(proof, keys.proof).reduce(0) { $0 | ($1.0 ^ $1.1) }
         guard proof.count == keys.proof.count, difference == 0 else { throw .confirmationFailed }
         return keys
     }
 
-    /// The device's keys, and the payload of its reply: its public key, 32 bytes; in `bound` mode followed by 16 bytes that prove
-    /// that it has the keys.
+    /// Returns the device's keys and the payload of its reply.
     ///
-    /// In `bound` mode, keep and use the keys only after the central has confirmed them, with an empty encrypted message of the
-    /// exchange's command. Throws `invalidPublicKey`.
+    /// The reply is the device's public key, 32 bytes. In `bound` mode, it is followed by 16 bytes that prove that the
+    /// device has the keys.
     ///
-    /// - Parameter pairingKey: the key of the pairing that the request resumes, ``KeyExchangeRequest/pairingKey(among:)``; nil to
-    ///   pair anew.
+    /// In `bound` mode, store and use the keys only after the central has confirmed them with an empty encrypted
+    /// message that has the exchange's command. Throws `invalidPublicKey`.
+    ///
+    /// - Parameter pairingKey: the key of the pairing that the request resumes, see
+    ///   ``KeyExchangeRequest/pairingKey(among:)``. Nil to pair anew.
     public func answer(
         _ request: KeyExchangeRequest, resuming pairingKey: MessageKey? = nil, derivation: KeyDerivation,
         mode: MessageCipher.Mode = .bound
@@ -87,12 +91,12 @@ public struct KeyExchange: Sendable {
         return (keys, publicKey + keys.proof)
     }
 
-    /// The X25519 function of this key and the other side's.
+    /// Computes the X25519 function of this side's private key and the other side's public key.
     private func sharedSecret(with publicKey: [UInt8]) throws(MessageError) -> SymmetricKey {
         guard publicKey.count == Self.publicKeySize,
             let publicKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
             let secret = try? privateKey.sharedSecretFromKeyAgreement(with: publicKey),
-            // A point of low order makes it zero, whatever this side's key (RFC 7748, section 6.1).
+            // With a point of low order, the secret is zero for any private key (RFC 7748, section 6.1).
             secret.withUnsafeBytes({ $0.reduce(0, |) }) != 0
         else { throw .invalidPublicKey }
         return SymmetricKey(data: secret)
@@ -100,15 +104,15 @@ public struct KeyExchange: Sendable {
 }
 
 extension KeyExchange: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// That it is a key exchange; not with which key.
+    /// A description that does not contain the key.
     public var description: String { "X25519 key exchange" }
-    /// The same.
+    /// The same as `description`.
     public var debugDescription: String { description }
-    /// Nothing inside.
+    /// A mirror without children, so that the key is not shown.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The public keys of an exchange as they were sent, and the secret that both sides compute.
+/// The public keys of an exchange as sent, and the shared secret.
 private struct Agreement {
     let central: [UInt8]
     let device: [UInt8]
@@ -133,14 +137,14 @@ private struct Agreement {
     }
 }
 
-/// What a central asks for when it begins an exchange: what ``KeyExchange/request(resuming:)`` makes.
+/// The central's request for a key exchange, as created by ``KeyExchange/request(resuming:)``.
 public struct KeyExchangeRequest: Sendable, Hashable {
     /// The central's public key, 32 bytes.
     public let publicKey: [UInt8]
-    /// Eight bytes that name the pairing key to resume with, in this exchange only; nil to pair anew.
+    /// The 8 bytes that identify the pairing key to resume, in this exchange only. Nil to pair anew.
     public let identifier: [UInt8]?
 
-    /// The request in a message's payload of 32 or 40 bytes; `invalidPublicKey` for any other length.
+    /// Decodes the payload of a message, which has 32 or 40 bytes. Throws `invalidPublicKey` for any other length.
     public init(decoding payload: [UInt8]) throws(MessageError) {
         let size = KeyExchange.publicKeySize
         guard payload.count == size || payload.count == size + MessageKey.identifierSize else {
@@ -150,7 +154,7 @@ public struct KeyExchangeRequest: Sendable, Hashable {
         identifier = payload.count == size ? nil : Array(payload.dropFirst(size))
     }
 
-    /// The pairing key that the request resumes; nil if it is not among `keys`, or the request pairs anew.
+    /// Returns the pairing key that the request resumes. Nil if it is not among `keys`, or if the request pairs anew.
     public func pairingKey(among keys: some Sequence<MessageKey>) -> MessageKey? {
         guard let identifier else { return nil }
         return keys.first { $0.identifier(for: publicKey) == identifier }
@@ -161,10 +165,10 @@ public struct KeyExchangeRequest: Sendable, Hashable {
 public struct AgreedKeys: Sendable, Equatable {
     static let proofSize = 16
 
-    /// The key of the pairing, to be kept for the next connection.
+    /// The pairing key, to be stored for later connections.
     public let pairingKey: MessageKey
-    /// The key of this connection, to be forgotten with it. In `firmware` mode it is the pairing key.
+    /// The key of this connection, to be discarded with it. In `firmware` mode, it is the pairing key.
     public let sessionKey: MessageKey
-    /// What shows the central that the device has the keys; empty in `firmware` mode.
+    /// The proof for the central that the device has the keys. Empty in `firmware` mode.
     let proof: [UInt8]
 }

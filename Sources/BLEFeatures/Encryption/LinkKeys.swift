@@ -1,30 +1,30 @@
-/// The keys of one link as the central sees them: those in use, and those of an exchange under way.
+/// The central's keys for one link: those in use, and those of an exchange in progress.
 ///
-/// In `bound` mode the keys in use remain until the new ones are confirmed: encrypted messages of the exchange's command belong to the
-/// exchange, all others to the keys in use.
+/// In `bound` mode, the keys in use remain valid until the new ones are confirmed. Meanwhile, encrypted messages with
+/// the exchange's command belong to the exchange, all others to the keys in use.
 struct LinkKeys: Sendable {
-    /// Seals and opens encrypted messages; nil without keys.
+    /// Encrypts and decrypts messages. Nil without keys.
     private(set) var cipher: MessageCipher?
-    /// The cipher that was in use before. In `firmware` mode, what it has seen on this link is not taken again.
+    /// The previous cipher. In `firmware` mode, the nonces that it rejects on this link stay rejected.
     private var former: MessageCipher?
-    /// How often the cipher in use was another one.
+    /// The number of cipher changes. It identifies the current cipher.
     private(set) var number = 0
-    /// No request is sealed with the cipher in use any more.
+    /// Whether the current cipher must not encrypt any more requests.
     private var isDistrusted = false
 
     /// The exchange whose request is written next.
     private var prepared: PendingExchange?
     /// The exchange that waits for the device's public key.
     private var asked: PendingExchange?
-    /// The keys that are yet to be confirmed, and the command that confirms them.
+    /// The keys that are not confirmed yet, and the command that confirms them.
     private var candidate: (command: MessageCommand, cipher: MessageCipher)?
-    /// The confirmation is written: from here on the device may use the new keys.
+    /// Whether the confirmation is written. From then on, the device may use the new keys.
     private var isConfirming = false
 
-    /// Whether keys must be agreed on before the next request is sealed.
+    /// Whether keys must be agreed on before the next request is encrypted.
     var needsExchange: Bool { cipher == nil || isDistrusted || isConfirming }
 
-    /// Uses another cipher, or none, from now on. An exchange under way is over.
+    /// Replaces or removes the cipher. Ends an exchange in progress.
     mutating func use(_ cipher: MessageCipher?) {
         former = self.cipher ?? former
         self.cipher = cipher
@@ -34,34 +34,34 @@ struct LinkKeys: Sendable {
         (prepared, asked, candidate) = (nil, nil, nil)
     }
 
-    /// The cipher of that number is to seal nothing more. What it has sealed may still be answered.
+    /// Stops the cipher with the given number from encrypting. Replies to its earlier requests are still decrypted.
     mutating func distrust(_ number: Int) {
         if number == self.number { isDistrusted = true }
     }
 
     // MARK: The exchange
 
-    /// The request of an exchange is about to be written.
+    /// Sets the exchange whose request is written next.
     mutating func prepare(_ exchange: PendingExchange) { prepared = exchange }
 
-    /// The exchange has failed, or nobody waits for it any more.
+    /// Ends an exchange that has failed, or that no caller waits for any longer.
     mutating func abandonExchange() {
-        // Nobody knows which keys the device uses.
+        // It is unknown which keys the device uses.
         if isConfirming { return use(nil) }
         candidate = nil
-        // In `firmware` mode the device uses the new keys already. Its reply may still come.
+        // In `firmware` mode, the device already uses the new keys, and its reply may still arrive.
         if asked?.mode == .bound { asked = nil }
     }
 
-    /// A plain request is being written.
+    /// Notes that an unencrypted request is being written.
     mutating func didEncode(_ request: Message) {
         guard let prepared, prepared.request == request else { return }
         (asked, self.prepared, candidate) = (prepared, nil, nil)
-        // In this mode, the device changes its keys when it has read the request.
+        // In this mode, the device changes its keys when it reads the request.
         if prepared.mode == .firmware { (former, cipher) = (cipher ?? former, nil) }
     }
 
-    /// A plain reply has come.
+    /// Handles an unencrypted reply, which may be that of the exchange.
     mutating func didDecode(_ reply: Message) {
         guard let asked, asked.request.command == reply.command else { return }
         self.asked = nil
@@ -74,7 +74,7 @@ struct LinkKeys: Sendable {
 
     // MARK: Frames
 
-    /// The frame of an encrypted request.
+    /// Returns the frame of an encrypted request.
     mutating func seal(_ request: Message) throws(MessageError) -> [UInt8] {
         if candidate?.command == request.command {
             isConfirming = true
@@ -84,7 +84,7 @@ struct LinkKeys: Sendable {
         return try cipher!.seal(request)
     }
 
-    /// The message in an encrypted frame.
+    /// Returns the message in an encrypted frame.
     mutating func open(_ frame: Span<UInt8>, _ header: MessageHeader) throws(MessageError) -> Message {
         if candidate?.command == header.command {
             let message = try candidate!.cipher.open(frame)

@@ -1,28 +1,32 @@
 internal import Crypto
 
-/// Seals messages into encrypted frames and opens the other side's, with AES-256-GCM, for one connection.
+/// Encrypts messages and decrypts those of the other side, with AES-256-GCM, for one connection.
 ///
-/// An encrypted frame's payload is nonce (12 bytes), ciphertext, tag (16), so a message carries at most
-/// ``Message/maximumEncryptedPayload`` bytes. A cipher is a value that counts what it has sealed and opened: keep one, and
-/// let no copy of it seal, since two messages would get the same nonce.
+/// The payload of an encrypted frame is nonce (12 bytes), ciphertext and tag (16 bytes), so a message carries at most
+/// ``Message/maximumEncryptedPayload`` bytes. A cipher is a value that counts the messages. Do not encrypt with a copy
+/// of it: two messages would have the same nonce.
 public struct MessageCipher: Sendable {
-    /// How nonces are made, and what is authenticated.
+    /// The choice of nonces and of the authenticated data.
     public enum Mode: Sendable, Hashable {
-        /// This project's own: the nonce is the direction and a counter; the header is authenticated too, and with a reply the
-        /// counter of its request; the key is the session's. A message can be neither changed, repeated, sent back, nor kept for
-        /// another connection, and a reply answers no other request. One that is suppressed or delayed is not noticed.
+        /// The mode of this project. The nonce is the direction and a counter. The header is authenticated, and for a
+        /// reply also the counter of its request. The key is the session key.
+        ///
+        /// A message cannot be modified, repeated, reflected, or used on another connection, and a reply cannot answer
+        /// a different request. A suppressed or delayed message is not detected.
         case bound
-        /// What devices of the earlier protocol do: a random nonce, nothing authenticated but the payload, the pairing key.
-        /// The header may be changed on the way, and a recorded message works on another connection; only the last 1024
-        /// nonces of this one are refused.
+        /// The mode of devices with the earlier protocol. The nonce is random, only the payload is authenticated, and
+        /// the key is the pairing key.
+        ///
+        /// The header can be modified in transit, and a recorded message is valid on another connection. Only the last
+        /// 1024 nonces of this connection are rejected.
         case firmware
     }
 
-    /// Which side of the connection this is.
+    /// The side of the connection.
     public enum Role: Sendable, Hashable {
-        /// The one that sends requests.
+        /// The side that sends requests.
         case central
-        /// The one that answers them.
+        /// The side that answers requests.
         case peripheral
 
         /// The first byte of a counting nonce.
@@ -33,22 +37,23 @@ public struct MessageCipher: Sendable {
     static let nonceSize = 12
     static let tagSize = 16
 
-    /// How nonces are made, and what is authenticated.
+    /// The choice of nonces and of the authenticated data.
     public let mode: Mode
-    /// Which side of the connection this is.
+    /// The side of the connection.
     public let role: Role
     private let key: MessageKey
     private var nonces: any MessageNonces
-    /// The counters of the sealed requests that no reply has answered, of each command the newest few, in ascending order.
+    /// The counters of encrypted requests without a reply, in ascending order. Only the newest few of each command.
     private var unanswered: [MessageCommand: [UInt64]] = [:]
-    /// The request that was opened last.
+    /// The request that was decrypted last.
     private var opened: (command: MessageCommand, counter: UInt64)?
 
-    /// How many unanswered requests of a command are remembered: the newest can be answered, replies to the others are told from
-    /// forged ones.
+    /// The number of unanswered requests to remember for each command. Only the newest can be answered; the others
+    /// distinguish late replies from forged ones.
     private static let memory = 4
 
-    /// A cipher at the beginning of a connection. `key` is the session key in `bound` mode, the pairing key in `firmware` mode.
+    /// Creates a cipher for a new connection. `key` is the session key in `bound` mode, the pairing key in `firmware`
+    /// mode.
     public init(_ mode: Mode, role: Role, key: MessageKey) {
         self.mode = mode
         self.role = role
@@ -59,33 +64,35 @@ public struct MessageCipher: Sendable {
         }
     }
 
-    /// A cipher with that one of `keys` that the mode uses.
+    /// Creates a cipher with the key that the mode uses.
     public init(_ mode: Mode, role: Role, keys: AgreedKeys) {
         self.init(mode, role: role, key: mode == .bound ? keys.sessionKey : keys.pairingKey)
     }
 
-    /// The counter of the request that was opened last, to be given to ``seal(_:answering:)`` if others are opened before the reply
-    /// is sealed. Nil before the first request, and in `firmware` mode.
+    /// The counter of the request that was decrypted last. Nil before the first request, and in `firmware` mode.
+    ///
+    /// Pass it to ``seal(_:answering:)`` if other requests may be decrypted before the reply is encrypted.
     public var requestCounter: UInt64? { opened?.counter }
 
-    /// Refuses the nonces that a former cipher of this connection refuses. In `bound` mode each session key has its own counters.
+    /// Takes over the nonces that an earlier cipher of this connection rejects. Does nothing in `bound` mode, in which
+    /// each session key has its own counters.
     mutating func takeOverNonces(of former: MessageCipher) {
         if mode == .firmware, former.mode == .firmware { nonces = former.nonces }
     }
 
-    /// The encrypted frame of `message`, whatever its `isEncrypted` says.
+    /// Encrypts a message and returns its frame. The message's `isEncrypted` is ignored.
     ///
-    /// Throws `payloadTooLong`; in `bound` mode `unrequestedReply` for a reply if no request was given, and none of its command
-    /// was opened last.
+    /// Throws `payloadTooLong`. In `bound` mode, also throws `unrequestedReply` for a reply without `request`, unless
+    /// the request that was decrypted last has the same command.
     ///
-    /// - Parameter request: the ``requestCounter`` of the request that a reply answers; nil for the one opened last. Only `bound`
-    ///   mode uses it.
+    /// - Parameter request: the ``requestCounter`` of the request that a reply answers. Nil for the request that was
+    ///   decrypted last. Used only in `bound` mode.
     public mutating func seal(_ message: Message, answering request: UInt64? = nil) throws(MessageError) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return try seal(message, answering: request, using: &generator)
     }
 
-    /// The same, with the nonces of `firmware` mode from `generator`, which must be one for cryptography.
+    /// Encrypts a message. In `firmware` mode, `generator` generates the nonce; it must be cryptographically secure.
     public mutating func seal(
         _ message: Message, answering request: UInt64? = nil, using generator: inout some RandomNumberGenerator
     ) throws(MessageError) -> [UInt8] {
@@ -112,11 +119,11 @@ public struct MessageCipher: Sendable {
         return try frame.encode()
     }
 
-    /// The message in a sealed frame of the other side.
+    /// Decrypts a frame of the other side.
     ///
-    /// Throws what ``MessageHeader/init(decoding:)`` throws, `notEncrypted`, `malformedCiphertext`, `replayed`,
-    /// `authenticationFailed`, and in `bound` mode `unrequestedReply` for a reply to anything but the newest request of its
-    /// command; a frame that is not taken changes nothing.
+    /// Throws the errors of ``MessageHeader/init(decoding:)``, `notEncrypted`, `malformedCiphertext`, `replayed`,
+    /// `authenticationFailed`, and in `bound` mode `unrequestedReply` for a reply that does not answer the newest
+    /// request of its command. If it throws, the cipher is unchanged.
     public mutating func open(_ frame: Span<UInt8>) throws(MessageError) -> Message {
         let header = try MessageHeader(decoding: frame)
         guard header.isEncrypted else { throw .notEncrypted }
@@ -136,12 +143,12 @@ public struct MessageCipher: Sendable {
         return message
     }
 
-    /// The same for a frame in an array.
+    /// Decrypts a frame in an array.
     public mutating func open(_ frame: [UInt8]) throws(MessageError) -> Message {
         try open(frame.span)
     }
 
-    /// The payload of a reply to the newest request of its command.
+    /// Decrypts the payload of a reply to the newest request of its command.
     private func openReply(_ payload: [UInt8], _ header: MessageHeader) throws(MessageError) -> [UInt8] {
         guard let counters = unanswered[header.command], let newest = counters.last else { throw .unrequestedReply }
         if let plaintext = decrypt(payload, authenticated(header, newest)) { return plaintext }

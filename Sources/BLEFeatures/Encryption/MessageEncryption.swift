@@ -1,15 +1,15 @@
 public import BLE
 
-/// How encrypted messages are, and how keys for them come about.
+/// The encryption of messages: its mode, and how keys are agreed on.
 public struct MessageEncryption: Sendable, Hashable {
-    /// How messages are sealed.
+    /// The mode of encryption.
     public var mode: MessageCipher.Mode
-    /// How the pairing key is derived.
+    /// The derivation of the pairing key.
     public var derivation: KeyDerivation
     /// The command that exchanges public keys.
     public var command: MessageCommand
 
-    /// The encryption of a kind of device.
+    /// Creates the encryption for a kind of device.
     public init(mode: MessageCipher.Mode = .bound, derivation: KeyDerivation, command: MessageCommand) {
         self.mode = mode
         self.derivation = derivation
@@ -17,23 +17,23 @@ public struct MessageEncryption: Sendable, Hashable {
     }
 }
 
-/// Where the pairing key of one device is kept.
+/// Stores the pairing key of one device.
 public protocol PairingKeys: Sendable {
-    /// The key; nil when there is none. Throws `storageFailed`.
+    /// Returns the key. Nil if there is none. Throws `storageFailed`.
     func key() async throws(BLEError) -> MessageKey?
-    /// Keeps another key, or none. Throws `storageFailed`.
+    /// Replaces or removes the key. Throws `storageFailed`.
     func setKey(_ key: MessageKey?) async throws(BLEError)
 }
 
-/// A pairing key that is forgotten with this object.
+/// A storage in memory for a pairing key, which lasts as long as this object.
 public actor MemoryPairingKeys: PairingKeys {
     private var current: MessageKey?
 
-    /// No key yet, unless one is given.
+    /// Creates a storage, without a key by default.
     public init(_ key: MessageKey? = nil) { current = key }
 
-    /// The key.
+    /// Returns the key.
     public func key() -> MessageKey? { current }
-    /// Another key.
+    /// Replaces or removes the key.
     public func setKey(_ key: MessageKey?) { current = key }
 }

@@ -1,15 +1,17 @@
-/// Nonces of 12 bytes that are never used twice: how they are made, and which of the other side's are taken.
+/// Generates nonces of 12 bytes that are never used twice, and checks those of the other side.
 protocol MessageNonces: Sendable {
-    /// The nonce for the next message to send.
+    /// Returns the nonce for the next message to send.
     mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8]
-    /// Throws `malformedCiphertext` or `replayed` when a received nonce is not to be taken.
+    /// Throws `malformedCiphertext` or `replayed` if a received nonce is not acceptable.
     func check(_ nonce: [UInt8]) throws(MessageError)
-    /// Notes a received nonce, whose message was authentic.
+    /// Records a received nonce after its message was authenticated.
     mutating func took(_ nonce: [UInt8])
 }
 
-/// Nonces that count: direction, three zero bytes, a big-endian counter of 64 bits. What arrives must come from the other
-/// direction and count upwards; gaps are taken, since a message may be lost on its way.
+/// Nonces with a counter: the direction, three zero bytes, and a big-endian counter of 64 bits.
+///
+/// A received nonce must have the other direction and a higher counter than the last one. Gaps are allowed, since a
+/// message may be lost.
 struct CountingNonces: MessageNonces {
     let role: MessageCipher.Role
     private var sent: UInt64 = 0
@@ -33,19 +35,19 @@ struct CountingNonces: MessageNonces {
         received = Self.counter(nonce)
     }
 
-    /// The counter in a nonce.
+    /// Returns the counter in a nonce.
     static func counter(_ nonce: [UInt8]) -> UInt64 {
         nonce.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A counter as the eight bytes that it has in a nonce.
+    /// Returns the eight bytes that represent a counter in a nonce.
     static func bytes(_ counter: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * $0)) }
     }
 }
 
-/// Random nonces. The last 1024 of both directions are remembered and not taken again; those that were sent, too, since
-/// nothing else tells a message from the same message sent back.
+/// Random nonces. The last 1024 of both directions are rejected. This includes sent ones, since nothing else
+/// distinguishes a message from its own reflection.
 struct RandomNonces: MessageNonces {
     static let memory = 1024
 

@@ -1,6 +1,6 @@
 public import BLE
 
-/// An adapter for a car's diagnostics connector that speaks the ELM327's commands over one characteristic each way.
+/// An adapter for a car's diagnostic connector that uses the commands of the ELM327.
 ///
 /// ```swift
 /// let adapter = ELM327(peripheral)
@@ -8,13 +8,13 @@ public import BLE
 /// print(try await adapter.send("010C"))  // the engine's speed: ["41 0C 1A F8"]
 /// ```
 ///
-/// One command is under way at a time; others wait for their turn, also while there is no link: sending connects. A
-/// command that was under way when the link ended fails with `disconnected`; those that waited are sent on the next link.
+/// Commands are sent one at a time, and connect if there is no link. A command in progress when the link ends fails
+/// with `disconnected`; waiting commands are sent on the next link.
 public final class ELM327: Sendable {
-    /// The commands and responses beneath.
+    /// The session that sends commands and receives responses.
     public let transactions: TransactionSession<LineCodec>
 
-    /// An adapter behind that peripheral. The characteristics are those of the many that have service FFF0.
+    /// Creates an adapter. The default characteristics are those of many adapters with service FFF0.
     public init(
         _ peripheral: Peripheral, service: BluetoothUUID = BluetoothUUID(0xFFF0),
         notifying: BluetoothUUID = BluetoothUUID(0xFFF1), written: BluetoothUUID = BluetoothUUID(0xFFF2),
@@ -28,11 +28,12 @@ public final class ELM327: Sendable {
                 replyTimeout: timeout, outlastsLinks: true))
     }
 
-    /// Sends a command and returns the lines of its response, without echo, empty lines and prompt.
+    /// Sends a command and returns the lines of its response, without the echo, empty lines and the prompt.
     ///
-    /// Throws `commandTimedOut` with the command in its message; `invalidArgument` for what is no command; `disconnected`.
+    /// Throws `commandTimedOut`, with the command in its message; `invalidArgument` if the text is not a single
+    /// command; `disconnected`.
     ///
-    /// - Parameter timeout: the longest that waiting for the turn, connecting and the response may take together.
+    /// - Parameter timeout: the maximum time for waiting for other commands, connecting and the response together.
     public func send(_ command: String, timeout: Duration? = nil) async throws(BLEError) -> [String] {
         try await transactions.send(command, timeout: timeout)
     }

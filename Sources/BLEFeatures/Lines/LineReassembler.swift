@@ -1,37 +1,37 @@
-/// Makes responses, each some lines of text, of the packets of a device that ends a response with the prompt `>`, as ELM327
-/// OBD adapters do.
+/// Assembles responses, which are lines of text, from the packets of a device that ends each response with the prompt
+/// `>`, as ELM327 adapters do.
 ///
-/// Where the packets are cut does not matter. Lines end with CR, LF or both; spaces around a line and empty lines are
-/// dropped, as are NUL bytes, which the adapter may insert by its data sheet. A first line that repeats the command (the
-/// adapter's echo) is dropped too. Bytes that are no UTF-8 become U+FFFD.
+/// Packets may be split anywhere. Lines end with CR, LF or both. Spaces around a line, empty lines, and NUL bytes,
+/// which the adapter may insert according to its data sheet, are removed. So is a first line that repeats the command,
+/// which is the adapter's echo. Bytes that are not UTF-8 become U+FFFD.
 ///
-/// A response that has more bytes than the limit is thrown away up to its prompt.
+/// A response that exceeds the limit is discarded up to its prompt.
 public struct LineReassembler: Sendable {
-    /// The most bytes that a response can have, line ends included.
+    /// The maximum length of a response in bytes, including line ends.
     public let limit: Int
     private var buffer: [UInt8] = []
     private var echo: String?
     private var isDiscarding = false
 
-    /// A reassembler for responses of at most `limit` bytes.
+    /// Creates a reassembler for responses of at most `limit` bytes.
     public init(limit: Int = 4096) {
         self.limit = max(0, limit)
     }
 
-    /// How many bytes of an unfinished response are held, at most `limit`.
+    /// The number of bytes held of an incomplete response. At most `limit`.
     public var bufferedCount: Int { buffer.count }
 
-    /// Begins a transaction: forgets what has come unasked, and takes `command`, without its line end, for the echo of the
-    /// next response. The rest of a response that was too long is still thrown away.
+    /// Begins a transaction. Discards unsolicited bytes, and expects `command`, without its line end, as the echo in
+    /// the next response. The rest of a response that was too long is still discarded.
     public mutating func begin(_ command: String) {
         buffer.removeAll(keepingCapacity: true)
         echo = Self.trimmed(command)
     }
 
-    /// Takes the next packet, and calls `body` with the lines of each response that it completes, in order.
+    /// Adds the next packet, and calls `body` with the lines of each response that it completes, in order.
     ///
-    /// Throws `responseTooLong` at the prompt of a response with more bytes than the limit; what follows it in the packet has been
-    /// taken all the same.
+    /// Throws `responseTooLong` at the prompt of a response that exceeds the limit. The bytes after it in the packet
+    /// are still processed.
     public mutating func append(
         _ packet: Span<UInt8>, _ body: (_ lines: [String]) -> Void
     ) throws(LineReassemblerError) {
@@ -40,7 +40,7 @@ public struct LineReassembler: Sendable {
             switch packet[index] {
             case 0: break
             case UInt8(ascii: ">") where isDiscarding:
-                // The echo that is waited for is still to come.
+                // The echo is kept, since it is still to come.
                 isDiscarding = false
                 isTooLong = true
             case UInt8(ascii: ">"):
@@ -56,14 +56,14 @@ public struct LineReassembler: Sendable {
         if isTooLong { throw .responseTooLong(limit: limit) }
     }
 
-    /// Forgets everything, as at a disconnect.
+    /// Resets to the initial state, for example after a disconnection.
     public mutating func reset() {
         buffer.removeAll(keepingCapacity: true)
         echo = nil
         isDiscarding = false
     }
 
-    /// What is buffered, as lines, without the echo.
+    /// Returns the buffered lines, without the echo.
     private func lines() -> [String] {
         var lines = buffer.split { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
             .map { Self.trimmed(String(decoding: $0, as: UTF8.self)) }
@@ -77,14 +77,14 @@ public struct LineReassembler: Sendable {
     }
 }
 
-/// Why a response of lines was thrown away.
+/// An error in assembling a response.
 public enum LineReassemblerError: Error, Hashable, Sendable {
-    /// More than `limit` bytes came without a prompt.
+    /// A response had more than `limit` bytes.
     case responseTooLong(limit: Int)
 }
 
 extension LineReassemblerError: CustomStringConvertible {
-    /// One line: what is wrong, and what helps.
+    /// A single line with the problem and a suggested remedy.
     public var description: String {
         switch self {
         case .responseTooLong(let limit):

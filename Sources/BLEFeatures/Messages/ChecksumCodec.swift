@@ -1,21 +1,22 @@
 public import BLE
 
-/// Frames of commands with checksums (``ChecksumFrame``) as the protocol of a ``TransactionSession``. Nothing comes back: frames are
-/// posted, not sent.
+/// A ``TransactionSession`` codec for frames of commands with checksums, ``ChecksumFrame``.
+///
+/// Frames have no replies: they are posted, not sent.
 public struct ChecksumCodec: TransactionCodec {
-    /// All frames have the same.
+    /// The key that all frames have.
     public struct Key: Hashable, Sendable {}
 
-    /// A codec.
+    /// Creates a codec.
     public init() {}
 
-    /// The one key.
+    /// Returns the one key.
     public func key(of request: ChecksumFrame) -> Key { Key() }
 
-    /// How many commands there are.
+    /// Returns a description with the number of commands.
     public func name(of request: ChecksumFrame) -> String { "a frame of \(request.commands.count) commands" }
 
-    /// The frame. Throws `invalidMessage`.
+    /// Encodes a frame. Throws `invalidMessage`.
     public mutating func encode(_ request: ChecksumFrame) throws(BLEError) -> [UInt8] {
         do throws(ChecksumFrameError) {
             return try request.encode()
@@ -24,11 +25,11 @@ public struct ChecksumCodec: TransactionCodec {
         }
     }
 
-    /// Whatever comes is told as it is.
+    /// Delivers each packet unchanged, as a notification.
     public mutating func decode(_ packet: [UInt8], _ take: (TransactionInput<Key, [UInt8]>) -> Void) {
         take(.notification(packet))
     }
 
-    /// There is nothing to throw away.
+    /// Does nothing, since nothing is kept between packets.
     public mutating func reset() {}
 }

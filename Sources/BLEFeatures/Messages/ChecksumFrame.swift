@@ -1,16 +1,16 @@
-/// Commands with checksums, several to a frame, as small robots take them.
+/// A frame of commands with checksums, as used by small robots.
 ///
-/// On the wire: `2A 2A 2A 2A`, the number of commands, and for each its id, its body, and the sum of the body's bytes modulo
-/// 256. How long a body is, only its id tells, so who decodes a frame must know the ids.
+/// A frame consists of `2A 2A 2A 2A`, the number of commands, and for each command its id, its body, and the sum of the
+/// body's bytes modulo 256. The length of a body follows only from the command's id, so a decoder must know the ids.
 public struct ChecksumFrame: Hashable, Sendable {
     /// One command of a frame.
     public struct Command: Hashable, Sendable {
-        /// Which command it is. Not part of the checksum.
+        /// The id of the command. It is not part of the checksum.
         public var id: UInt8
-        /// What follows the id, without the checksum.
+        /// The bytes after the id, without the checksum.
         public var body: [UInt8]
 
-        /// A command.
+        /// Creates a command.
         public init(id: UInt8, body: [UInt8]) {
             self.id = id
             self.body = body
@@ -22,17 +22,17 @@ public struct ChecksumFrame: Hashable, Sendable {
 
     private static let preamble: [UInt8] = [0x2A, 0x2A, 0x2A, 0x2A]
 
-    /// The commands, in order; at most 255.
+    /// The commands, in order. At most 255.
     public var commands: [Command]
 
-    /// A frame with these commands.
+    /// Creates a frame with the given commands.
     public init(_ commands: [Command]) {
         self.commands = commands
     }
 
-    /// The commands in `frame`, which must be one whole frame and nothing else.
+    /// Decodes a frame, which must be complete, without further bytes.
     ///
-    /// `bodyLength` is asked how many bytes the body of an id has; nil for an id that is none. Throws the first
+    /// `bodyLength` returns the length of the body for a command id, or nil for an unknown id. Throws the first
     /// ``ChecksumFrameError`` that applies.
     public init(
         decoding frame: Span<UInt8>, bodyLength: (_ id: UInt8) -> Int?
@@ -47,7 +47,7 @@ public struct ChecksumFrame: Hashable, Sendable {
         guard position == frame.count else { throw .trailingBytes(count: frame.count - position) }
     }
 
-    /// The frame. Throws `tooManyCommands`.
+    /// Encodes the frame. Throws `tooManyCommands`.
     public func encode() throws(ChecksumFrameError) -> [UInt8] {
         guard commands.count <= 255 else { throw .tooManyCommands(count: commands.count) }
         var frame = Self.preamble + [UInt8(commands.count)]
@@ -65,7 +65,7 @@ public struct ChecksumFrame: Hashable, Sendable {
         guard position < frame.count else { throw .truncated(count: frame.count) }
         let id = frame[position]
         guard let length = bodyLength(id), length >= 0 else { throw .unknownCommand(id: id) }
-        // The id is one of the bytes left, the checksum another.
+        // Of the remaining bytes, one is the id and one is the checksum.
         guard length <= frame.count - position - 2 else { throw .truncated(count: frame.count) }
         let body = frame.extracting(position + 1..<position + 1 + length).withUnsafeBufferPointer { Array($0) }
         let command = Command(id: id, body: body)
@@ -77,24 +77,24 @@ public struct ChecksumFrame: Hashable, Sendable {
     }
 }
 
-/// Why a ``ChecksumFrame`` was not taken or cannot be sent.
+/// An error in decoding or encoding a ``ChecksumFrame``.
 public enum ChecksumFrameError: Error, Hashable, Sendable {
     /// The frame does not begin with `2A 2A 2A 2A`.
     case missingPreamble
-    /// The frame, of `count` bytes, ends before its last command does.
+    /// The frame, of `count` bytes, is truncated.
     case truncated(count: Int)
-    /// There is no command of that id, so its length is not known.
+    /// The command id is unknown, and so is the length of the body.
     case unknownCommand(id: UInt8)
-    /// The body's bytes add up to `expected`, the frame says `actual`.
+    /// The sum of the body's bytes is `expected`, but the frame contains `actual`.
     case checksumMismatch(id: UInt8, expected: UInt8, actual: UInt8)
     /// More bytes follow the last command.
     case trailingBytes(count: Int)
-    /// The count byte goes to 255.
+    /// The frame has more than 255 commands.
     case tooManyCommands(count: Int)
 }
 
 extension ChecksumFrameError: CustomStringConvertible {
-    /// One line: what is wrong, and what helps.
+    /// A single line with the problem and a suggested remedy.
     public var description: String {
         switch self {
         case .missingPreamble: "the frame does not begin with 2A 2A 2A 2A — check that the device speaks this protocol"

@@ -1,26 +1,26 @@
-/// What a central and a peripheral tell each other: a command and up to 250 bytes.
+/// A message between a central and a peripheral: a command and up to 250 bytes.
 ///
-/// As a frame it is a ``MessageHeader`` and the payload. `encode()` and `init(decoding:)` carry the payload as it is; for a
-/// message that is to be encrypted, ``MessageCipher`` makes and opens the frame.
+/// Its frame consists of a ``MessageHeader`` and the payload. `encode()` and `init(decoding:)` leave the payload
+/// unchanged. To encrypt and decrypt messages, use ``MessageCipher``.
 public struct Message: Hashable, Sendable {
-    /// The most bytes that a payload can have: what the length byte can say, less the header.
+    /// The maximum length of a payload, in bytes: the maximum of the length byte, minus the header.
     @inlinable
     public static var maximumPayload: Int { 250 }
 
-    /// The most bytes that an encrypted message can carry: nonce and tag take 28.
+    /// The maximum length of an encrypted message's payload, in bytes. The nonce and the tag take 28.
     @inlinable
     public static var maximumEncryptedPayload: Int { 222 }
 
-    /// Request, reply or notification.
+    /// The type: request, reply or notification.
     public var type: MessageType
-    /// What the message is about.
+    /// The command.
     public var command: MessageCommand
-    /// Whether the message travels encrypted.
+    /// Whether the message is encrypted in transit.
     public var isEncrypted: Bool
     /// The bytes after the header.
     public var payload: [UInt8]
 
-    /// A message; by default a request, not encrypted, without payload.
+    /// Creates a message. By default, an unencrypted request without payload.
     @inlinable
     public init(
         _ command: MessageCommand, type: MessageType = .request, isEncrypted: Bool = false, payload: [UInt8] = []
@@ -31,8 +31,8 @@ public struct Message: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// The message in `frame`, which must be one whole frame and nothing else. Throws what
-    /// ``MessageHeader/init(decoding:)`` throws.
+    /// Decodes a frame, which must be complete, without further bytes. Throws the errors of
+    /// ``MessageHeader/init(decoding:)``.
     @inlinable
     public init(decoding frame: Span<UInt8>) throws(MessageError) {
         let header = try MessageHeader(decoding: frame)
@@ -42,21 +42,21 @@ public struct Message: Hashable, Sendable {
         payload = frame.extracting(MessageHeader.size...).withUnsafeBufferPointer { Array($0) }
     }
 
-    /// The same for a frame in an array.
+    /// Decodes a frame in an array.
     @inlinable
     public init(decoding frame: [UInt8]) throws(MessageError) {
         self = try Message(decoding: frame.span)
     }
 
-    /// How many bytes the frame has.
+    /// The length of the frame, in bytes.
     @inlinable
     public var encodedCount: Int { MessageHeader.size + payload.count }
 
-    /// The frame. Throws `payloadTooLong`.
+    /// Encodes the frame. Throws `payloadTooLong`.
     @inlinable
     public func encode() throws(MessageError) -> [UInt8] {
         let header = try header()
-        // An array of bytes that are there is made more quickly than one with a capacity, to be filled.
+        // Creating an array from existing bytes is faster than reserving a capacity and filling it.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 255) { buffer in
             var output = OutputSpan(buffer: buffer, initializedCount: 0)
             append(header, to: &output)
@@ -66,8 +66,8 @@ public struct Message: Hashable, Sendable {
         }
     }
 
-    /// Appends the frame to `output`, without an allocation. Throws `payloadTooLong`, or `bufferTooSmall` when
-    /// ``encodedCount`` bytes do not fit; nothing is appended then.
+    /// Appends the frame to `output`, without an allocation. Throws `payloadTooLong`, or `bufferTooSmall` if fewer than
+    /// ``encodedCount`` bytes are free. If it throws, nothing is appended.
     @inlinable @inline(__always)
     public func encode(into output: inout OutputSpan<UInt8>) throws(MessageError) {
         let header = try header()
@@ -91,7 +91,7 @@ public struct Message: Hashable, Sendable {
                     (start + count).initialize(from: source, count: header.payloadCount)
                 }
             }
-            // Asking the payload would retain it, which takes as long as all the rest.
+            // The payload's own count would retain the payload, which takes as long as everything else here.
             count += header.payloadCount
         }
     }

@@ -1,9 +1,8 @@
 public import BLE
 
-/// Messages as the protocol of a ``TransactionSession``: frames, put together again where a device splits them, opened where
-/// they are encrypted.
+/// A ``TransactionSession`` codec for messages. Reassembles frames that a device splits, and decrypts messages.
 public struct MessageCodec: TransactionCodec {
-    /// What a reply has in common with its request. An encrypted request takes no plain reply.
+    /// The properties that a reply shares with its request. An unencrypted reply does not answer an encrypted request.
     public struct Key: Hashable, Sendable {
         /// The command.
         public let command: MessageCommand
@@ -11,30 +10,30 @@ public struct MessageCodec: TransactionCodec {
         public let isEncrypted: Bool
     }
 
-    /// Seals and opens encrypted messages; nil until keys are agreed on.
+    /// Encrypts and decrypts messages. Nil until keys are agreed on.
     public var cipher: MessageCipher? {
         get { keys.cipher }
         set { keys.use(newValue) }
     }
-    /// The keys of this link, and how they come about.
+    /// The keys of this link, and the state of the key exchange.
     var keys = LinkKeys()
     private var reassembler: MessageReassembler?
 
-    /// A codec.
+    /// Creates a codec.
     ///
-    /// - Parameter reassembles: the device splits its frames over several notifications, or puts several into one.
-    ///   Otherwise each notification must be one whole frame.
+    /// - Parameter reassembles: whether the device may split a frame over several notifications, or put several into
+    ///   one. Otherwise, each notification must be exactly one frame.
     public init(reassembles: Bool = false) {
         reassembler = reassembles ? MessageReassembler() : nil
     }
 
-    /// The command and whether it is encrypted.
+    /// Returns the command, and whether the request is encrypted.
     public func key(of request: Message) -> Key { Key(command: request.command, isEncrypted: request.isEncrypted) }
 
-    /// The command.
+    /// Returns a description with the command.
     public func name(of request: Message) -> String { "message \(request.command)" }
 
-    /// The frame. Throws `invalidMessage` and `encryptionFailed`.
+    /// Encodes a frame. Throws `invalidMessage` and `encryptionFailed`.
     public mutating func encode(_ request: Message) throws(BLEError) -> [UInt8] {
         do throws(MessageError) {
             guard !request.isEncrypted else { return try keys.seal(request) }
@@ -45,8 +44,9 @@ public struct MessageCodec: TransactionCodec {
         }
     }
 
-    /// Takes a packet: replies and notifications as they are; a request, which no device may send, ends the wait for the reply;
-    /// what cannot be decoded or opened ends nobody's wait.
+    /// Decodes the messages in a packet. Replies and notifications are delivered as such. A request, which devices must
+    /// not send, ends the wait for the reply. A message that cannot be decoded or decrypted is malformed, and ends no
+    /// wait.
     public mutating func decode(_ packet: [UInt8], _ take: (TransactionInput<Key, Message>) -> Void) {
         guard reassembler != nil else { return decode(packet.span, take) }
         var frames: [[UInt8]] = []
@@ -59,13 +59,13 @@ public struct MessageCodec: TransactionCodec {
         for frame in frames { decode(frame.span, take) }
     }
 
-    /// Throws away a frame that has come in part, and the keys, which are those of one link.
+    /// Discards an incomplete frame, and the keys, which belong to one link.
     public mutating func reset() {
         reassembler?.reset()
         keys.use(nil)
     }
 
-    /// Throws away a frame that has come in part.
+    /// Discards an incomplete frame.
     public mutating func discardPartial() { reassembler?.reset() }
 
     private mutating func decode(_ frame: Span<UInt8>, _ take: (TransactionInput<Key, Message>) -> Void) {

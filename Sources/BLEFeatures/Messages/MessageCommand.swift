@@ -1,4 +1,4 @@
-/// What a message is about: a command in a namespace. A product's commands are constants that it adds here:
+/// A command in a namespace. Products define their commands in an extension:
 ///
 /// ```swift
 /// extension MessageCommand {
@@ -7,24 +7,24 @@
 /// ```
 @frozen
 public struct MessageCommand: RawRepresentable, Hashable, Sendable {
-    /// The command in the high byte, the namespace in the low one: 0x0105 is command 01 in namespace 05.
+    /// The command in the high byte, the namespace in the low byte: 0x0105 is command 01 in namespace 05.
     public let rawValue: UInt16
 
-    /// Any command.
+    /// Creates a command from its raw value.
     @inlinable
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// A command in a namespace.
+    /// Creates a command in a namespace.
     @inlinable
     public init(command: UInt8, namespace: UInt8) {
         rawValue = UInt16(command) << 8 | UInt16(namespace)
     }
 
-    /// The high byte, which comes first on the wire.
+    /// The high byte, which is sent first.
     @inlinable
     public var command: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 8) }
 
-    /// The low byte.
+    /// The low byte, which is sent second.
     @inlinable
     public var namespace: UInt8 { UInt8(truncatingIfNeeded: rawValue) }
 }

@@ -1,46 +1,46 @@
-/// Why a frame was not taken, a message could not be sent, or keys could not be agreed.
+/// An error in decoding or encoding a message, or in agreeing on keys.
 ///
-/// Nothing here allocates, so rubbish on the air costs a receiver no more than a good frame.
+/// Creating an error does not allocate, so rejecting an invalid frame costs no more than accepting a valid one.
 public enum MessageError: Error, Hashable, Sendable {
-    /// The frame, of `count` bytes, ends before its header does, or claims to be as short as that.
+    /// The frame has only `count` bytes, fewer than its header, or its length byte is as low as that.
     case tooShort(count: Int)
-    /// The length byte does not say how many bytes the frame has.
+    /// The length byte differs from the length of the frame.
     case lengthMismatch(declared: Int, actual: Int)
-    /// The type byte is none of 1, 2 and 3.
+    /// The type byte is not 1, 2 or 3.
     case unknownType(UInt8)
-    /// The encrypted byte is neither 0 nor 1.
+    /// The encrypted byte is not 0 or 1.
     case invalidEncryptedFlag(UInt8)
-    /// The payload has more bytes than a frame can hold.
+    /// The payload is too long for a frame.
     case payloadTooLong(count: Int, maximum: Int)
-    /// The buffer to encode into has too little room.
+    /// The buffer to encode into is too small.
     case bufferTooSmall(needed: Int, available: Int)
-    /// An encrypted message is to be sent or was received, and no key has been agreed.
+    /// There is no key to encrypt or decrypt a message with.
     case missingKey
-    /// The frame to open is not an encrypted one.
+    /// The frame to decrypt is not encrypted.
     case notEncrypted
-    /// The tag does not fit: the frame was changed on its way, or the two sides have different keys.
+    /// The tag is wrong: the frame was modified in transit, or the two sides have different keys.
     case authenticationFailed
     /// The frame's nonce was used before.
     case replayed
-    /// The encrypted payload is too short for nonce and tag, or the nonce is not built as the mode says.
+    /// The encrypted payload is too short for the nonce and the tag, or the nonce is not valid in this mode.
     case malformedCiphertext
-    /// The other side's public key does not have 32 bytes, or is one that no secret can be agreed with.
+    /// The other side's public key does not have 32 bytes, or no secret can be agreed on with it.
     case invalidPublicKey
     /// The private key does not have 32 bytes.
     case invalidPrivateKey
-    /// The device does not know the pairing key that was to be resumed with.
+    /// The device does not know the pairing key to resume with.
     case keyUnknownToDevice
     /// The device did not prove that it has the same keys.
     case confirmationFailed
-    /// The encrypted reply answers no request, or another one than that under way.
+    /// The encrypted reply does not answer a request, or answers an earlier one.
     case unrequestedReply
 }
 
 extension MessageError: CustomStringConvertible {
-    /// One line: what is wrong, and what helps.
+    /// A single line with the problem and a suggested remedy.
     public var description: String { "\(message) — \(remedy)" }
 
-    /// What is wrong, in words.
+    /// A description of the problem.
     public var message: String {
         switch self {
         case .tooShort(let count): "a frame of \(count) bytes has no room for the header's \(MessageHeader.size)"
@@ -63,7 +63,7 @@ extension MessageError: CustomStringConvertible {
         }
     }
 
-    /// What a person can do about it, in words.
+    /// A suggested remedy.
     public var remedy: String {
         switch self {
         case .tooShort, .lengthMismatch:

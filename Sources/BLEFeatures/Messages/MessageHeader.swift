@@ -1,34 +1,34 @@
-/// Who speaks in a message, and why.
+/// The type of a message.
 @frozen
 public enum MessageType: UInt8, Hashable, Sendable {
-    /// The central asks.
+    /// A request from the central.
     case request = 1
-    /// The peripheral answers a request with the same command.
+    /// The peripheral's reply to a request, with the same command.
     case reply = 2
-    /// The peripheral tells something unasked.
+    /// An unsolicited message from the peripheral.
     case notification = 3
 }
 
-/// The five bytes that every frame begins with: length, type, command, namespace, encrypted.
+/// The header of a frame, five bytes: length, type, command, namespace, encrypted.
 ///
-/// Decoding one neither allocates nor calls out of the module that does it, so a receiver can sort frames by their headers
-/// before it copies any payload.
+/// Decoding a header does not allocate and is inlined, so a receiver can sort frames by their headers before it copies
+/// a payload.
 @frozen
 public struct MessageHeader: Hashable, Sendable {
-    /// How many bytes a header has.
+    /// The length of a header, in bytes.
     @inlinable
     public static var size: Int { 5 }
 
-    /// How many bytes the frame has, the header's five included: 5 to 255.
+    /// The length of the frame in bytes, including the header: 5 to 255.
     public let length: UInt8
-    /// Request, reply or notification.
+    /// The type: request, reply or notification.
     public let type: MessageType
-    /// What the message is about.
+    /// The command.
     public let command: MessageCommand
-    /// Whether the payload is nonce, ciphertext and tag instead of plain bytes.
+    /// Whether the payload consists of nonce, ciphertext and tag instead of plain bytes.
     public let isEncrypted: Bool
 
-    /// The header of a frame with `payloadCount` bytes after it. Throws `payloadTooLong` when these are more than
+    /// Creates the header of a frame with a payload of `payloadCount` bytes. Throws `payloadTooLong` if that exceeds
     /// ``Message/maximumPayload``.
     @inlinable
     public init(
@@ -43,9 +43,9 @@ public struct MessageHeader: Hashable, Sendable {
         self.isEncrypted = isEncrypted
     }
 
-    /// The header of `frame`, which must be one whole frame and nothing else.
+    /// Decodes the header of a frame, which must be complete, without further bytes.
     ///
-    /// Throws `tooShort`, `lengthMismatch`, `unknownType` or `invalidEncryptedFlag`, the first that applies.
+    /// Throws the first that applies of `tooShort`, `lengthMismatch`, `unknownType` and `invalidEncryptedFlag`.
     @inlinable @inline(__always)
     public init(decoding frame: Span<UInt8>) throws(MessageError) {
         guard frame.count >= MessageHeader.size else { throw .tooShort(count: frame.count) }
@@ -60,16 +60,16 @@ public struct MessageHeader: Hashable, Sendable {
         isEncrypted = frame[4] == 1
     }
 
-    /// How many bytes follow the header.
+    /// The length of the payload, in bytes.
     @inlinable
     public var payloadCount: Int { Int(length) - MessageHeader.size }
 
-    /// The five bytes.
+    /// The five bytes of the header.
     var bytes: [UInt8] {
         [UInt8](capacity: MessageHeader.size) { append(to: &$0) }
     }
 
-    /// Appends the five bytes; `output` must have room for them.
+    /// Appends the five bytes to `output`, which must have room for them.
     @inlinable @inline(__always)
     func append(to output: inout OutputSpan<UInt8>) {
         output.append(length)

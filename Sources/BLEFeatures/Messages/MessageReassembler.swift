@@ -1,23 +1,23 @@
-/// Makes whole frames of the packets of a device that splits them over several notifications.
+/// Assembles frames from the packets of a device that splits them over several notifications.
 ///
-/// Where frames begin is only told by the frames before, so there is one rule for rubbish: as soon as a header cannot be
-/// right (a length below 5, a type or an encrypted byte that does not exist), what is buffered and the rest of that packet
-/// are thrown away, the call throws, and the next packet begins a frame. A header counts as wrong at its first wrong byte,
-/// before the others have come. It never holds more than one unfinished frame, that is 254 bytes.
+/// The beginning of a frame is known only from the frames before it. Therefore, an invalid header (a length below 5, an
+/// unknown type or encrypted byte) discards the buffered bytes and the rest of the packet, and throws; the next packet
+/// begins a frame. A header is rejected at its first invalid byte, even before it is complete. The reassembler holds at
+/// most one incomplete frame, which is up to 254 bytes.
 public struct MessageReassembler: Sendable {
     private var buffer: [UInt8] = []
 
-    /// A reassembler at the beginning of a frame.
+    /// Creates a reassembler that expects the beginning of a frame.
     public init() {}
 
-    /// How many bytes of an unfinished frame are held, at most 254.
+    /// The number of bytes held of an incomplete frame. At most 254.
     public var bufferedCount: Int { buffer.count }
 
-    /// Takes the next packet, and calls `body` with each frame that it completes, in order.
+    /// Adds the next packet, and calls `body` with each frame that it completes, in order.
     ///
-    /// A packet may hold any part of a frame, or several frames. The frames are whole and their headers right. When the call
-    /// throws, the frames before the rubbish have been handed out: `tooShort` for an impossible length, `unknownType`,
-    /// `invalidEncryptedFlag`.
+    /// A packet may contain any part of a frame, or several frames. The frames are complete and have valid headers.
+    /// Throws `tooShort` for a length below 5, `unknownType` or `invalidEncryptedFlag`; `body` has then received the
+    /// frames before the invalid header.
     public mutating func append(
         _ packet: Span<UInt8>, _ body: (_ frame: Span<UInt8>) -> Void
     ) throws(MessageError) {
@@ -33,12 +33,12 @@ public struct MessageReassembler: Sendable {
         }
     }
 
-    /// Forgets the unfinished frame, as at a disconnect: the next packet begins a frame.
+    /// Discards the incomplete frame, for example after a disconnection. The next packet begins a frame.
     public mutating func reset() {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Moves what belongs to the frame under way from `rest` to the buffer, and hands the frame out if it is whole then.
+    /// Moves bytes of the current frame from `rest` to the buffer, and delivers the frame if that completes it.
     private mutating func fill(
         from rest: inout Span<UInt8>, _ body: (_ frame: Span<UInt8>) -> Void
     ) throws(MessageError) {
@@ -59,7 +59,7 @@ public struct MessageReassembler: Sendable {
         }
     }
 
-    /// Throws if a frame cannot begin with `bytes`, which are at least one.
+    /// Throws if a frame cannot begin with the given bytes, of which there is at least one.
     private static func check(_ bytes: Span<UInt8>) throws(MessageError) {
         if Int(bytes[0]) < MessageHeader.size { throw .tooShort(count: Int(bytes[0])) }
         if bytes.count > 1, MessageType(rawValue: bytes[1]) == nil { throw .unknownType(bytes[1]) }

@@ -1,21 +1,21 @@
 public import BLE
 
-/// Messages to and from one device over one link: requests and replies, notifications, encryption.
+/// Exchanges messages with one device over one link: requests, replies and notifications, encrypted if needed.
 ///
-/// The keys for encrypted messages are agreed on with the first of them, from the key of an earlier pairing
-/// (``MessageEncryption``); ``pair()`` makes one.
+/// The first encrypted message agrees on the keys of the link, based on the key of an earlier pairing
+/// (``MessageEncryption``). ``pair()`` creates such a key.
 public final class MessageSession: Sendable {
-    /// Requests and replies.
+    /// The session of requests and replies that messages use.
     let transactions: TransactionSession<MessageCodec>
-    /// How encrypted messages are; nil: there are none.
+    /// The encryption of messages. Nil if messages are not encrypted.
     public let encryption: MessageEncryption?
     private let keys: any PairingKeys
     private let agreements = Agreements()
     private let didConfirm: @Sendable () async -> Void
 
-    /// A session. Nothing happens before the first message.
+    /// Creates a session. Nothing happens before the first message.
     ///
-    /// - Parameter keys: where the device's pairing key is kept.
+    /// - Parameter keys: the storage for the device's pairing key.
     public convenience init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool = false,
         encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys()
@@ -31,7 +31,7 @@ public final class MessageSession: Sendable {
         encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
     ) {
         var configuration = configuration
-        // Keys are those of one link.
+        // Keys belong to one link.
         configuration.outlastsLinks = false
         transactions = TransactionSession(
             peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)
@@ -40,38 +40,39 @@ public final class MessageSession: Sendable {
         self.didConfirm = didConfirm
     }
 
-    /// Whom it talks to.
+    /// The device's peripheral.
     public var peripheral: Peripheral { transactions.peripheral }
 
-    /// What has gone right and wrong so far.
+    /// The counts of messages and errors so far.
     public var counters: TransactionCounters { get async { await transactions.counters } }
 
-    /// Connects when there is no link, and listens. Messages do it by themselves.
+    /// Connects if there is no link, and enables notifications. Sending a message does this automatically.
     ///
-    /// Encrypted notifications can be read from here on in `firmware` mode; in `bound` mode after ``secure()`` or the first
-    /// encrypted message.
+    /// From then on, encrypted notifications of a paired device can be read in `firmware` mode. In `bound` mode, they
+    /// can be read after ``secure()`` or the first encrypted message.
     public func start() async throws(BLEError) {
         try await transactions.start()
         if encryption?.mode == .firmware, try await keys.key() != nil { try await secure() }
     }
 
-    /// Ends the session; who still waits gets `connectionCancelled`. The link stays.
+    /// Ends the session. Pending messages fail with `connectionCancelled`. The link stays.
     public func close() async { await transactions.close() }
 
     func close(_ error: BLEError) async { await transactions.close(error) }
 
-    /// Why the session has ended; returns when it has.
+    /// Waits until the session ends, and returns the reason.
     public func untilClosed() async throws(BLEError) -> BLEError { try await transactions.untilClosed() }
 
     // MARK: Messages
 
-    /// Sends a request and returns the reply. One request of a command is under way at a time, others wait for their turn.
+    /// Sends a request and returns the reply. Requests with the same command are sent one at a time.
     ///
-    /// An encrypted message is sealed here, and its reply is one that could be opened. Throws `commandTimedOut`,
-    /// `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`, and what writing throws.
+    /// An encrypted message is encrypted here, and only a reply that can be decrypted answers it. Throws
+    /// `commandTimedOut`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`, and the errors of
+    /// writing.
     ///
-    /// - Parameter timeout: the longest wait for the reply; nil for the configuration's. Agreeing on keys, where that comes
-    ///   first, has the configuration's.
+    /// - Parameter timeout: the maximum time for the request, including its reply. Nil for the configuration's. If keys
+    ///   must be agreed on first, that has the configuration's timeout.
     public func send(_ message: Message, timeout: Duration? = nil) async throws(BLEError) -> Message {
         try check(message)
         return try await withKeys(message) { () throws(BLEError) in
@@ -79,7 +80,7 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Sends a message that has no reply; returns when the device has taken it.
+    /// Sends a message that has no reply. Returns when it is written.
     public func post(_ message: Message, timeout: Duration? = nil) async throws(BLEError) {
         try check(message)
         try await withKeys(message) { () throws(BLEError) in
@@ -87,13 +88,13 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// The notifications of a command from now on, for any number of listeners. Whether one came encrypted is said by its
-    /// ``Message/isEncrypted``. Keeps the newest 256 that are not read yet.
+    /// Returns the notifications of a command, from now on, for any number of listeners. ``Message/isEncrypted`` says
+    /// whether a notification was encrypted. Keeps the newest 256 unread notifications.
     public func notifications(for command: MessageCommand) async -> BoundedStream<Message> {
         await transactions.notifications { $0.command == command }
     }
 
-    /// Frames that were not taken, from now on, and why. Keeps the newest 64.
+    /// Returns the errors for rejected frames, from now on. Keeps the newest 64 unread errors.
     public func problems() async -> BoundedStream<BLEError> { await transactions.problems() }
 
     private func check(_ message: Message) throws(BLEError) {
@@ -104,13 +105,15 @@ public final class MessageSession: Sendable {
 
     // MARK: Keys
 
-    /// Makes a new pairing key with the device and keeps it; encrypted messages use it from here on. Those that are under way may
-    /// lose their replies. The device may allow it only at certain times.
+    /// Agrees on a new pairing key with the device and stores it. Encrypted messages use it from then on.
     ///
-    /// Pairing does not tell who the device is: an attacker between the two while they pair shares keys with both, unnoticed.
+    /// Encrypted requests in progress may lose their replies. The device may allow pairing only at certain times.
     ///
-    /// Throws `storageFailed` when the key cannot be kept: it is good for this link then. Throws `encryptionFailed` when the device
-    /// does not confirm the key.
+    /// Pairing does not authenticate the device: an attacker in the middle can share a key with each side without being
+    /// noticed.
+    ///
+    /// Throws `storageFailed` if the key cannot be stored; it is then used for this link only. Throws
+    /// `encryptionFailed` if the device does not confirm the key.
     public func pair() async throws(BLEError) {
         let encryption = try requireEncryption()
         try await agreements.run { [self] () throws(BLEError) in
@@ -118,7 +121,7 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Forgets the pairing key. Encrypted messages throw until there is another.
+    /// Forgets the pairing key. Encrypted messages then fail until there is another one.
     public func unpair() async throws(BLEError) {
         try await agreements.run { [self] () throws(BLEError) in
             try await keys.setKey(nil)
@@ -126,12 +129,14 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Agrees on the keys of this link from the pairing's, so that encrypted notifications can be read. Encrypted messages do it by
-    /// themselves; in `bound` mode again, after a frame could not be authenticated, or an encrypted request was not answered in time.
+    /// Agrees on the keys of this link, based on the pairing key, so that encrypted notifications can be read.
     ///
-    /// In `bound` mode each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, caused by `missingKey`
-    /// when there is no pairing, `keyUnknownToDevice` when the device says that it does not know it, and `confirmationFailed` when it
-    /// does not prove that it does.
+    /// Encrypted messages do this automatically. In `bound` mode they also do it again after a frame could not be
+    /// authenticated, or after an encrypted request was not answered in time.
+    ///
+    /// In `bound` mode, each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, whose
+    /// cause is `missingKey` if the device is not paired, `keyUnknownToDevice` if the device replies that it does not
+    /// know the key, and `confirmationFailed` if it does not prove that it does.
     public func secure() async throws(BLEError) {
         let encryption = try requireEncryption()
         guard await transactions.needsKeys else { return }
@@ -145,7 +150,7 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Whether there is a pairing key that the device can prove to have.
+    /// Whether there is a pairing key, and a mode in which the device can prove that it has it.
     var hasProvableKey: Bool {
         get async {
             guard encryption?.mode == .bound else { return false }
@@ -153,7 +158,8 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Sends what `message` says, with keys; once more where another pairing has come in between.
+    /// Sends `message` with `send`, after agreeing on keys if it is encrypted. Repeats this if another pairing replaces
+    /// the keys.
     private func withKeys<Result>(
         _ message: Message, _ send: () async throws(BLEError) -> Result
     ) async throws(BLEError) -> Result {
@@ -168,7 +174,8 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Sends something encrypted. A device does not answer what it cannot open, so a missing reply may mean that it has other keys.
+    /// Sends an encrypted message. A device does not answer a message that it cannot decrypt, so without a reply the
+    /// keys are not trusted any longer.
     private func withTrust<Result>(_ send: () async throws(BLEError) -> Result) async throws(BLEError) -> Result {
         let number = await transactions.keyNumber
         do throws(BLEError) {
@@ -214,7 +221,7 @@ extension TransactionSession<MessageCodec> {
     var needsKeys: Bool { codec.keys.needsExchange }
     var keyNumber: Int { codec.keys.number }
 
-    /// Sends the request of an exchange, after whose reply its keys count.
+    /// Sends the request of a key exchange. The keys take effect when its reply arrives.
     func send(_ exchange: PendingExchange) async throws(BLEError) -> Message {
         codec.keys.prepare(exchange)
         return try await send(exchange.request)
@@ -229,7 +236,7 @@ extension TransactionSession<MessageCodec> {
     }
 }
 
-/// Agreements on keys, one after the other.
+/// Runs key exchanges one after another.
 private actor Agreements {
     private var last: SharedWork<Void>?
 

@@ -1,13 +1,13 @@
-/// An exchange of keys between its request and its end.
+/// A key exchange in progress.
 struct PendingExchange: Sendable {
-    /// The message that asks for it.
+    /// The request that starts the exchange.
     let request: Message
     private let exchange: KeyExchange
-    /// The key of an earlier pairing that goes on; nil: a new pairing.
+    /// The key of the pairing to resume. Nil to pair anew.
     private let pairingKey: MessageKey?
     private let encryption: MessageEncryption
 
-    /// An exchange with a new key of this side.
+    /// Creates an exchange with a new private key.
     init(resuming pairingKey: MessageKey?, _ encryption: MessageEncryption) {
         exchange = KeyExchange()
         self.pairingKey = pairingKey
@@ -15,22 +15,22 @@ struct PendingExchange: Sendable {
         request = Message(encryption.command, payload: exchange.request(resuming: pairingKey))
     }
 
-    /// How messages are sealed after it.
+    /// The mode of encryption with the new keys.
     var mode: MessageCipher.Mode { encryption.mode }
 
-    /// The message that confirms the keys, sealed with them; its reply ends the exchange. Nil in `firmware` mode, where the reply to
-    /// ``request`` does.
+    /// The message that confirms the keys, encrypted with them. Its reply ends the exchange. Nil in `firmware` mode, in
+    /// which the reply to ``request`` ends the exchange.
     var confirmation: Message? {
         mode == .bound ? Message(encryption.command, isEncrypted: true) : nil
     }
 
-    /// What both sides have in common after this reply.
+    /// Returns the keys that both sides have after the given reply.
     func keys(from reply: Message) throws(MessageError) -> AgreedKeys {
         try exchange.keys(
             from: reply.payload, resuming: pairingKey, derivation: encryption.derivation, mode: encryption.mode)
     }
 
-    /// The cipher for what follows this reply; nil when the device does not agree.
+    /// Returns the cipher for messages after the given reply. Nil if the reply is invalid.
     func cipher(for reply: Message) -> MessageCipher? {
         guard let keys = try? keys(from: reply) else { return nil }
         return MessageCipher(encryption.mode, role: .central, keys: keys)

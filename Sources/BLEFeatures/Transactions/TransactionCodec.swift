@@ -1,46 +1,46 @@
 public import BLE
 
-/// A protocol of requests and replies over two characteristics, as far as bytes are concerned; see ``TransactionSession``.
+/// Encodes requests and decodes replies for a ``TransactionSession``.
 public protocol TransactionCodec: Sendable {
-    /// What is sent.
+    /// The type of requests.
     associatedtype Request: Sendable
-    /// What comes back, asked for or not.
+    /// The type of replies and notifications.
     associatedtype Reply: Sendable
-    /// What tells which request a reply belongs to. Of each key one request is under way at a time.
+    /// Identifies the request that a reply belongs to. Only one request with a given key is in progress at a time.
     associatedtype Key: Hashable, Sendable
 
-    /// The key of a request, and of its reply.
+    /// Returns the key of a request and its reply.
     func key(of request: Request) -> Key
 
-    /// How a request is called in errors and logs.
+    /// Returns the name of a request, for errors and logs.
     func name(of request: Request) -> String
 
-    /// The bytes of a request. Called in the order in which they are written.
+    /// Encodes a request. Called in the order in which requests are written.
     mutating func encode(_ request: Request) throws(BLEError) -> [UInt8]
 
-    /// Takes what the peripheral has notified and tells what it means, in order.
+    /// Decodes a notified packet, and calls `take` for each input in it, in order.
     mutating func decode(_ packet: [UInt8], _ take: (TransactionInput<Key, Reply>) -> Void)
 
-    /// The link has ended: what has come in part is void.
+    /// Discards incomplete input, because the link has ended.
     mutating func reset()
 
-    /// A reply has not come in time: if a part of it has, the rest will not.
+    /// Discards an incomplete reply, because a reply has not arrived in time.
     mutating func discardPartial()
 }
 
 extension TransactionCodec {
-    /// Does nothing: right where what begins a reply cannot be taken for its continuation.
+    /// Does nothing. This suffices if the beginning of a reply cannot be mistaken for the rest of another.
     public mutating func discardPartial() {}
 }
 
-/// What a peripheral's bytes mean.
+/// The meaning of received bytes.
 public enum TransactionInput<Key: Sendable, Reply: Sendable>: Sendable {
-    /// The reply to the request under way with that key.
+    /// The reply to the request in progress with the given key.
     case reply(Key, Reply)
-    /// Something that is no reply, and ends the wait for one.
+    /// Something other than a reply, which ends the wait for the reply.
     case failure(Key, BLEError)
-    /// Something that nobody has asked for.
+    /// An unsolicited message.
     case notification(Reply)
-    /// Bytes that mean nothing. Nobody's wait ends.
+    /// Invalid bytes. They end no wait.
     case malformed(BLEError)
 }

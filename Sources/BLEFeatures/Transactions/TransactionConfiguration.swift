@@ -1,12 +1,12 @@
 public import BLE
 
-/// How a ``TransactionSession`` talks.
+/// The configuration of a ``TransactionSession``.
 public struct TransactionConfiguration: Sendable {
-    /// What becomes of a request that does not fit one packet of the link.
+    /// The handling of a request that does not fit in one packet of the link.
     public enum LongFrames: Hashable, Sendable {
-        /// It is written in parts that the peripheral puts together (a long write, with response), up to 512 bytes.
+        /// Writes the request in parts that the peripheral reassembles (a long write, with response), up to 512 bytes.
         case longWrite
-        /// It throws `invalidLength`, for devices that do not know long writes.
+        /// Throws `invalidLength`, for devices that do not support long writes.
         case refuse
     }
 
@@ -16,20 +16,22 @@ public struct TransactionConfiguration: Sendable {
     public var reply: AttributeKey
     /// How requests are written.
     public var writeType: WriteType
-    /// The longest that a request may take, from call to reply.
+    /// The maximum time for a request, from the call to the reply.
     public var replyTimeout: Duration
-    /// How long the place of a request that was written and given up stays occupied by its reply. A reply that comes later
-    /// than that is taken for the next one's, unless the codec can tell them apart, as with encrypted messages in `bound` mode.
+    /// How long a request that was abandoned after it was written blocks requests with the same key, in case its reply
+    /// is late. A reply that arrives even later is taken for that of the next request, unless the codec can distinguish
+    /// them, as with encrypted messages in `bound` mode.
     public var lateReplyGrace: Duration
-    /// What becomes of long requests.
+    /// The handling of requests that do not fit in one packet.
     public var longFrames: LongFrames
-    /// How many notified packets may wait to be looked at. When there are more, the session ends with `overflow`.
+    /// The maximum number of unprocessed packets. If there are more, the requests in progress fail with `overflow`, and
+    /// the session ends unless it outlasts links.
     public var bufferedPackets: Int
-    /// What waits to be written survives the end of the link: it is written on the next one, which is made for it. Otherwise the
-    /// session ends with the link.
+    /// Whether waiting requests outlast the link. If so, the session connects again and writes them on the new link.
+    /// Otherwise, the session ends with the link.
     public var outlastsLinks: Bool
 
-    /// A configuration; by default with 10 s for a reply, written with response.
+    /// Creates a configuration. By default, requests are written with response, and may take 10 s.
     public init(
         request: AttributeKey, reply: AttributeKey, writeType: WriteType = .withResponse,
         replyTimeout: Duration = .seconds(10), lateReplyGrace: Duration = .seconds(2),
@@ -46,20 +48,20 @@ public struct TransactionConfiguration: Sendable {
     }
 }
 
-/// What a ``TransactionSession`` has seen.
+/// The counts of requests, packets and errors of a ``TransactionSession``.
 public struct TransactionCounters: Hashable, Sendable {
-    /// Requests that were written.
+    /// The number of requests that were written.
     public internal(set) var written = 0
-    /// Packets that were notified.
+    /// The number of notified packets.
     public internal(set) var packets = 0
-    /// Replies that somebody waited for.
+    /// The number of replies that a request was waiting for.
     public internal(set) var replies = 0
-    /// What came unasked and was meant to.
+    /// The number of unsolicited messages.
     public internal(set) var notifications = 0
-    /// Replies to requests that were given up.
+    /// The number of late replies, to abandoned requests.
     public internal(set) var late = 0
-    /// Replies that nobody waited for.
+    /// The number of replies without a request.
     public internal(set) var unmatched = 0
-    /// What means nothing, is of a wrong type, or could not be decrypted.
+    /// The number of inputs that were invalid, had a wrong type, or could not be decrypted.
     public internal(set) var malformed = 0
 }

@@ -1,6 +1,6 @@
 internal import BLE
 
-/// Who hears what a peripheral sends unasked, and of what goes wrong.
+/// The streams of a session's unsolicited messages and of its problems.
 struct TransactionListeners<Reply: Sendable> {
     private struct Listener {
         let matches: @Sendable (Reply) -> Bool
@@ -33,7 +33,7 @@ struct TransactionListeners<Reply: Sendable> {
         for observer in observers.values { observer.yield(problem) }
     }
 
-    /// Ends all streams: those of values with the error.
+    /// Ends all streams. The streams of messages throw the error.
     mutating func end(_ error: BLEError) {
         for listener in listeners.values { listener.producer.finish(throwing: error) }
         for observer in observers.values { observer.finish() }

@@ -1,18 +1,18 @@
-/// Which of the waiting requests may be written, and whom a reply is for.
+/// Determines which request may be written next, and which request a reply belongs to.
 ///
-/// Replies are told apart by their key alone, so of each key one request is under way at a time. One that is given up after it
-/// was written leaves its place occupied: its reply may still come, and must not be taken for the next one's. The place is
-/// free when that reply has come, or when its grace is over.
+/// Replies are distinguished only by their key, so only one request with a given key is in progress at a time. If a
+/// request is abandoned after it was written, its key stays blocked, so that its late reply is not taken for that of
+/// the next request. The key is free again when the late reply has arrived, or when the grace period is over.
 struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
     typealias ID = Int
 
-    /// Whom a reply is for.
+    /// The request that a reply belongs to.
     enum Match: Equatable {
-        /// This request.
+        /// A request in progress.
         case request(ID)
-        /// This one, which was given up.
+        /// An abandoned request.
         case late(ID)
-        /// Nobody.
+        /// No request.
         case none
     }
 
@@ -20,10 +20,10 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
     private var current: [Key: ID] = [:]
     private var late: [Key: ID] = [:]
 
-    /// Nothing waits and nothing is under way.
+    /// Whether no request is waiting or in progress.
     var isEmpty: Bool { waiting.isEmpty && current.isEmpty }
 
-    /// Queues a request up.
+    /// Adds a request to the queue.
     mutating func add(_ id: ID, _ key: Key) {
         waiting.append((id, key))
     }
@@ -33,7 +33,7 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
 
     private var nextIndex: Int? { waiting.firstIndex { current[$0.key] == nil && late[$0.key] == nil } }
 
-    /// The oldest request that may be written; it is under way from now on.
+    /// Removes and returns the oldest request that may be written. It is in progress from then on.
     mutating func next() -> ID? {
         guard let index = nextIndex else { return nil }
         let (id, key) = waiting.remove(at: index)
@@ -41,23 +41,23 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
         return id
     }
 
-    /// A reply has come.
+    /// Returns the request that a reply belongs to, and frees its key.
     mutating func reply(_ key: Key) -> Match {
         if let id = late.removeValue(forKey: key) { return .late(id) }
         if let id = current.removeValue(forKey: key) { return .request(id) }
         return .none
     }
 
-    /// Nothing more is expected for a request that is under way, or was when it was given up.
+    /// Frees the key of a request, which is in progress or was abandoned.
     mutating func finish(_ id: ID, _ key: Key) {
         if current[key] == id { current[key] = nil }
         if late[key] == id { late[key] = nil }
     }
 
-    /// Whether the request was given up and its reply may still come.
+    /// Whether the request was abandoned and its reply may still arrive.
     func isLate(_ id: ID, _ key: Key) -> Bool { late[key] == id }
 
-    /// Nobody waits for the reply any more. True when it may still come: then ``graceEnded(_:_:)`` is to follow.
+    /// Abandons a request. Returns true if its reply may still arrive; ``graceEnded(_:_:)`` must then be called later.
     mutating func giveUp(_ id: ID, _ key: Key) -> Bool {
         waiting.removeAll { $0.id == id }
         guard current[key] == id else { return false }
@@ -66,12 +66,12 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// The reply to a request that was given up is not expected any more.
+    /// Frees the key of an abandoned request, whose reply is no longer expected.
     mutating func graceEnded(_ id: ID, _ key: Key) {
         if late[key] == id { late[key] = nil }
     }
 
-    /// The link has ended, and with it what was under way: those requests.
+    /// Frees all keys, because the link has ended. Returns the requests that were in progress.
     mutating func interrupt() -> [ID] {
         defer {
             current = [:]
@@ -80,7 +80,7 @@ struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
         return Array(current.values)
     }
 
-    /// All that wait, which are forgotten.
+    /// Removes and returns all waiting requests.
     mutating func removeWaiting() -> [ID] {
         defer { waiting = [] }
         return waiting.map(\.id)

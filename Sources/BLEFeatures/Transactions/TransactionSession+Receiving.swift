@@ -1,7 +1,7 @@
 internal import BLE
 internal import Logging
 
-/// What comes from the peripheral goes to who has waited for it.
+/// Delivers the peripheral's messages to the requests and streams that wait for them.
 extension TransactionSession {
     func listen() async throws(BLEError) {
         let stream = try await peripheral.notifications(
@@ -71,7 +71,8 @@ extension TransactionSession {
         interrupt(error)
     }
 
-    /// The link has ended. What was under way has no reply; what waits goes with the session or waits for the next link.
+    /// Ends the requests in progress, because the link has ended. Waiting requests end with the session, or wait for
+    /// the next link.
     func interrupt(_ error: BLEError) {
         guard end == nil else { return }
         guard configuration.outlastsLinks, error.code != .shutDown else { return close(error) }
@@ -83,7 +84,8 @@ extension TransactionSession {
         writeNext()
     }
 
-    /// Tells of what has come and was not taken. It may be what somebody has waited for.
+    /// Reports a problem, and records it for the requests in progress, because it may be the reason for a missing
+    /// reply.
     private func note(_ error: BLEError) {
         for id in requests.keys where requests[id]?.isUnderWay == true { requests[id]?.problem = error }
         listeners.tell(error)

@@ -1,8 +1,8 @@
 internal import BLE
 
-/// What waits is written, one after the other, over a link that is listened to.
+/// Writes the waiting requests, one after another, over a link with notifications enabled.
 extension TransactionSession {
-    /// Writes what may be written, one after the other.
+    /// Starts to write the requests that may be written, one after another.
     func writeNext() {
         guard writing == nil, end == nil, !requests.isEmpty else { return }
         writing = Task {
@@ -17,7 +17,7 @@ extension TransactionSession {
             isConnecting = true
             let result = await connected()
             isConnecting = false
-            // Cancelled by the last who wanted the link; those who have come since begin anew.
+            // Cancelled when the last request was abandoned. Later requests start again.
             if Task.isCancelled { return }
             do throws(BLEError) {
                 let limit = try result.get()
@@ -31,11 +31,11 @@ extension TransactionSession {
         }
     }
 
-    /// Sees to it that there is a link that is listened to; the most bytes that a request may have there.
+    /// Ensures that there is a link with notifications enabled. Returns the maximum length of a request.
     private func connected() async -> Result<Int, BLEError> {
         do throws(BLEError) {
             if listening != nil, await peripheral.connectionState != .connected {
-                // The link's end is on its way here, with its reason.
+                // The end of the link, with its reason, is about to arrive here.
                 guard configuration.outlastsLinks else { throw try await untilClosed() }
                 interrupt(BLEError(.disconnected, "the link has ended", peripheral: peripheral.id))
             }
@@ -51,7 +51,7 @@ extension TransactionSession {
         do throws(BLEError) {
             return try await peripheral.maximumWriteLength(for: .withoutResponse)
         } catch {
-            // A system that cannot tell.
+            // The system does not report a maximum.
             if error.code == .notSupported { return .max }
             throw error
         }
@@ -64,7 +64,7 @@ extension TransactionSession {
             guard bytes.count <= limit else { throw tooLong(bytes.count, limit) }
             await write(bytes, of: id, request)
         } catch {
-            // Nothing was written, so no reply is to be expected.
+            // Nothing was written, so no reply is expected.
             queue.finish(id, request.key)
             settle(id, .failure(error))
         }
@@ -86,7 +86,7 @@ extension TransactionSession {
             }
         } catch {
             written = nil
-            // What the peripheral has refused it does not answer; whether it has got anything else nobody knows.
+            // A rejected request has no reply. After any other error, the peripheral may have received the request.
             if error.attError != nil {
                 queue.finish(id, request.key)
             } else if requests[id] == nil, queue.isLate(id, request.key) {

@@ -1,29 +1,30 @@
 public import BLE
 
-/// Requests and replies with one peripheral, over a characteristic that is written and one that notifies.
+/// Exchanges requests and replies with a peripheral, over one characteristic that is written and one that notifies.
 ///
-/// A request that is sent waits for the reply with its key (``TransactionCodec``): of each key one request is under way, the
-/// others queue up. Each wait ends: with the reply, the deadline, cancellation, or the link. Requests are written one after the
-/// other, in the order in which they were sent, as far as their keys let them.
+/// A request waits for the reply with its key (``TransactionCodec``). Only one request with a given key is in progress
+/// at a time; others wait. A request ends with its reply, at its deadline, by cancellation, or with the link. Requests
+/// are written one after another, in the order in which they were sent, except that a request whose key is in use lets
+/// others pass.
 ///
-/// One session talks to a peripheral's characteristics at a time: two would take each other's replies.
+/// Use only one session at a time for the same characteristics: two would take each other's replies.
 public actor TransactionSession<Codec: TransactionCodec> {
     struct Request {
         let request: Codec.Request
         let key: Codec.Key
-        /// Delivers the reply; nil for what has none, once it is written.
+        /// Delivers the reply, or nil once a request without a reply is written.
         let outcome: Outcome<Codec.Reply?>
         let isAnswered: Bool
         var isUnderWay = false
-        /// The last thing that went wrong while it was under way; the reason why its reply may be missing.
+        /// The last problem while the request was in progress. It may be the reason for a missing reply.
         var problem: BLEError?
     }
 
-    /// Whom it talks to.
+    /// The peripheral.
     public nonisolated let peripheral: Peripheral
-    /// How.
+    /// The configuration that the session was created with.
     public nonisolated let configuration: TransactionConfiguration
-    /// What has gone wrong and right so far.
+    /// The counts of messages and errors so far.
     public internal(set) var counters = TransactionCounters()
 
     var codec: Codec
@@ -31,11 +32,11 @@ public actor TransactionSession<Codec: TransactionCodec> {
     var requests: [Int: Request] = [:]
     private var lastToken = 0
     var writing: Task<Void, Never>?
-    /// The writing waits for the link.
+    /// Whether writing waits for the link.
     var isConnecting = false
     /// The request that is being written.
     var written: Int?
-    /// What waits for late replies.
+    /// The tasks that end the grace periods of late replies.
     var graces: [Int: Task<Void, Never>] = [:]
     private var starting: SharedWork<Void>?
     var listening: (number: Int, task: Task<Void, Never>)?
@@ -43,10 +44,10 @@ public actor TransactionSession<Codec: TransactionCodec> {
     var end: BLEError?
     private var endWaiters: [Int: Outcome<BLEError>] = [:]
 
-    /// The central's executor: values are taken where they arrive.
+    /// The central's executor, so that values are processed where they arrive.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { peripheral.central.unownedExecutor }
 
-    /// A session. Nothing happens before ``start()`` or the first request.
+    /// Creates a session. Nothing happens before ``start()`` or the first request.
     public init(_ peripheral: Peripheral, codec: Codec, configuration: TransactionConfiguration) {
         self.peripheral = peripheral
         self.codec = codec
@@ -61,7 +62,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     // MARK: Start and end
 
-    /// Connects when there is no link, and listens to the peripheral's replies. Requests do it by themselves.
+    /// Connects if there is no link, and enables the peripheral's notifications. Requests do this automatically.
     public func start() async throws(BLEError) {
         try checkOpen()
         guard listening == nil else { return }
@@ -77,7 +78,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     private static var closed: BLEError { BLEError(.connectionCancelled, "the session was ended", isRetryable: false) }
 
-    /// Ends the session: who still waits gets `connectionCancelled`. The link stays.
+    /// Ends the session. Pending requests fail with `connectionCancelled`. The link stays.
     public func close() { close(Self.closed) }
 
     func close(_ error: BLEError) {
@@ -93,7 +94,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         endWaiters = [:]
     }
 
-    /// Why the session has ended; returns when it has. Throws `cancelled`.
+    /// Waits until the session ends, and returns the reason. Throws `cancelled`.
     public func untilClosed() async throws(BLEError) -> BLEError {
         if let end { return end }
         let (token, outcome) = (token(), Outcome<BLEError>())
@@ -113,10 +114,10 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     /// Sends a request and returns its reply.
     ///
-    /// Throws `commandTimedOut` without a reply in time, with the last thing that went wrong meanwhile as its cause;
-    /// `disconnected` when the link ends first; and what writing throws.
+    /// Throws `commandTimedOut` if there is no reply in time, caused by the last problem while it was in progress;
+    /// `disconnected` if the link ends first; and the errors of writing.
     ///
-    /// - Parameter timeout: the longest that queueing, connecting, writing and waiting may take together; nil for the
+    /// - Parameter timeout: the maximum time for waiting, connecting, writing and the reply together. Nil for the
     ///   configuration's.
     public func send(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) -> Codec.Reply {
         guard let reply = try await submit(request, isAnswered: true, timeout) else {
@@ -125,7 +126,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         return reply
     }
 
-    /// Sends something that has no reply; returns when the peripheral has taken it.
+    /// Sends a request that has no reply. Returns when it is written.
     public func post(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) {
         _ = try await submit(request, isAnswered: false, timeout)
     }
@@ -162,23 +163,23 @@ public actor TransactionSession<Codec: TransactionCodec> {
         let error = BLEError(
             .commandTimedOut, message, peripheral: peripheral.id, service: configuration.request.service,
             characteristic: configuration.request.characteristic, isRetryable: true, cause: request.problem)
-        // A reply of which a part has come is not to be completed by the next one.
+        // An incomplete reply must not be completed by the next one.
         if !requests.contains(where: { $0.key != id && $0.value.isUnderWay }) { codec.discardPartial() }
         request.outcome.deliver(.failure(error))
     }
 
-    /// Ends a request's wait. Whoever comes first has its way.
+    /// Delivers the result of a request. Only the first result counts.
     func settle(_ id: Int, _ result: Result<Codec.Reply?, BLEError>) {
         requests.removeValue(forKey: id)?.outcome.deliver(result)
     }
 
-    /// The caller has gone. A request that was written keeps its place for the grace time.
+    /// Abandons a request, because its caller is gone. A written request blocks its key for the grace period.
     private func giveUp(_ id: Int) {
         guard let request = requests.removeValue(forKey: id) else { return }
         let mayComeLate = queue.giveUp(id, request.key)
-        // Nobody wants the link any more.
+        // No request needs the link any longer.
         if requests.isEmpty, isConnecting { writing?.cancel() }
-        // The time of what is still being written begins when it has been.
+        // For a request that is still being written, the grace period begins afterward.
         if mayComeLate, written != id { beginGrace(id, request.key) }
     }
 
@@ -196,7 +197,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         writeNext()
     }
 
-    /// With the link, late replies have gone, too.
+    /// Ends all grace periods. No late reply can arrive after the link has ended.
     func endGraces() {
         for grace in graces.values { grace.cancel() }
         graces = [:]
@@ -209,8 +210,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     // MARK: Listeners
 
-    /// What the peripheral sends unasked and `matches` wants, from now on. Keeps the newest 256 that are not read yet; ends
-    /// with the session, throwing what it ended with.
+    /// Returns the unsolicited messages for which `matches` returns true, from now on. Keeps the newest 256 unread
+    /// messages. Ends with the session, and throws its error.
     public func notifications(
         where matches: @escaping @Sendable (Codec.Reply) -> Bool = { _ in true }
     ) -> BoundedStream<Codec.Reply> {
@@ -223,8 +224,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
         return stream
     }
 
-    /// What goes wrong from now on without being anybody's error: malformed, unmatched and undecipherable frames. Keeps the
-    /// newest 64.
+    /// Returns problems that are not the error of a single request, from now on: malformed, unmatched and
+    /// undecipherable frames. Keeps the newest 64 unread problems.
     public func problems() -> BoundedStream<BLEError> {
         let token = token()
         let (stream, producer) = BoundedStream.make(of: BLEError.self, policy: .dropOldest(capacity: 64)) {

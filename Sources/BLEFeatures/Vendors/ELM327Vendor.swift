@@ -2,19 +2,19 @@ public import BLE
 
 /// ELM327 adapters, recognized by the service that many such adapters advertise.
 public struct ELM327Vendor: Vendor {
-    /// "ELM327"
+    /// The vendor's name, "ELM327".
     public let name = "ELM327"
-    /// FFF0, which is nobody's in particular: other gadgets advertise it, too.
+    /// The service FFF0. It is not specific to these adapters: other devices advertise it, too.
     public let services: Set<BluetoothUUID> = [BluetoothUUID(0xFFF0)]
 
-    /// The vendor.
+    /// Creates the vendor.
     public init() {}
 
-    /// Whether the service is advertised.
+    /// Whether the advertisement contains the service.
     public func claims(_ advertisement: Advertisement) -> Bool {
         !services.isDisjoint(with: advertisement.serviceUUIDs)
     }
 
-    /// The adapter.
+    /// Returns the adapter behind a peripheral.
     public func device(_ peripheral: Peripheral) -> ELM327 { ELM327(peripheral) }
 }

@@ -1,6 +1,6 @@
 public import BLE
 
-/// A maker's devices as a plug-in: how they are recognized, and what they are to the program.
+/// A plug-in for the devices of one vendor: recognizes them and creates the program's objects for them.
 ///
 /// ```swift
 /// let vendors = Vendors([ELM327Vendor(), GoTennaMesh()])
@@ -9,35 +9,35 @@ public import BLE
 /// }
 /// ```
 public protocol Vendor: Sendable {
-    /// What a claimed peripheral is to the program.
+    /// The type that represents a claimed peripheral in the program.
     associatedtype Product: Sendable
-    /// What the vendor is called.
+    /// The vendor's name.
     var name: String { get }
-    /// The services that its devices advertise; empty when they are not recognized by one.
+    /// The services that the vendor's devices advertise. Empty if they are not recognized by a service.
     var services: Set<BluetoothUUID> { get }
-    /// Whether a peripheral that advertises so is one of the vendor's.
+    /// Whether a peripheral with the given advertisement is one of the vendor's.
     func claims(_ advertisement: Advertisement) -> Bool
-    /// The device. No link is made for it.
+    /// Returns the device for a peripheral. Does not connect to it.
     func device(_ peripheral: Peripheral) async throws(BLEError) -> Product
 }
 
-/// The vendors that a program knows. Who claims a peripheral first has it.
+/// The vendors that a program supports. The first one that claims a peripheral owns it.
 public struct Vendors: Sendable {
-    /// In the order in which they are asked.
+    /// The vendors, in the order in which they are asked.
     public let all: [any Vendor]
 
-    /// Vendors, the first to be asked first.
+    /// Creates a list of vendors, in the order in which they are asked.
     public init(_ all: [any Vendor]) { self.all = all }
 
-    /// Who has the peripheral that advertises so; nil when nobody claims it.
+    /// Returns the vendor that owns a peripheral with the given advertisement. Nil if no vendor claims it.
     public func owner(of advertisement: Advertisement) -> (any Vendor)? { all.first { $0.claims(advertisement) } }
 
-    /// The peripherals that are discovered, with their owners. Iterating starts a scan, leaving the loop stops it.
+    /// Returns the discovered peripherals with their owners. Iterating starts a scan, leaving the loop stops it.
     ///
-    /// A peripheral that somebody claims only after it has said more is reported again then.
+    /// A peripheral that a vendor claims only because of a later advertisement is reported again at that time.
     ///
-    /// - Parameter onlyClaimed: look for what the vendors' services say and report what they claim; otherwise every peripheral is
-    ///   reported, those that nobody claims too.
+    /// - Parameter onlyClaimed: whether to scan for the vendors' services and report only claimed peripherals.
+    ///   Otherwise all peripherals are reported, including those that no vendor claims.
     public func discoveries(_ central: Central, onlyClaimed: Bool = false) -> VendorDiscoveries {
         var criteria = DiscoveryCriteria.any
         if onlyClaimed {
@@ -51,38 +51,38 @@ public struct Vendors: Sendable {
     }
 }
 
-/// A discovered peripheral and whose it is.
+/// A discovered peripheral and its owner.
 public struct VendorDiscovery: Sendable {
-    /// What was discovered.
+    /// The discovery.
     public let discovery: Discovery
-    /// Whose it is; nil when nobody claims it.
+    /// The owner. Nil if no vendor claims the peripheral.
     public let vendor: (any Vendor)?
 
-    /// What it is to the program: the owner's device; the peripheral itself when nobody claims it.
+    /// Returns the owner's device, or the peripheral itself if no vendor claims it.
     public func device() async throws(BLEError) -> any Sendable {
         guard let vendor else { return discovery.peripheral }
         return try await vendor.device(discovery.peripheral)
     }
 }
 
-/// Discovered peripherals and whose they are; see ``Vendors/discoveries(_:onlyClaimed:)``.
+/// A sequence of discovered peripherals and their owners; see ``Vendors/discoveries(_:onlyClaimed:)``.
 public struct VendorDiscoveries: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of the elements.
     public typealias Element = VendorDiscovery
-    /// Why iterating can fail.
+    /// The type of the errors that iterating throws.
     public typealias Failure = BLEError
 
     let vendors: Vendors
     let events: DiscoveryEvents
 
-    /// An iterator; its first `next()` starts the scan.
+    /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(vendors: vendors, base: events.makeAsyncIterator()) }
 
-    /// Reads discoveries.
+    /// An iterator over the discoveries.
     public struct Iterator: AsyncIteratorProtocol {
         let vendors: Vendors
         var base: DiscoveryEvents.Iterator
-        /// Whom nobody has claimed yet.
+        /// The peripherals that no vendor has claimed yet.
         private var unclaimed: Set<Peripheral.ID> = []
 
         init(vendors: Vendors, base: DiscoveryEvents.Iterator) {
@@ -90,12 +90,12 @@ public struct VendorDiscoveries: AsyncSequence, Sendable {
             self.base = base
         }
 
-        /// The next discovery.
+        /// Returns the next discovery.
         public mutating func next() async throws(BLEError) -> VendorDiscovery? {
             try await next(isolation: #isolation)
         }
 
-        /// The next discovery, without leaving the caller's actor.
+        /// Returns the next discovery, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> VendorDiscovery? {
             while let event = try await base.next(isolation: actor) {
                 switch event {

@@ -1,6 +1,6 @@
 public import BLE
 
-/// A format of advertising data that can be told from an advertisement.
+/// A format of advertising data that can be decoded from an advertisement.
 ///
 /// ```swift
 /// for try await found in central.discoveries() {
@@ -10,8 +10,8 @@ public import BLE
 /// }
 /// ```
 ///
-/// `discoveries` reports each peripheral once; to follow what it says, decode the updates of `discoveryEvents`. A format of your
-/// own is one function:
+/// `discoveries` reports each peripheral once. To receive later advertisements, decode the updates of
+/// `discoveryEvents`. A custom format is a single function:
 ///
 /// ```swift
 /// struct DoorState: AdvertisementDecodable {
@@ -25,18 +25,18 @@ public import BLE
 /// }
 /// ```
 public protocol AdvertisementDecodable: Sendable {
-    /// What `advertisement` says in this format; nil when it says nothing in it. Throws when it does, but not by the rules.
+    /// Decodes the data of this format in `advertisement`. Returns nil if there is none. Throws if it is invalid.
     static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> Self?
 }
 
 /// A format of advertising data that can be advertised.
 public protocol AdvertisementEncodable: Sendable {
-    /// Adds this to `advertisement`, in place of what that says in this format. Throws when a value is out of the format's range.
+    /// Adds the value to `advertisement`, replacing data of the same format. Throws if it is out of the format's range.
     func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError)
 }
 
 extension AdvertisementEncodable {
-    /// An advertisement that says this and nothing else. Throws what ``encode(into:)`` throws.
+    /// Returns an advertisement that contains only this value. Throws the errors of ``encode(into:)``.
     public func advertisement() throws(AdvertisementFormatError) -> Advertisement {
         var advertisement = Advertisement()
         try encode(into: &advertisement)
@@ -44,26 +44,26 @@ extension AdvertisementEncodable {
     }
 }
 
-/// Why advertising data is not as its format wants it.
+/// An error in decoding or encoding advertising data.
 public struct AdvertisementFormatError: Error, Hashable, Sendable {
-    /// What is not as it should be.
+    /// The reason for an error.
     public enum Reason: Hashable, Sendable {
-        /// The data, or a part of it, cannot have so many bytes.
+        /// The data, or a part of it, has an invalid length, in bytes.
         case invalidLength(Int)
-        /// There is no such version, data format or type of frame.
+        /// The version, data format or frame type is unknown.
         case unsupportedVersion(Int)
-        /// The field holds a value that is reserved or out of range.
+        /// The value of the field is reserved or out of range.
         case invalidValue(field: String)
-        /// The field is not text.
+        /// The field is not valid text.
         case invalidText(field: String)
     }
 
     /// The format's name.
     public let format: String
-    /// What is wrong.
+    /// The reason for the error.
     public let reason: Reason
 
-    /// An error of the format with that name.
+    /// Creates an error of the format with the given name.
     public init(_ format: String, _ reason: Reason) {
         self.format = format
         self.reason = reason
@@ -71,7 +71,7 @@ public struct AdvertisementFormatError: Error, Hashable, Sendable {
 }
 
 extension AdvertisementFormatError: CustomStringConvertible {
-    /// One line: what is wrong, and what helps.
+    /// A single line with the problem and a suggested remedy.
     public var description: String {
         switch reason {
         case .invalidLength(let count): "\(format): data of \(count) bytes is cut or too long — check the sender"

@@ -1,21 +1,21 @@
 public import BLE
 
-/// A frame of Google's Eddystone (github.com/google/eddystone, protocol-specification.md).
+/// A frame of Google's Eddystone format (github.com/google/eddystone, protocol-specification.md).
 public enum Eddystone: Hashable, Sendable {
     /// An identity: a namespace of 10 bytes and an instance of 6.
     case uid(namespace: [UInt8], instance: [UInt8], txPower: Int)
-    /// An address on the web, 17 bytes in its shortest form.
+    /// A web address. Its encoded form has at most 17 bytes after the scheme.
     case url(String, txPower: Int)
-    /// How the beacon is doing.
+    /// The state of the beacon.
     case telemetry(EddystoneTelemetry)
-    /// The same, encrypted: 12 bytes of ciphertext, and the salt and the integrity check of 16 bits. Who has the beacon's identity
-    /// key and clock can open it, with AES-EAX.
+    /// The state of the beacon, encrypted: 12 bytes of ciphertext, and the salt and integrity check, 16 bits each. It
+    /// can be decrypted with the beacon's identity key and clock, using AES-EAX.
     case encryptedTelemetry(ciphertext: [UInt8], salt: UInt16, integrityCheck: UInt16)
-    /// An identity of 8 bytes that changes, and that only the service knows at which the beacon is registered.
+    /// An ephemeral identity of 8 bytes, which only the service knows that the beacon is registered with.
     case ephemeralID([UInt8], txPower: Int)
 
     static let service = BluetoothUUID(0xFEAA)
-    /// The power at a distance of 0 m that a frame can tell, in dBm.
+    /// The transmit powers at a distance of 0 m that a frame can contain, in dBm.
     static let powers = -100...20
 
     private enum FrameType {
@@ -31,11 +31,11 @@ public enum Eddystone: Hashable, Sendable {
 }
 
 extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
-    /// The frame in the service data of FEAA; nil when there is none.
+    /// Decodes the frame in the service data of FEAA. Returns nil if there is none.
     ///
-    /// Throws `invalidLength` when the frame's type wants another (an identity may lack the two reserved bytes at its end),
-    /// `unsupportedVersion` for other types of frames and other telemetry, `invalidValue` for a power that is not −100 to 20 dBm,
-    /// reserved bytes that are not 0, and reserved characters.
+    /// Throws `invalidLength` if the length is not that of the frame type (the two reserved bytes at the end of an
+    /// identity may be missing), `unsupportedVersion` for unknown frame types and telemetry versions, and
+    /// `invalidValue` for a power outside of −100 to 20 dBm, reserved bytes that are not 0, and reserved characters.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> Eddystone? {
         guard let data = advertisement.serviceData[service] else { return nil }
         guard let type = data.first else { throw error(.invalidLength(0)) }
@@ -71,9 +71,9 @@ extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
         }
     }
 
-    /// Sets the service data of FEAA, and advertises that service, as the specification wants it. Throws `invalidLength` for an
-    /// identity or a ciphertext of another length and for an address that does not fit, `invalidValue` for a power, a telemetry
-    /// value or an address that cannot be told.
+    /// Sets the service data of FEAA and adds that service, as the specification requires. Throws `invalidLength` if an
+    /// identity or ciphertext has an invalid length or if the address is too long, and `invalidValue` if a power, a
+    /// telemetry value or an address cannot be encoded.
     public func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError) {
         advertisement.serviceData[Self.service] = try encode()
         advertisement.serviceUUIDs.insert(Self.service)

@@ -1,15 +1,15 @@
-/// How an Eddystone beacon is doing (github.com/google/eddystone, eddystone-tlm/tlm-plain.md).
+/// The state of an Eddystone beacon (github.com/google/eddystone, eddystone-tlm/tlm-plain.md).
 public struct EddystoneTelemetry: Hashable, Sendable {
-    /// The battery's voltage in mV, 1 to 65535; nil when the beacon does not tell.
+    /// The battery's voltage in mV, 1 to 65535. Nil if not available.
     public var batteryMillivolts: Int?
-    /// The temperature in °C, over −128 and under 128, in steps of 1/256; nil when the beacon does not tell.
+    /// The temperature in °C, above −128 and below 128, with a resolution of 1/256. Nil if not available.
     public var temperature: Double?
-    /// How many advertisements it has sent since it was switched on.
+    /// The number of advertisements sent since the beacon was switched on.
     public var advertisementCount: UInt32
-    /// How long it has been on, in tenths of a second.
+    /// The time since the beacon was switched on, in tenths of a second.
     public var uptimeTenths: UInt32
 
-    /// Telemetry.
+    /// Creates telemetry.
     public init(
         batteryMillivolts: Int? = nil, temperature: Double? = nil, advertisementCount: UInt32, uptimeTenths: UInt32
     ) {
@@ -19,7 +19,7 @@ public struct EddystoneTelemetry: Hashable, Sendable {
         self.uptimeTenths = uptimeTenths
     }
 
-    /// How long it has been on.
+    /// The time since the beacon was switched on.
     public var uptime: Duration { .milliseconds(100 * Int64(uptimeTenths)) }
 
     init(_ reader: inout BigEndianReader) {

@@ -1,15 +1,16 @@
-/// How Eddystone shortens addresses on the web (github.com/google/eddystone, eddystone-url/README.md).
+/// Encodes and decodes the compressed web addresses of Eddystone (github.com/google/eddystone,
+/// eddystone-url/README.md).
 enum EddystoneURL {
     private static let schemes = ["http://www.", "https://www.", "http://", "https://"]
-    /// Those with a slash come first, so that the first that fits is the longest.
+    /// Expansions with a slash come first, so that the first match is the longest.
     private static let expansions = [
         ".com/", ".org/", ".edu/", ".net/", ".info/", ".biz/", ".gov/", ".com", ".org", ".edu", ".net", ".info", ".biz",
         ".gov",
     ]
-    /// The characters that stand for themselves.
+    /// The characters that are not compressed.
     private static let characters: ClosedRange<UInt8> = 0x21...0x7E
 
-    /// The address; `bytes` begins with the scheme.
+    /// Decodes an address. `bytes` begins with the scheme.
     static func decode(_ bytes: ArraySlice<UInt8>) throws(AdvertisementFormatError) -> String {
         guard let scheme = bytes.first, Int(scheme) < schemes.count else {
             throw Eddystone.error(.invalidValue(field: "scheme"))
@@ -27,7 +28,7 @@ enum EddystoneURL {
         return url
     }
 
-    /// The scheme and the rest as short as they can be.
+    /// Encodes the scheme and the rest, as short as possible.
     static func encode(_ url: String) throws(AdvertisementFormatError) -> [UInt8] {
         guard let scheme = schemes.firstIndex(where: { url.utf8.starts(with: $0.utf8) }) else {
             throw Eddystone.error(.invalidValue(field: "scheme"))

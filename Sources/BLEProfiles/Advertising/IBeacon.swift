@@ -2,16 +2,16 @@ public import BLE
 
 /// Apple's iBeacon (Proximity Beacon Specification, release R1): an identity in three levels.
 public struct IBeacon: Hashable, Sendable {
-    /// Whose beacons these are.
+    /// The UUID of the beacons of one owner.
     public var uuid: BluetoothUUID
-    /// A group of beacons.
+    /// The number of a group of beacons.
     public var major: UInt16
-    /// One of the group.
+    /// The number of a beacon in its group.
     public var minor: UInt16
     /// The signal strength at a distance of 1 m, in dBm.
     public var measuredPower: Int
 
-    /// A beacon.
+    /// Creates a beacon.
     public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int) {
         self.uuid = uuid
         self.major = major
@@ -25,8 +25,8 @@ public struct IBeacon: Hashable, Sendable {
 }
 
 extension IBeacon: AdvertisementDecodable, AdvertisementEncodable {
-    /// The beacon in Apple's manufacturer data; nil when its type is another than 02. Throws `invalidLength` unless the data has
-    /// 23 bytes and says so.
+    /// Decodes the beacon in Apple's manufacturer data. Returns nil if its type is not 02. Throws `invalidLength`
+    /// unless the data has 23 bytes and the matching length byte.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> IBeacon? {
         guard let data = advertisement.manufacturerData[company], data.first == type else { return nil }
         guard data.count == Int(length) + 2, data[1] == length else {
@@ -38,7 +38,7 @@ extension IBeacon: AdvertisementDecodable, AdvertisementEncodable {
             uuid: uuid, major: reader.next(), minor: reader.next(), measuredPower: Int(reader.next(Int8.self)))
     }
 
-    /// Sets Apple's manufacturer data. Throws `invalidValue` for a power that is no number of 8 bits.
+    /// Sets Apple's manufacturer data. Throws `invalidValue` for a power that does not fit in a signed byte.
     public func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError) {
         guard let power = Int8(exactly: measuredPower) else {
             throw AdvertisementFormatError("iBeacon", .invalidValue(field: "measured power"))

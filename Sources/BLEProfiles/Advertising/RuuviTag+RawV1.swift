@@ -1,10 +1,10 @@
-/// Data format 3 (docs.ruuvi.com, communication/bluetooth-advertisements/data-format-3-rawv1). It has no numbers for what the tag
-/// cannot tell.
+/// Data format 3 (docs.ruuvi.com, communication/bluetooth-advertisements/data-format-3-rawv1), which cannot represent
+/// missing values.
 extension RuuviTag {
     init(rawV1 reader: inout BigEndianReader) throws(AdvertisementFormatError) {
         self.init(format: .rawV1)
         humidity = Double(reader.next(UInt8.self)) / 2
-        // A sign and 7 bits, not a two's complement.
+        // A sign and 7 bits, not two's complement.
         let whole = reader.next(UInt8.self)
         let hundredths = Int(reader.next(UInt8.self))
         guard hundredths < 100 else { throw Self.error(.invalidValue(field: "temperature")) }

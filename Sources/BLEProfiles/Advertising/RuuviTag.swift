@@ -1,8 +1,8 @@
 public import BLE
 
-/// What a RuuviTag measures (docs.ruuvi.com, data formats 3 and 5). What a tag cannot tell is nil.
+/// The measurements of a RuuviTag (docs.ruuvi.com, data formats 3 and 5). A value is nil if it is not available.
 public struct RuuviTag: Hashable, Sendable {
-    /// How the tag sends it.
+    /// The data format of a tag's advertisements.
     public enum DataFormat: UInt8, Hashable, Sendable {
         /// RAWv1, of older firmware.
         case rawV1 = 3
@@ -10,37 +10,39 @@ public struct RuuviTag: Hashable, Sendable {
         case rawV2 = 5
     }
 
-    /// How it is sent.
+    /// The data format.
     public var format: DataFormat
-    /// In °C. Format 5: −163.835 to 163.835 in steps of 0.005. Format 3: −127.99 to 127.99 in steps of 0.01, always told.
+    /// The temperature in °C. Format 5: −163.835 to 163.835 in steps of 0.005. Format 3: −127.99 to 127.99 in steps of
+    /// 0.01, never nil.
     public var temperature: Double?
-    /// Relative, in %. Format 5: 0 to 163.835 in steps of 0.0025. Format 3: 0 to 127.5 in steps of 0.5, always told.
+    /// The relative humidity in %. Format 5: 0 to 163.835 in steps of 0.0025. Format 3: 0 to 127.5 in steps of 0.5,
+    /// never nil.
     public var humidity: Double?
-    /// In Pa, 50000 to 115534. Format 3: to 115535, always told.
+    /// The pressure in Pa. Format 5: 50000 to 115534. Format 3: 50000 to 115535, never nil.
     public var pressure: Int?
-    /// Along three axes in mg, each −32767 to 32767. Format 3: always told.
+    /// The acceleration along three axes in mg, each −32767 to 32767. Format 3: never nil.
     public var acceleration: Acceleration
-    /// Of the battery, in mV, 1600 to 3646. Format 3: 0 to 65535, always told.
+    /// The battery voltage in mV. Format 5: 1600 to 3646. Format 3: 0 to 65535, never nil.
     public var voltage: Int?
-    /// In dBm, −40 to 20, even. Format 5 only.
+    /// The transmit power in dBm, an even number from −40 to 20. Format 5 only.
     public var txPower: Int?
-    /// How often the tag was moved, 0 to 254, and then from 0 again. Format 5 only.
+    /// The number of movements, 0 to 254, after which it begins again at 0. Format 5 only.
     public var movementCount: Int?
-    /// The number of the measurement, 0 to 65534, and then from 0 again. Format 5 only.
+    /// The number of the measurement, 0 to 65534, after which it begins again at 0. Format 5 only.
     public var sequenceNumber: Int?
-    /// The tag's address, 6 bytes, the most significant first. Format 5 only.
+    /// The tag's address, 6 bytes, most significant first. Format 5 only.
     public var address: [UInt8]?
 
-    /// Acceleration along three axes, in mg; nil along an axis for which the tag cannot tell.
+    /// The acceleration along three axes, in mg. Nil along an axis for which it is not available.
     public struct Acceleration: Hashable, Sendable {
-        /// Along the x axis.
+        /// The acceleration along the x axis.
         public var x: Int?
-        /// Along the y axis.
+        /// The acceleration along the y axis.
         public var y: Int?
-        /// Along the z axis.
+        /// The acceleration along the z axis.
         public var z: Int?
 
-        /// Along three axes.
+        /// Creates an acceleration.
         public init(x: Int? = nil, y: Int? = nil, z: Int? = nil) {
             self.x = x
             self.y = y
@@ -48,7 +50,7 @@ public struct RuuviTag: Hashable, Sendable {
         }
     }
 
-    /// Measurements, none unless given.
+    /// Creates measurements. Values are not available by default.
     public init(
         format: DataFormat = .rawV2, temperature: Double? = nil, humidity: Double? = nil, pressure: Int? = nil,
         acceleration: Acceleration = Acceleration(), voltage: Int? = nil, txPower: Int? = nil,
@@ -72,14 +74,14 @@ public struct RuuviTag: Hashable, Sendable {
         AdvertisementFormatError("RuuviTag", reason)
     }
 
-    /// A whole number in `range`.
+    /// Checks that a number is in `range`.
     static func check(_ value: Int, _ range: ClosedRange<Int>, _ field: String) throws(AdvertisementFormatError) -> Int
     {
         guard range.contains(value) else { throw error(.invalidValue(field: field)) }
         return value
     }
 
-    /// `value` in steps of 1/`scale`, a number in `range`.
+    /// Converts `value` to steps of 1/`scale`, and checks that the result is in `range`.
     static func check(
         _ value: Double, _ scale: Double, _ range: ClosedRange<Int>, _ field: String
     ) throws(AdvertisementFormatError) -> Int {
@@ -89,8 +91,9 @@ public struct RuuviTag: Hashable, Sendable {
 }
 
 extension RuuviTag: AdvertisementDecodable, AdvertisementEncodable {
-    /// The measurements in Ruuvi's manufacturer data; nil when there is none. Throws `unsupportedVersion` for other data formats
-    /// than 3 and 5, `invalidLength` unless these have 14 and 24 bytes, `invalidValue` for what format 3 has no number for.
+    /// Decodes the measurements in Ruuvi's manufacturer data. Returns nil if there are none. Throws
+    /// `unsupportedVersion` for data formats other than 3 and 5, `invalidLength` unless these have 14 and 24 bytes
+    /// respectively, and `invalidValue` for numbers that are not valid in format 3.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> RuuviTag? {
         guard let data = advertisement.manufacturerData[company] else { return nil }
         guard let version = data.first else { throw error(.invalidLength(0)) }
@@ -103,8 +106,8 @@ extension RuuviTag: AdvertisementDecodable, AdvertisementEncodable {
         }
     }
 
-    /// Sets Ruuvi's manufacturer data. Throws `invalidValue` for a value out of the format's range, for one that it has no room
-    /// for, and for one that is missing and that format 3 always tells.
+    /// Sets Ruuvi's manufacturer data. Throws `invalidValue` for a value that is out of the format's range or not part
+    /// of the format, and for a missing value that format 3 requires.
     public func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError) {
         let fields =
             switch format {

@@ -1,8 +1,8 @@
 public import BLE
 
 extension AssignedNumbers {
-    /// How a unit is written, such as `°C`, `%`, `m/s²` or `bpm`: its symbol, or what stands in parentheses in its name. Nil for
-    /// what is no unit or a number without one, such as a refractive index.
+    /// Returns the symbol of a unit, such as `°C`, `%`, `m/s²` or `bpm`, or else the text in parentheses in its name.
+    /// Nil for an unknown unit, and for a number without a unit, such as a refractive index.
     public static func unitSymbol(_ uuid: BluetoothUUID) -> String? {
         guard let number = uuid.short, let name = unit(uuid) else { return nil }
         if let symbol = NumberTable.unitSymbols.name(number) { return symbol }
@@ -12,7 +12,7 @@ extension AssignedNumbers {
 }
 
 extension NumberTable {
-    /// Symbols of units, those of the SI where it has one (SI Brochure, 9th edition), otherwise what is usual.
+    /// The symbols of units: those of the SI if it has one (SI Brochure, 9th edition), otherwise the usual ones.
     static var unitSymbols: NumberTable {
         NumberTable(
             """

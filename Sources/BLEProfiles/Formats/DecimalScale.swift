@@ -1,16 +1,17 @@
-/// What the integer of a field is to be multiplied by: `multiplier` × 10^`decimal` × 2^`binary`.
+/// The factor of a field's integer: `multiplier` × 10^`decimal` × 2^`binary`.
 struct DecimalScale: Hashable, Sendable {
     var multiplier = 1
     var decimal = 0
     var binary = 0
 
-    /// Whether an integer stands for itself.
+    /// Whether the factor is 1.
     var isOne: Bool { self == DecimalScale() }
 
-    /// The number nearest to the scaled integer, which is itself of at most 64 bits where the multiplier is not 1.
+    /// Returns the number nearest to the scaled integer. If the multiplier is not 1, the integer must have at most 64
+    /// bits.
     func apply(to integer: Int128) -> Double {
         let product = integer &* Int128(multiplier)
-        // Of more bits than a Double has, the digits tell the nearest one.
+        // With more bits than a Double has, the nearest one is determined from the digits.
         let isExact = product.magnitude < 1 << 53
         let scaled = isExact ? .decimal(Int(product), decimal) : Double("\(product)e\(decimal)") ?? .nan
         return binary == 0 ? scaled : scaled * Double(sign: .plus, exponent: binary, significand: 1)

@@ -1,37 +1,37 @@
 public import BLE
 
-/// What a field of a value is.
+/// A field of a decoded value.
 public struct FieldValue: Hashable, Sendable {
-    /// What a field can be.
+    /// The content of a field.
     public enum Content: Hashable, Sendable {
-        /// A whole number, exact.
+        /// An exact integer.
         case integer(Int128)
-        /// A number, the nearest to the exact one.
+        /// The number nearest to the exact one.
         case number(Double)
         /// Text.
         case text(String)
-        /// Bits, and the names of those that are set, but for those that only announce other fields; of several that are a number
-        /// together, their name and that of the number.
+        /// Bits, with the names of those that are set. Bits that only announce other fields have no name here. Several
+        /// bits that form a number have their name and that of the number.
         case flags(UInt64, names: [String])
-        /// A number that stands for something, and its name; nil for a reserved one.
+        /// A number with a meaning, and its name. The name is nil for a reserved number.
         case choice(UInt64, name: String?)
         /// A UUID.
         case uuid(BluetoothUUID)
-        /// A number or a float that is none, such as `value is not known`.
+        /// A special value in place of a number, such as `value is not known`.
         case special(String)
-        /// Bytes that nothing is known of.
+        /// Bytes of unknown meaning.
         case bytes([UInt8])
-        /// Fields of its own.
+        /// The fields of a structure.
         case fields([FieldValue])
     }
 
-    /// The name, as the SIG publishes it; empty for a value that a descriptor describes.
+    /// The name, as published by the SIG. Empty for a value that a descriptor describes.
     public let name: String
-    /// What it is, in ``unit``.
+    /// The content, in ``unit``.
     public let content: Content
-    /// The unit; nil for what has none or one without a number.
+    /// The unit. Nil if there is none, or if the unit has no assigned number.
     public let unit: BluetoothUUID?
-    /// How the unit is written, such as `°C`; nil for none.
+    /// The symbol of the unit, such as `°C`. Nil if there is none.
     public let unitSymbol: String?
 
     init(_ name: String, _ content: Content) {
@@ -43,13 +43,13 @@ public struct FieldValue: Hashable, Sendable {
         unitSymbol = field.writtenUnit ?? field.unit.flatMap(AssignedNumbers.unitSymbol)
     }
 
-    /// Whether it only announces other fields, as the flags of many structures do.
+    /// Whether the field only announces other fields, as the flags of many structures do.
     public var isSilent: Bool {
         if case .flags(_, names: []) = content { name == "Flags" } else { false }
     }
 
-    /// Several in a line: the only one without its name, otherwise each with it, separated by semicolons; without those that only
-    /// announce others.
+    /// Returns several fields in one line. A single field is shown without its name, otherwise each has its name,
+    /// separated by semicolons. Fields that only announce others are omitted.
     public static func text(_ values: [FieldValue]) -> String {
         guard values.count != 1 else { return values[0].description }
         return values.filter { !$0.isSilent }.map { "\($0.name): \($0)" }.joined(separator: "; ")
@@ -73,18 +73,18 @@ extension FieldValue: CustomStringConvertible {
     }
 
     private func measure(_ value: Double) -> String {
-        // A millionth of a kilogram in a cubic metre is much in air.
+        // Low densities, as of pollutants in air, are shown in µg/m³.
         if unit == BluetoothUUID(0x2715), value != 0, abs(value) < 1e-3 { return "\((value * 1e9).shortText) µg/m³" }
         return Self.with(unitSymbol, value.shortText)
     }
 
-    /// A number and its unit. Signs of angle follow without a space.
+    /// Returns a number with its unit. Symbols for angles follow without a space.
     private static func with(_ symbol: String?, _ number: String) -> String {
         guard let symbol else { return number }
         return number + (["°", "′", "″"].contains(symbol) ? "" : " ") + symbol
     }
 
-    /// A date and time of which every part is known.
+    /// Returns a date and time, if all parts of it are known.
     private static func dateTime(_ values: [FieldValue]) -> String? {
         guard values.map(\.name) == ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"] else { return nil }
         var parts: [String] = []
@@ -98,7 +98,7 @@ extension FieldValue: CustomStringConvertible {
 }
 
 extension Double {
-    /// The shortest digits that mean this number, but at most 7 where it would take more than 10.
+    /// The shortest digits that represent this number. If that takes more than 10, rounded to 7.
     var shortText: String {
         guard isFinite else { return isNaN ? "not a number" : self < 0 ? "-infinity" : "infinity" }
         let text = "\(self)"
@@ -106,7 +106,7 @@ extension Double {
         guard digits.count > 10, !(self == rounded() && magnitude < 1e16) else {
             return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
         }
-        // The exponent of the last of 7 digits; the digits, rounded by Double, are exact in a Double.
+        // The exponent of the last of 7 digits. As an integer, the digits are exact in a Double.
         var exponent = -6
         var rest = magnitude
         while rest >= 10 { (rest, exponent) = (rest / 10, exponent + 1) }

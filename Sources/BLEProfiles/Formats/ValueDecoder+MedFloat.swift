@@ -1,5 +1,5 @@
 extension ValueDecoder {
-    /// A decimal number of 2 or 4 bytes, scaled.
+    /// Returns a decimal number of 2 or 4 bytes, scaled.
     static func medFloat(_ bits: UInt128, bytes: Int, _ scale: DecimalScale) -> FieldValue.Content {
         bytes == 2
             ? scaled(MedFloat16(rawValue: UInt16(truncatingIfNeeded: bits)), scale)

@@ -1,10 +1,10 @@
 import BLE
 
-/// Reads fields off the bytes of a value.
+/// Decodes the fields of a value.
 struct ValueDecoder {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
-    /// How many bits of the byte at the position are read.
+    /// The number of bits that were read of the byte at the position.
     private var bit = 0
 
     init(_ bytes: ArraySlice<UInt8>) {
@@ -12,10 +12,10 @@ struct ValueDecoder {
         position = bytes.startIndex
     }
 
-    /// How many bytes are left. A byte of which some bits are read is not.
+    /// The number of unread bytes. A partly read byte is not counted.
     var remaining: Int { bytes.endIndex - position - (bit > 0 ? 1 : 0) }
 
-    /// The fields of one structure, those that are there.
+    /// Decodes the fields of a structure that are present.
     mutating func values(of fields: [ValueFormat.Field]) throws(BLEError) -> [FieldValue] {
         var values: [FieldValue] = []
         var numbers = [UInt64?](repeating: nil, count: fields.count)
@@ -34,7 +34,7 @@ struct ValueDecoder {
         return values
     }
 
-    /// The bits of a field that only say which fields there are.
+    /// Returns the bits of a flags field that only announce other fields.
     private static func announcing(_ flags: Int, _ fields: [ValueFormat.Field]) -> Set<Int> {
         Set(
             fields.flatMap(\.conditions).compactMap { condition in
@@ -55,7 +55,7 @@ struct ValueDecoder {
         }
     }
 
-    /// A field, and the number that other fields may depend on.
+    /// Decodes a field. Returns its content, and the number that other fields may depend on.
     private mutating func read(_ field: ValueFormat.Field) throws(BLEError) -> (
         content: FieldValue.Content, number: UInt64?
     ) {
@@ -132,14 +132,14 @@ struct ValueDecoder {
         return field.scale.isOne ? .integer(value) : .number(field.scale.apply(to: value))
     }
 
-    /// The number that bytes spell, the least significant first.
+    /// Returns the number in little-endian bytes.
     private static func unsigned(_ bytes: ArraySlice<UInt8>) -> UInt128 {
         bytes.reversed().reduce(0) { $0 << 8 | UInt128($1) }
     }
 
     // --- text ---
 
-    /// Text without the zero bytes that some devices fill up with.
+    /// Decodes text without trailing zero bytes, with which some devices pad it.
     private func text(_ field: ValueFormat.Field, _ bytes: ArraySlice<UInt8>) throws(BLEError) -> String {
         let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? bytes.startIndex
         guard let text = String(validating: bytes[..<end], as: UTF8.self) else { throw error(field, "is no UTF-8") }
@@ -184,14 +184,14 @@ struct ValueDecoder {
 }
 
 extension ValueFormat.Field {
-    /// What the bits that are set say.
+    /// Returns the texts for the bits that are set.
     fileprivate func names(_ flags: UInt64, without silent: Set<Int> = []) -> [String] {
         bits.filter { $0.range.count > 1 || !silent.contains($0.range.lowerBound) }.compactMap { $0.text(flags) }
     }
 }
 
 extension ValueFormat.Bits {
-    /// What these bits say: the name if the only one is set, and with several what they are together.
+    /// Returns the text for these bits: the name of a single bit if it is set, or the name and number of several.
     fileprivate func text(_ flags: UInt64) -> String? {
         let value = flags >> UInt64(range.lowerBound) & (1 << UInt64(range.count) - 1)
         guard range.count > 1 else { return value == 1 ? name : nil }

@@ -1,26 +1,26 @@
 public import BLE
 
 extension ValueFormat {
-    /// One field of a value.
+    /// A field of a value.
     public struct Field: Hashable, Sendable {
-        /// The name, as the SIG publishes it; empty for the only field of a format that a descriptor describes.
+        /// The name, as published by the SIG. Empty for the only field of a format that a descriptor describes.
         public let name: String
-        /// The unit; nil for what has none or one without a number.
+        /// The unit. Nil if there is none, or if the unit has no assigned number.
         public internal(set) var unit: BluetoothUUID?
-        /// A unit that has no number.
+        /// The symbol of a unit that has no assigned number.
         var writtenUnit: String?
 
         var kind: Kind
-        /// Whether it occurs as often as there are bytes.
+        /// Whether the field is repeated up to the end of the bytes.
         var isRepeated = false
-        /// What all must be so for the field to be there.
+        /// The conditions under which the field is present. All must be met.
         var conditions: [Condition] = []
         var scale = DecimalScale()
-        /// The numbers that are allowed besides special ones; nil for any.
+        /// The numbers that are allowed, in addition to special ones. Nil for any number.
         var range: ClosedRange<Int64>?
-        /// Numbers, as their bits, that mean something else.
+        /// The names of special values, by their bits.
         var specials: [UInt64: String] = [:]
-        /// The names of numbers that are no quantities; empty for quantities.
+        /// The names of numbers that are not quantities. Empty for quantities.
         var choices: [UInt64: String] = [:]
         /// The names of bits.
         var bits: [Bits] = []
@@ -30,7 +30,7 @@ extension ValueFormat {
             self.kind = kind
         }
 
-        /// The same under another name, there under other conditions.
+        /// Returns the same field with another name and other conditions.
         func renamed(_ name: String, conditions: [Condition]) -> Field {
             var field = Field(name, kind)
             (field.unit, field.writtenUnit, field.isRepeated) = (unit, writtenUnit, isRepeated)
@@ -41,39 +41,40 @@ extension ValueFormat {
         }
     }
 
-    /// What a field's bytes are. Numbers are little-endian.
+    /// The encoding of a field. Numbers are little-endian.
     enum Kind: Hashable, Sendable {
-        /// An integer in so many bytes, of which only some bits count.
+        /// An integer in the given number of bytes, of which only some bits are used.
         case integer(bytes: Int, bits: Int, isSigned: Bool)
-        /// An unsigned integer of some bits of the bytes that it shares with its neighbors, the least significant first.
+        /// An unsigned integer with the given number of bits, which shares bytes with its neighbors. Starts at the
+        /// lowest bit.
         case bits(Int)
-        /// IEEE 11073-20601, of 2 bytes or 4.
+        /// A number of IEEE 11073-20601, of 2 or 4 bytes.
         case medFloat(bytes: Int)
-        /// IEEE 754, of 4 bytes or 8.
+        /// A number of IEEE 754, of 4 or 8 bytes.
         case float(bytes: Int)
-        /// 1.1 to the power of a byte less 64.
+        /// A byte n for the number 1.1 to the power of n − 64.
         case timeExponential
-        /// What a device looks like, two bytes.
+        /// The external appearance of a device, two bytes.
         case appearance
-        /// A byte or more of which the lowest bit is true or false.
+        /// A byte whose lowest bit is true or false.
         case boolean
-        /// Bits with names; all bytes that are left, one or two, without a number of them.
+        /// Bits with names. If `bytes` is nil, all remaining bytes, one or two.
         case flags(bytes: Int?)
-        /// UTF-8; all bytes that are left, without a number of them.
+        /// UTF-8. If `bytes` is nil, all remaining bytes.
         case text(bytes: Int?)
         /// UTF-8 up to a zero byte.
         case terminatedText
-        /// UTF-16; all bytes that are left.
+        /// UTF-16, all remaining bytes.
         case text16
-        /// A UUID; all bytes that are left, 2 or 16, without a number of them.
+        /// A UUID. If `bytes` is nil, all remaining bytes, 2 or 16.
         case uuid(bytes: Int?)
-        /// All bytes that are left, without a number of them.
+        /// Bytes. If their number is nil, all remaining bytes.
         case bytes(Int?)
-        /// Fields of its own.
+        /// A structure of fields.
         case structure([Field])
     }
 
-    /// What must be so for a field to be there. Fields are counted from 0, in one structure.
+    /// A condition under which a field is present. Fields are counted from 0 in their structure.
     enum Condition: Hashable, Sendable {
         case bit(field: Int, bit: Int, isSet: Bool)
         case equal(field: Int, UInt64)
@@ -81,7 +82,7 @@ extension ValueFormat {
         case bytesLeft
     }
 
-    /// A bit, or some that are a number together, and its name.
+    /// A bit, or several bits that form a number, and its name.
     struct Bits: Hashable, Sendable {
         let range: ClosedRange<Int>
         let name: String

@@ -1,8 +1,10 @@
 public import BLE
 
 extension ValueFormat {
-    /// The format that a Characteristic Presentation Format descriptor describes (Assigned Numbers, section 2.4.1): one field,
-    /// without a name. Bytes for a structure and for a format that is not assigned.
+    /// Creates the format that a Characteristic Presentation Format descriptor describes (Assigned Numbers, section
+    /// 2.4.1).
+    ///
+    /// It has one field, without a name. Structures and formats that are not assigned are bytes.
     public init(_ presentation: PresentationFormat) {
         func integer(_ bytes: Int, bits: Int? = nil, signed: Bool = false) -> Kind {
             .integer(bytes: bytes, bits: bits ?? bytes * 8, isSigned: signed)
@@ -40,7 +42,7 @@ extension ValueFormat {
             }
         var field = Field("", kind)
         if presentation.unit != BluetoothUUID(0x2700) { field.unit = presentation.unit }
-        // Of integers that can have one.
+        // Only integers have an exponent.
         if 0x04...0x13 ~= presentation.format.rawValue { field.scale.decimal = Int(presentation.exponent) }
         self.init(fields: [field])
     }

@@ -2,7 +2,8 @@ import BLE
 
 /// The notation of `NumberTable.formats`, which `Scripts/numbers/notation.py` describes.
 extension ValueFormat {
-    /// The format in the table; nil where there is none. Depth: how many formats this one is part of.
+    /// Creates the format in the table. Returns nil if there is none. The depth is the number of formats that contain
+    /// this one.
     init?(number: UInt16, depth: Int) {
         guard depth < 4, let line = NumberTable.formats.name(number) else { return nil }
         self.init(notation: line, depth: depth)
@@ -39,7 +40,7 @@ extension ValueFormat.Field {
         for part in parts.dropFirst() { guard take(part) else { return nil } }
     }
 
-    /// Takes over what is known of the field besides its type; false for what is not in the notation.
+    /// Parses a property of the field other than its type. Returns false if the notation is unknown.
     private mutating func take(_ part: Substring) -> Bool {
         let rest = part.dropFirst()
         switch part.first {
@@ -85,7 +86,7 @@ extension ValueFormat.Field {
         }
     }
 
-    /// Names with their numbers: `0:a~b~4-5:c`. One without a number has that after the last.
+    /// Parses names with their numbers: `0:a~b~4-5:c`. A name without a number has the number after the previous one.
     private static func names(_ text: Substring, separator: Character) -> [(numbers: ClosedRange<Int>, name: String)] {
         var next = 0
         return text.split(separator: separator, omittingEmptySubsequences: false).map { item in
@@ -129,7 +130,7 @@ extension ValueFormat.Kind {
 }
 
 extension ValueFormat.Condition {
-    /// `0.3=1`, `0==2` or `2!0`.
+    /// Parses a condition: `0.3=1`, `0==2` or `2!0`.
     fileprivate init?(notation: Substring) {
         guard let sign = notation.firstIndex(where: { !$0.isNumber }), let field = Int(notation[..<sign]) else {
             return nil

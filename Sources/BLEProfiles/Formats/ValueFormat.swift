@@ -1,13 +1,14 @@
 public import BLE
 
-/// What the bytes of a characteristic's value mean: fields, one after the other.
+/// The format of a characteristic's value: a sequence of fields.
 ///
-/// Known for nearly every characteristic whose format the Bluetooth SIG publishes (GATT Specification Supplement), and for any
-/// whose Characteristic Presentation Format descriptor tells. `Docs/Values.md` says which, and how far.
+/// Known for nearly every characteristic whose format the Bluetooth SIG publishes (GATT Specification Supplement), and
+/// for every characteristic with a Characteristic Presentation Format descriptor. `Docs/Values.md` lists the details.
 public struct ValueFormat: Hashable, Sendable {
-    /// The fields, in order. Which of them are there may depend on others.
+    /// The fields, in order. Fields may be present only under conditions that depend on others.
     public let fields: [Field]
-    /// Whether the fields are those of a record that begins with its size in bytes, of which a value has one or more.
+    /// Whether a value consists of one or more records. Each record has these fields, and begins with its size in
+    /// bytes.
     let isRecord: Bool
 
     init(fields: [Field], isRecord: Bool = false) {
@@ -15,17 +16,17 @@ public struct ValueFormat: Hashable, Sendable {
         self.isRecord = isRecord
     }
 
-    /// The format that the SIG publishes for a characteristic; nil where it publishes none.
+    /// Creates the format that the SIG publishes for a characteristic. Returns nil if it publishes none.
     public init?(of characteristic: BluetoothUUID) {
         guard let number = characteristic.short else { return nil }
         self.init(number: number, depth: 0)
     }
 
-    /// The fields that a value's bytes spell, in order, without those that are not there.
+    /// Decodes the fields of a value, in order. Fields that are not present are omitted.
     ///
-    /// A field that occurs several times has one entry each time. Throws `invalidValue` when a field is missing or cut off, when
-    /// bytes are left over (but for a structure with flags, which a later version may have lengthened), when text is not UTF-8
-    /// and when a number is one that the format prohibits. Reserved bits are ignored; reserved numbers have no name.
+    /// A repeated field has several entries. Throws `invalidValue` if a field is missing or truncated, if bytes remain
+    /// (except for a structure with flags, which later versions may extend), if text is not valid, and if a number is
+    /// prohibited by the format. Reserved bits are ignored; reserved numbers have no name.
     public func decode(_ bytes: [UInt8]) throws(BLEError) -> [FieldValue] {
         guard isRecord else { return try decode(bytes[...]) }
         var values: [FieldValue] = []
@@ -51,7 +52,7 @@ public struct ValueFormat: Hashable, Sendable {
         return values
     }
 
-    /// Whether flags announce what follows, so that a later version can have more.
+    /// Whether flags announce other fields, so that a later version can add more.
     private var canGrow: Bool {
         fields.contains { field in
             field.conditions.contains { if case .bit = $0 { true } else { false } }

@@ -1,17 +1,17 @@
-/// A guess at what the bytes of a value mean that nothing describes. For people to look at; no program should rely on it.
+/// A guess at the meaning of a value that has no description. It is meant for people; programs should not rely on it.
 public enum ValueGuess: Hashable, Sendable {
     /// No bytes.
     case undefined
-    /// Text that is a whole number of 32 bits.
+    /// Text that is an integer of 32 bits.
     case int(Int32)
     /// Text that is another number.
     case float(Double)
-    /// Other text in UTF-8, all of it printable.
+    /// Other printable text in UTF-8.
     case string(String)
-    /// Anything else.
+    /// Any other bytes.
     case raw([UInt8])
 
-    /// What the bytes may mean.
+    /// Creates a guess at the meaning of the bytes.
     public init(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else {
             self = .undefined
@@ -32,7 +32,7 @@ public enum ValueGuess: Hashable, Sendable {
         }
     }
 
-    /// What kind of guess it is: `undefined`, `int`, `float`, `string` or `raw`.
+    /// The name of the kind of guess: `undefined`, `int`, `float`, `string` or `raw`.
     public var kind: String {
         switch self {
         case .undefined: "undefined"

@@ -1,8 +1,8 @@
 public import BLE
 
-/// A number, or a UUID, that somebody has given a meaning, and its name.
+/// A number or UUID with an assigned meaning, and its name.
 public struct AssignedNumber: Hashable, Sendable {
-    /// What is numbered. Those that are numbered by UUIDs share one range of numbers, each of the others has its own.
+    /// The kind of an assigned number. All kinds with UUIDs share one range of numbers; each of the others has its own.
     public enum Kind: String, CaseIterable, Sendable {
         /// A service.
         case service
@@ -10,15 +10,15 @@ public struct AssignedNumber: Hashable, Sendable {
         case characteristic
         /// A descriptor.
         case descriptor
-        /// A declaration, the attribute that begins a service, for instance.
+        /// A declaration, such as the attribute that begins a service.
         case declaration
-        /// A unit of measurement, as ``BLE/PresentationFormat`` names it.
+        /// A unit of measurement, as used by ``BLE/PresentationFormat``.
         case unit
-        /// What an object of the Object Transfer service is.
+        /// A type of object of the Object Transfer service.
         case objectType = "object-type"
-        /// A UUID that a member of the SIG has for a service of its own, named after the member.
+        /// A UUID that a member of the SIG uses for its own service, named after the member.
         case memberService = "member-service"
-        /// A UUID that another standards organization has for a service.
+        /// A UUID that another standards organization uses for a service.
         case organizationService = "organization-service"
         /// A service class or profile of BR/EDR.
         case serviceClass = "service-class"
@@ -26,11 +26,11 @@ public struct AssignedNumber: Hashable, Sendable {
         case `protocol`
         /// A profile of Bluetooth Mesh.
         case meshProfile = "mesh-profile"
-        /// A group of services to be browsed, of BR/EDR.
+        /// A group of BR/EDR services for browsing.
         case browseGroup = "browse-group"
-        /// A company, whose number precedes manufacturer data.
+        /// A company, whose number is at the beginning of manufacturer data.
         case company
-        /// What a device looks like: a category, or with a subcategory, joined by a colon.
+        /// An external appearance: a category, or a category and a subcategory, separated by a colon.
         case appearance
         /// A type of advertising data, 8 bits.
         case advertisingDataType = "advertising-data-type"
@@ -44,11 +44,11 @@ public struct AssignedNumber: Hashable, Sendable {
         }
     }
 
-    /// What is numbered.
+    /// The kind.
     public let kind: Kind
-    /// The name, as the SIG or whoever declared it spells it.
+    /// The name, as spelled by the SIG or in a ``Catalog``.
     public let name: String
-    /// Any kind's number, in the form of a UUID.
+    /// The number of any kind, in the form of a UUID.
     private let form: BluetoothUUID
 
     private init(_ kind: Kind, _ uuid: BluetoothUUID, _ name: String) {
@@ -59,10 +59,10 @@ public struct AssignedNumber: Hashable, Sendable {
         self.init(kind, BluetoothUUID(UInt32(number)), name)
     }
 
-    /// The UUID; nil for a kind that is numbered otherwise.
+    /// The UUID. Nil for a kind that does not have UUIDs.
     public var uuid: BluetoothUUID? { kind.isUUID ? form : nil }
 
-    /// The number; nil for a UUID of more than 16 bits.
+    /// The number. Nil for a UUID of more than 16 bits.
     public var number: UInt16? { form.short }
 }
 
@@ -77,7 +77,7 @@ extension AssignedNumber {
         AssignedNumber(.characteristic, uuid, name)
     }
 
-    /// The characteristic that a key is for.
+    /// A characteristic, from its key.
     public static func characteristic<Value>(_ key: Characteristic<Value>, _ name: String) -> AssignedNumber {
         AssignedNumber(.characteristic, key.uuid, name)
     }
@@ -94,11 +94,11 @@ extension AssignedNumber {
 }
 
 extension AssignedNumber: CustomStringConvertible {
-    /// The kind, the number and the name: `company 0x004c Apple, Inc.`, `service 180d Heart Rate`.
+    /// The kind, number and name: `company 0x004c Apple, Inc.`, `service 180d Heart Rate`.
     public var description: String { "\(kind.rawValue) \(numberText) \(name)" }
 
-    /// The number in lowercase hexadecimal: a UUID in its shortest form, others with `0x` and four digits, two where there
-    /// are 8 bits.
+    /// The number in lowercase hexadecimal. A UUID has its shortest form. Other numbers have `0x` and four digits, or
+    /// two for numbers of 8 bits.
     public var numberText: String {
         guard !kind.isUUID else { return form.description }
         return "0x" + form.description.dropFirst(kind == .advertisingDataType ? 2 : 0)

@@ -1,6 +1,6 @@
 public import BLE
 
-/// Numbers of one's own beside those that the SIG has assigned: the services and characteristics of a product.
+/// The numbers of a product, such as its services and characteristics, in addition to those that the SIG has assigned.
 ///
 /// ```swift
 /// let robot: Catalog = [
@@ -10,28 +10,28 @@ public import BLE
 /// print(uuid.name(in: robot) ?? "unknown")
 /// ```
 ///
-/// Where both have a number or a name, one's own comes first. It is looked through from the beginning, being meant for tens of
-/// entries.
+/// An entry of the catalog takes precedence over a SIG number with the same number or name. Entries are searched
+/// linearly, so a catalog is suitable for tens of them.
 public struct Catalog: Sendable {
-    /// The entries of one's own.
+    /// The entries of the product.
     public let entries: [AssignedNumber]
 
-    /// A catalog with these entries, or of the SIG's numbers alone.
+    /// Creates a catalog with the given entries. Without entries, it has only the SIG's numbers.
     public init(_ entries: [AssignedNumber] = []) {
         self.entries = entries
     }
 
-    /// What a UUID stands for; nil where nobody has assigned it.
+    /// Returns the meaning of a UUID. Nil if it is not assigned.
     public func assignment(of uuid: BluetoothUUID) -> AssignedNumber? {
         entries.first { $0.uuid == uuid } ?? AssignedNumbers.assignment(of: uuid)
     }
 
-    /// The name of a company.
+    /// Returns the name of a company.
     public func company(_ identifier: UInt16) -> String? {
         entries.first { $0.kind == .company && $0.number == identifier }?.name ?? AssignedNumbers.company(identifier)
     }
 
-    /// Whatever has exactly that name, as ``AssignedNumbers/named(_:_:)`` compares them.
+    /// Returns the numbers with the given name, compared as in ``AssignedNumbers/named(_:_:)``.
     public func named(
         _ name: String, _ kinds: [AssignedNumber.Kind] = AssignedNumber.Kind.allCases
     ) -> [AssignedNumber] {
@@ -40,7 +40,8 @@ public struct Catalog: Sendable {
             + AssignedNumbers.named(name, kinds)
     }
 
-    /// Whatever has all of these in its name, as ``AssignedNumbers/containing(_:_:)`` compares them.
+    /// Returns the numbers whose name contains all of the given parts, compared as in
+    /// ``AssignedNumbers/containing(_:_:)``.
     public func containing(
         _ parts: [String], _ kinds: [AssignedNumber.Kind] = AssignedNumber.Kind.allCases
     ) -> [AssignedNumber] {
@@ -51,29 +52,29 @@ public struct Catalog: Sendable {
         return own + AssignedNumbers.containing(parts, kinds)
     }
 
-    /// The service of that UUID text or name; nil when it is neither.
+    /// Returns the service with the given UUID text or name. Nil if there is none.
     public func service(_ text: String) -> BluetoothUUID? {
         BluetoothUUID(text) ?? named(text, [.service]).first?.uuid
     }
 
-    /// The characteristic of that UUID text or name; nil when it is neither.
+    /// Returns the characteristic with the given UUID text or name. Nil if there is none.
     public func characteristic(_ text: String) -> BluetoothUUID? {
         BluetoothUUID(text) ?? named(text, [.characteristic]).first?.uuid
     }
 }
 
 extension Catalog: ExpressibleByArrayLiteral {
-    /// A catalog with these entries.
+    /// Creates a catalog with the given entries.
     public init(arrayLiteral entries: AssignedNumber...) {
         self.init(entries)
     }
 }
 
 extension BluetoothUUID {
-    /// The name that the SIG has given what the UUID stands for, such as `Heart Rate` or `Battery Level`; nil where it has given
-    /// none. ``AssignedNumbers/assignment(of:)`` tells what it is that has the name.
+    /// The name that the SIG has assigned to the UUID, such as `Heart Rate` or `Battery Level`. Nil if it is not
+    /// assigned. ``AssignedNumbers/assignment(of:)`` also returns its kind.
     public var name: String? { AssignedNumbers.assignment(of: self)?.name }
 
-    /// The name in a catalog, or else the SIG's.
+    /// Returns the name in a catalog, otherwise the SIG's.
     public func name(in catalog: Catalog) -> String? { catalog.assignment(of: self)?.name }
 }

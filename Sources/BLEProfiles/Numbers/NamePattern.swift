@@ -1,4 +1,4 @@
-/// A name to look for. Only letters and digits count, in either case: `heart-rate` is `Heart Rate`.
+/// A name to search for. Considers only letters and digits, and ignores case: `heart-rate` matches `Heart Rate`.
 struct NamePattern {
     private let wanted: [UInt8]
 
@@ -6,12 +6,12 @@ struct NamePattern {
         wanted = text.lowercased().utf8.compactMap(Self.counted)
     }
 
-    /// Whether a name in UTF-8 is what is looked for.
+    /// Whether a name in UTF-8 matches the pattern.
     func isName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         !wanted.isEmpty && Self.withLowercased(name) { begins($0, at: 0) == .whole }
     }
 
-    /// Whether what is looked for is in a name in UTF-8, from the beginning of a word on.
+    /// Whether a name in UTF-8 contains the pattern, beginning at a word.
     func isPart(of name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !wanted.isEmpty else { return false }
         return Self.withLowercased(name) { name in
@@ -44,7 +44,7 @@ struct NamePattern {
         case whole
     }
 
-    /// Whether what is wanted begins at a place in a name, and whether something that counts is left of the name.
+    /// Whether the pattern matches at an index of a name, and whether letters or digits follow it there.
     private func begins(_ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Match {
         var position = 0
         for index in start..<name.count {
@@ -56,7 +56,7 @@ struct NamePattern {
         return position == wanted.count ? .whole : .no
     }
 
-    /// A name with those of its letters in lowercase that are not ASCII, which ``counted(_:)`` does not do.
+    /// Converts letters outside of ASCII to lowercase, which ``counted(_:)`` does not do.
     private static func withLowercased<Result>(
         _ name: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
@@ -65,7 +65,8 @@ struct NamePattern {
         return lowercased.withUTF8(body)
     }
 
-    /// A byte of a letter or digit, in lowercase; nil for any other. All that is not ASCII is taken for a letter.
+    /// Returns the lowercase form of a letter or digit, or nil for other bytes. All bytes outside of ASCII count as
+    /// letters.
     private static func counted(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte

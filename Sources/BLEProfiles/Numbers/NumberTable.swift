@@ -1,6 +1,6 @@
-/// Numbers of 16 bits and their names, as the linker has put them into the program: nothing is built at start-up or kept in memory.
+/// Numbers of 16 bits and their names, stored in the executable. Nothing is built at startup or kept in memory.
 ///
-/// A line each, in ascending order: four lowercase hexadecimal digits, a space, the name, a newline.
+/// Each line has four lowercase hexadecimal digits, a space, the name, and a newline. Lines are in ascending order.
 struct NumberTable {
     private let text: StaticString
 
@@ -8,7 +8,7 @@ struct NumberTable {
         self.text = text
     }
 
-    /// The name of a number.
+    /// Returns the name of a number.
     func name(_ number: UInt16) -> String? {
         text.withUTF8Buffer { bytes in
             var (low, high) = (0, bytes.count)
@@ -23,7 +23,7 @@ struct NumberTable {
         }
     }
 
-    /// The numbers whose names, given in UTF-8, are of a kind, ascending, with their names.
+    /// Returns the numbers, in ascending order, whose names in UTF-8 satisfy the predicate, with their names.
     func entries(where isWanted: (UnsafeBufferPointer<UInt8>) -> Bool) -> [(number: UInt16, name: String)] {
         text.withUTF8Buffer { bytes in
             var entries: [(number: UInt16, name: String)] = []
@@ -42,7 +42,7 @@ struct NumberTable {
     private struct Line {
         let number: UInt16
         let name: UnsafeBufferPointer<UInt8>
-        /// Where the next one begins.
+        /// The index at which the next line begins.
         let end: Int
 
         init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int) {

@@ -1,17 +1,17 @@
 public import BLE
 
-/// How a device is to alert whoever is near it (GATT Specification Supplement, Alert Level). Other numbers are reserved.
+/// The intensity of a device's alert (GATT Specification Supplement, Alert Level). Other numbers are reserved.
 public struct AlertLevel: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Not at all.
+    /// No alert.
     public static let none = AlertLevel(rawValue: 0)
-    /// A little.
+    /// A mild alert.
     public static let mild = AlertLevel(rawValue: 1)
-    /// As much as it can.
+    /// The strongest alert that the device supports.
     public static let high = AlertLevel(rawValue: 2)
 }
 

@@ -1,8 +1,8 @@
 internal import BLE
 
 extension ControlPoint {
-    /// Sends a request, whose first byte is the opcode, and returns the parameter of the answer. Throws `invalidArgument` for a request
-    /// with a number that no field holds.
+    /// Sends a request, whose first byte is the opcode, and returns the parameter of the answer. Throws
+    /// `invalidArgument` for a request that cannot be encoded.
     @discardableResult
     func send(_ request: some ValueCodable) async throws(BLEError) -> [UInt8] {
         let bytes: [UInt8]

@@ -1,22 +1,24 @@
 public import BLE
 
-/// A date and a time of day, without a time zone: the Date Time characteristic (0x2A08) and the time stamps of measurements (GATT
-/// Specification Supplement, Date Time).
+/// A date and a time of day, without a time zone.
+///
+/// The value of the Date Time characteristic (0x2A08) and the type of time stamps in measurements (GATT Specification
+/// Supplement, Date Time).
 public struct DateTime: Hashable, ValueCodable {
-    /// The year of the Gregorian calendar, 1582 to 9999; nil when it is not known.
+    /// The year of the Gregorian calendar, 1582 to 9999. Nil if unknown.
     public var year: Int?
-    /// The month, 1 (January) to 12; nil when it is not known.
+    /// The month, 1 (January) to 12. Nil if unknown.
     public var month: Int?
-    /// The day of the month, 1 to 31; nil when it is not known.
+    /// The day of the month, 1 to 31. Nil if unknown.
     public var day: Int?
-    /// Hours past midnight, 0 to 23.
+    /// The hours since midnight, 0 to 23.
     public var hour: Int
-    /// Minutes, 0 to 59.
+    /// The minutes, 0 to 59.
     public var minute: Int
-    /// Seconds, 0 to 59.
+    /// The seconds, 0 to 59.
     public var second: Int
 
-    /// A date and a time; whether there is such a one is looked at when it is encoded.
+    /// Creates a date and a time. Its validity is checked when it is encoded.
     public init(year: Int?, month: Int?, day: Int?, hour: Int = 0, minute: Int = 0, second: Int = 0) {
         self.year = year
         self.month = month
@@ -26,7 +28,8 @@ public struct DateTime: Hashable, ValueCodable {
         self.second = second
     }
 
-    /// Seven bytes: the year in two. Throws `invalidValue` for what is in no calendar, such as February 30.
+    /// Decodes seven bytes, two of them for the year. Throws `invalidValue` for an invalid date or time, such as
+    /// February 30.
     public init(from reader: inout ValueReader) throws(BLEError) {
         func known(_ number: some BinaryInteger) -> Int? { number == 0 ? nil : Int(number) }
         year = known(try reader.uint16())
@@ -38,14 +41,14 @@ public struct DateTime: Hashable, ValueCodable {
         guard isPossible else { throw reader.invalid("there is no \(self)") }
     }
 
-    /// The same. What is not known becomes 0.
+    /// Encodes seven bytes. Unknown parts are 0. Throws `invalidValue` for an invalid date or time.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         guard isPossible else { throw BLEError(.invalidValue, "there is no \(self)") }
         try writer.integer(year ?? 0, .uint16)
         for part in [month ?? 0, day ?? 0, hour, minute, second] { try writer.integer(part, .uint8) }
     }
 
-    /// Whether a calendar and a clock have it. What is not known may be anything, so that a February 29 is possible without a year.
+    /// Whether the date and time are valid. Unknown parts match any number, so February 29 is valid without a year.
     public var isPossible: Bool {
         guard 1582...9999 ~= year ?? 2000, 1...12 ~= month ?? 1, 0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second
         else { return false }
@@ -59,14 +62,14 @@ public struct DateTime: Hashable, ValueCodable {
 }
 
 extension DateTime {
-    /// The time that is so many seconds after the midnight with which 1970 began, on the same clock; nil outside of the years 1582 to
+    /// Creates a time from the seconds since 1970 began, on the same clock. Returns nil outside of the years 1582 to
     /// 9999.
     public init?(secondsSince1970 seconds: Int) {
         let years: ClosedRange<Int> = 1582...9999
-        // Kept where the sums below cannot overflow.
+        // The limit prevents overflow in the sums below.
         guard abs(Double(seconds)) < 1e12 else { return nil }
         let ofDay = (seconds % 86400 + 86400) % 86400
-        // Counted in years that begin on March 1, so that a leap day is the last of its year; 146,097 days make 400 years.
+        // Counts years from March 1, so that a leap day is the last day of its year. 400 years have 146,097 days.
         let days = (seconds - ofDay) / 86400 + 719_468
         let era = (days >= 0 ? days : days - 146_096) / 146_097
         let dayOfEra = days - era * 146_097
@@ -81,8 +84,8 @@ extension DateTime {
             hour: ofDay / 3600, minute: ofDay / 60 % 60, second: ofDay % 60)
     }
 
-    /// The seconds from the midnight with which 1970 began, on the same clock; nil when a part of the date is not known, or there is no
-    /// such date.
+    /// The seconds since 1970 began, on the same clock. Nil if a part of the date is unknown, or if the date is
+    /// invalid.
     public var secondsSince1970: Int? {
         guard isPossible, let year, let month, let day else { return nil }
         let marchYear = month <= 2 ? year - 1 : year
@@ -93,15 +96,15 @@ extension DateTime {
         return (era * 146_097 + dayOfEra - 719_468) * 86400 + hour * 3600 + minute * 60 + second
     }
 
-    /// The day of the week; nil when a part of the date is not known, or there is no such date.
+    /// The day of the week. Nil if a part of the date is unknown, or if the date is invalid.
     public var dayOfWeek: DayOfWeek? {
         guard let secondsSince1970 else { return nil }
-        // 1970 began on a Thursday, the fourth day; the years before it have negative numbers.
+        // 1970 began on a Thursday, the fourth day of the week. Earlier days have negative numbers.
         let days = (secondsSince1970 - (hour * 3600 + minute * 60 + second)) / 86400
         return DayOfWeek(rawValue: UInt8(((days + 3) % 7 + 7) % 7 + 1))
     }
 
-    /// The time so many minutes later; nil when a part of the date is not known.
+    /// Returns the time after the given number of minutes. Nil if a part of the date is unknown.
     public func adding(minutes: Int) -> DateTime? {
         let (seconds, isTooLarge) = minutes.multipliedReportingOverflow(by: 60)
         guard let secondsSince1970, !isTooLarge else { return nil }
@@ -111,7 +114,7 @@ extension DateTime {
 }
 
 extension DateTime: CustomStringConvertible {
-    /// As ISO 8601 has it, such as `2026-02-28T23:59:00`; with `?` for what is not known.
+    /// The time in ISO 8601 format, such as `2026-02-28T23:59:00`, with `?` for unknown parts.
     public var description: String {
         func digits(_ number: Int?, _ count: Int) -> String {
             guard let number else { return String(repeating: "?", count: count) }
@@ -124,6 +127,6 @@ extension DateTime: CustomStringConvertible {
 }
 
 extension Characteristic where Value == DateTime {
-    /// A date and a time, in whichever service has it.
+    /// A date and a time, in any service that contains the characteristic.
     public static var dateTime: Self { Characteristic(BluetoothUUID(0x2A08)) }
 }

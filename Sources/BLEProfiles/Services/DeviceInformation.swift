@@ -26,7 +26,7 @@ extension Characteristic where Value == SystemID {
 }
 
 extension Characteristic where Value == [UInt8] {
-    /// The regulatory certifications (section 3.8), in the structure of IEEE 11073-20601, which is not taken apart here.
+    /// The regulatory certifications (section 3.8), as the undecoded structure of IEEE 11073-20601.
     public static var regulatoryCertifications: Self {
         Characteristic(BluetoothUUID(0x2A2A), service: .deviceInformation)
     }
@@ -44,7 +44,7 @@ public struct SystemID: Hashable, ValueCodable {
     /// The high 24 bits, the manufacturer's Organizationally Unique Identifier.
     public var organization: UInt32
 
-    /// A System ID.
+    /// Creates a System ID.
     public init(manufacturer: UInt64, organization: UInt32) {
         self.manufacturer = manufacturer
         self.organization = organization
@@ -56,7 +56,7 @@ public struct SystemID: Hashable, ValueCodable {
         organization = try reader.uint24()
     }
 
-    /// Eight bytes. Throws `invalidValue` where a part has more than its 40 or 24 bits.
+    /// Encodes eight bytes. Throws `invalidValue` if a part has more than its 40 or 24 bits.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         try writer.integer(Int(clamping: manufacturer), .uint40)
         try writer.integer(Int(organization), .uint24)
@@ -65,16 +65,16 @@ public struct SystemID: Hashable, ValueCodable {
 
 /// A device's PnP ID (Device Information Service 1.1, section 3.9).
 public struct PnPID: Hashable, ValueCodable {
-    /// Who assigned the vendor: 1 the Bluetooth SIG, 2 the USB Implementer's Forum.
+    /// The authority that assigned the vendor: 1 for the Bluetooth SIG, 2 for the USB Implementers Forum.
     public var source: UInt8
-    /// The vendor.
+    /// The vendor's number.
     public var vendor: UInt16
-    /// The vendor's product.
+    /// The product's number.
     public var product: UInt16
-    /// The product's version, in binary coded decimals: 0x0213 is 2.1.3.
+    /// The product's version as binary-coded decimals: 0x0213 is 2.1.3.
     public var version: UInt16
 
-    /// A PnP ID.
+    /// Creates a PnP ID.
     public init(source: UInt8, vendor: UInt16, product: UInt16, version: UInt16) {
         self.source = source
         self.vendor = vendor
@@ -99,15 +99,15 @@ public struct PnPID: Hashable, ValueCodable {
     }
 }
 
-/// What a device says of itself in its Device Information service, each item of which is optional: a value, all of it read at once.
+/// The values of the Device Information service, all of which are optional, read at once.
 ///
-/// For one item alone, read its key: `try await peripheral.read(.firmwareRevision)`.
+/// To read a single value, use its key: `try await peripheral.read(.firmwareRevision)`.
 public struct DeviceInformation: Hashable, Sendable {
-    /// The name of who made the device.
+    /// The name of the manufacturer.
     public var manufacturerName: String?
-    /// The model, as its maker numbers it.
+    /// The model number.
     public var modelNumber: String?
-    /// The number of this one of the model.
+    /// The serial number.
     public var serialNumber: String?
     /// The revision of the hardware.
     public var hardwareRevision: String?
@@ -115,24 +115,24 @@ public struct DeviceInformation: Hashable, Sendable {
     public var firmwareRevision: String?
     /// The revision of the software that runs on the firmware.
     public var softwareRevision: String?
-    /// A number that no other device has.
+    /// The System ID, which is unique to the device.
     public var systemID: SystemID?
-    /// What the device is certified for, in the structure of IEEE 11073-20601, which is not taken apart here.
+    /// The regulatory certifications, as the undecoded structure of IEEE 11073-20601.
     public var regulatoryCertifications: [UInt8]?
-    /// Maker, product and version by the numbers that the Bluetooth SIG or the USB Implementers Forum has assigned.
+    /// The vendor, product and version, with numbers assigned by the Bluetooth SIG or the USB Implementers Forum.
     public var pnpID: PnPID?
-    /// What a medical device is registered as.
+    /// The unique device identifier of a medical device.
     public var udi: UniqueDeviceIdentifier?
 
-    /// Nothing known.
+    /// Creates empty information.
     public init() {}
 
-    /// Reads what `peripheral` has. Connects and discovers as needed. An item that it does not have stays nil.
+    /// Reads the values that `peripheral` has, connecting and discovering if necessary. Missing values are nil.
     ///
-    /// Throws `serviceNotFound` when it has no such service, and whatever reading an item it has throws.
+    /// Throws `serviceNotFound` if the service is missing, and the errors of reading a value.
     ///
-    /// - Parameter unreadable: told of each item that is refused or malformed, which stays nil then, as some devices have one; without
-    ///   it, such an item throws.
+    /// - Parameter unreadable: called for each value that is refused or malformed, which is then nil. If this is nil,
+    ///   such a value throws.
     public init(
         of peripheral: Peripheral, unreadable: ((BLEError) -> Void)? = nil
     ) async throws(BLEError) {

@@ -11,6 +11,6 @@ extension Characteristic where Value == String {
 }
 
 extension Characteristic where Value == Appearance {
-    /// What the device looks like (section 12.2).
+    /// The device's external appearance (section 12.2).
     public static var appearance: Self { Characteristic(BluetoothUUID(0x2A01), service: .genericAccess) }
 }

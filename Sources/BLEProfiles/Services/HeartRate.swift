@@ -9,28 +9,29 @@ extension BluetoothUUID {
 public struct HeartRate: Profile {
     /// 0x180D.
     public static let serviceUUID = BluetoothUUID.heartRate
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on. Connects, discovers and subscribes as needed. Keeps the newest 256 that are not read yet.
+    /// Returns the measurements from now on, connecting, discovering and enabling notifications if necessary. Keeps the
+    /// newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<HeartRateMeasurement> {
         try await service.notifications(.heartRateMeasurement)
     }
 
-    /// Where the sensor is worn; nil when it does not say.
+    /// Returns the location of the sensor on the body. Nil if it does not have the characteristic.
     public func bodySensorLocation() async throws(BLEError) -> BodySensorLocation? {
         try await service.readIfPresent(.bodySensorLocation)
     }
 
-    /// Sets the energy expended back to zero.
+    /// Resets the energy expended to zero.
     ///
-    /// Throws `characteristicNotFound` when the sensor does not count it, and `attributeError` with
-    /// ``BLE/ATTError/heartRateControlPointNotSupported`` when it does not take the command.
+    /// Throws `characteristicNotFound` if the sensor does not measure energy, and `attributeError` with
+    /// ``BLE/ATTError/heartRateControlPointNotSupported`` if it does not support the command.
     public func resetEnergyExpended() async throws(BLEError) {
         try await service.write(.resetEnergyExpended, to: .heartRateControlPoint)
     }
@@ -42,32 +43,33 @@ extension Characteristic where Value == HeartRateMeasurement {
 }
 
 extension Characteristic where Value == BodySensorLocation {
-    /// Where the sensor is worn (section 3.2).
+    /// The location of the sensor on the body (section 3.2).
     public static var bodySensorLocation: Self { Characteristic(BluetoothUUID(0x2A38), service: .heartRate) }
 }
 
 extension Characteristic where Value == HeartRateCommand {
-    /// Takes commands (section 3.3).
+    /// The control point (section 3.3).
     public static var heartRateControlPoint: Self { Characteristic(BluetoothUUID(0x2A39), service: .heartRate) }
 }
 
 extension ATTError {
-    /// What a heart rate sensor answers to a command that it does not know (section 3.3.2).
+    /// A heart rate sensor does not support the command (section 3.3.2).
     public static let heartRateControlPointNotSupported = ATTError(rawValue: 0x80)
 }
 
-/// What a heart rate sensor measured (section 3.1).
+/// A measurement of a heart rate sensor (section 3.1).
 public struct HeartRateMeasurement: Hashable, ValueCodable {
-    /// Beats per minute, 0 to 65535.
+    /// The heart rate in beats per minute, 0 to 65535.
     public var beatsPerMinute: Int
-    /// Whether the sensor touches the skin; nil when it cannot tell.
+    /// Whether the sensor has skin contact. Nil if it cannot detect that.
     public var contact: Bool?
-    /// Energy expended since the last reset in kilojoules, 0 to 65535; nil when it was not sent. 65535 means at least that.
+    /// The energy expended since the last reset in kilojoules, 0 to 65535. Nil if not sent. 65535 means at least that
+    /// much.
     public var energyExpendedKilojoules: Int?
     /// The times between beats in seconds, oldest first, with a resolution of 1/1024 s.
     public var rrIntervals: [Double]
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         beatsPerMinute: Int, contact: Bool? = nil, energyExpendedKilojoules: Int? = nil, rrIntervals: [Double] = []
     ) {
@@ -77,7 +79,8 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
         self.rrIntervals = rrIntervals
     }
 
-    /// A flag byte, the rate as one or two bytes, then what the flags announce; intervals to the end, in any number.
+    /// Decodes a flag byte, the rate as one or two bytes, and the fields that the flags announce. Intervals extend to
+    /// the end.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         beatsPerMinute = flags.contains(.wideRate) ? Int(try reader.uint16()) : Int(try reader.uint8())
@@ -88,7 +91,7 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
         while reader.remaining > 0 { rrIntervals.append(Double(try reader.uint16()) / 1024) }
     }
 
-    /// The same; a rate up to 255 in one byte.
+    /// Encodes the measurement. A rate up to 255 has one byte.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = []
         if beatsPerMinute > 255 { flags.insert(.wideRate) }
@@ -102,7 +105,7 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
         for interval in rrIntervals { try writer.rounded(interval * 1024, .uint16) }
     }
 
-    /// Further bytes are passed over (Heart Rate Profile 1.0, section 4.5.1).
+    /// True (Heart Rate Profile 1.0, section 4.5.1).
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -115,14 +118,14 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
     }
 }
 
-/// Where a heart rate sensor is worn (section 3.2.1). Other numbers are reserved.
+/// The location of a heart rate sensor on the body (section 3.2.1). Other numbers are reserved.
 public struct BodySensorLocation: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Somewhere else.
+    /// Another location.
     public static let other = BodySensorLocation(rawValue: 0)
     /// On the chest.
     public static let chest = BodySensorLocation(rawValue: 1)
@@ -142,14 +145,14 @@ extension BodySensorLocation: NamedConstants {
     static let names = consecutive("other", "chest", "wrist", "finger", "hand", "earLobe", "foot")
 }
 
-/// What a heart rate sensor can be told to do (section 3.3.1). Other numbers are reserved.
+/// A command to a heart rate sensor (section 3.3.1). Other numbers are reserved.
 public struct HeartRateCommand: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Sets the energy expended back to zero.
+    /// Resets the energy expended to zero.
     public static let resetEnergyExpended = HeartRateCommand(rawValue: 1)
 }
 

@@ -9,24 +9,24 @@ extension BluetoothUUID {
 public struct LinkLoss: Profile {
     /// 0x1803.
     public static let serviceUUID = BluetoothUUID.linkLoss
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// How it will alert. Connects and discovers as needed.
+    /// Returns the alert level for a lost link. Connects and discovers if necessary.
     public func alertLevel() async throws(BLEError) -> AlertLevel { try await service.read(.linkLossAlertLevel) }
 
-    /// Sets how it will alert.
+    /// Sets the alert level for a lost link.
     public func setAlertLevel(_ level: AlertLevel) async throws(BLEError) {
         try await service.write(level, to: .linkLossAlertLevel)
     }
 }
 
 extension Characteristic where Value == AlertLevel {
-    /// How the device alerts when its link is lost (section 3.1).
+    /// The alert level for a lost link (section 3.1).
     public static var linkLossAlertLevel: Self { Characteristic(BluetoothUUID(0x2A06), service: .linkLoss) }
 }

@@ -1,16 +1,18 @@
 public import BLE
 
-/// A decimal number of 16 bits, the SFLOAT of IEEE 11073-20601: a mantissa of 12 bits times ten to the power of an exponent of
-/// 4 bits, both signed.
+/// A decimal number of 16 bits, the SFLOAT of IEEE 11073-20601.
+///
+/// It is a mantissa of 12 bits times ten to the power of an exponent of 4 bits, both signed.
 public typealias MedFloat16 = MedFloat<UInt16>
 
-/// A decimal number of 32 bits, the FLOAT of IEEE 11073-20601: a mantissa of 24 bits times ten to the power of an exponent of
-/// 8 bits, both signed.
+/// A decimal number of 32 bits, the FLOAT of IEEE 11073-20601.
+///
+/// It is a mantissa of 24 bits times ten to the power of an exponent of 8 bits, both signed.
 public typealias MedFloat32 = MedFloat<UInt32>
 
-/// The bits of a decimal number: `UInt16` or `UInt32`.
+/// The type of the bits of a decimal number: `UInt16` or `UInt32`.
 public protocol MedFloatBits: FixedWidthInteger, UnsignedInteger, Sendable {
-    /// How many of the bits, the upper ones, are the exponent.
+    /// The number of exponent bits, which are the upper ones.
     static var exponentBitCount: Int { get }
 }
 
@@ -24,26 +26,26 @@ extension UInt32: MedFloatBits {
     public static var exponentBitCount: Int { 8 }
 }
 
-/// A decimal number as medical devices send it (IEEE 11073-20601, annex F), ``MedFloat16`` or ``MedFloat32``.
+/// A decimal number as sent by medical devices (IEEE 11073-20601, annex F), ``MedFloat16`` or ``MedFloat32``.
 ///
-/// It keeps the digits that were sent: 36.0 is another value than 36. Besides numbers there are ``nan``,
-/// ``notAtThisResolution``, ``infinity``, ``negativeInfinity`` and ``reserved``.
+/// It preserves the digits that were sent: 36.0 and 36 are different values. In addition to numbers, there are the
+/// values ``nan``, ``notAtThisResolution``, ``infinity``, ``negativeInfinity`` and ``reserved``.
 public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable {
-    /// The bits: the exponent above the mantissa.
+    /// The bits, with the exponent above the mantissa.
     public let rawValue: Bits
 
-    /// Any bits.
+    /// Creates a number from its bits.
     public init(rawValue: Bits) { self.rawValue = rawValue }
 
-    /// A number from its parts; nil where one of them does not fit. Mantissas go to 2045, or 8,388,605, in both directions,
-    /// exponents from -8 to 7, or -128 to 127.
+    /// Creates a number from its parts. Returns nil if a part is out of range. Mantissas range from -2045 to 2045, or
+    /// from -8,388,605 to 8,388,605; exponents from -8 to 7, or from -128 to 127.
     public init?(mantissa: Int, exponent: Int = 0) {
         guard mantissa.magnitude <= Self.largestMantissa, Self.exponents.contains(exponent) else { return nil }
         rawValue = Bits(truncatingIfNeeded: exponent << Self.mantissaBitCount | mantissa & Int(Self.mantissaMask))
     }
 
-    /// The number next to `value`: with no more digits than it takes where that is exact, else with as many as there are. What
-    /// is too large becomes infinite.
+    /// Creates the number nearest to `value`: with the fewest digits if it is exact, otherwise with as many as
+    /// possible. A value that is too large becomes infinite.
     public init(_ value: Double) {
         guard !value.isNaN else {
             self = .nan
@@ -66,40 +68,40 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
     public static var nan: Self { Self(rawValue: mantissaMask >> 1) }
     /// Not at this resolution: a value that the format cannot express.
     public static var notAtThisResolution: Self { Self(rawValue: mantissaMask >> 1 + 1) }
-    /// More than can be expressed or measured.
+    /// A number above the range that can be represented or measured.
     public static var infinity: Self { Self(rawValue: mantissaMask >> 1 - 1) }
-    /// Less than can be expressed or measured.
+    /// A number below the range that can be represented or measured.
     public static var negativeInfinity: Self { Self(rawValue: mantissaMask >> 1 + 3) }
     /// Reserved for future use.
     public static var reserved: Self { Self(rawValue: mantissaMask >> 1 + 2) }
 
-    /// Mantissa and exponent; nil for the special values.
+    /// The mantissa and the exponent. Nil for the special values.
     public var decimal: (mantissa: Int, exponent: Int)? {
         let exponent = Self.signed(rawValue >> Self.mantissaBitCount, Bits.exponentBitCount)
         let mantissa = Self.signed(rawValue & Self.mantissaMask, Self.mantissaBitCount)
-        // The special values are of exponent 0.
+        // The special values have the exponent 0.
         return exponent == 0 && abs(mantissa) > Self.largestMantissa ? nil : (mantissa, exponent)
     }
 
-    /// The number; infinite for ``infinity`` and ``negativeInfinity``, not a number for the other special values.
+    /// The number as a Double. Infinite for ``infinity`` and ``negativeInfinity``, NaN for the other special values.
     public var doubleValue: Double {
         if let (mantissa, exponent) = decimal { return .decimal(mantissa, exponent) }
         return self == .infinity ? .infinity : self == .negativeInfinity ? -.infinity : .nan
     }
 
-    /// The number times `factor` and ten to the power of `exponent`, to one digit more than were sent, all that they can tell; the same as
-    /// ``doubleValue`` for the special values.
+    /// Returns the number times `factor` and ten to the power of `exponent`, rounded to one digit more than were sent.
+    /// The same as ``doubleValue`` for the special values.
     func converted(by factor: Double, exponent: Int = 0) -> Double {
         guard let (mantissa, ownExponent) = decimal else { return doubleValue }
         let scaled = Double(mantissa) * factor
         let digitCount = String(mantissa.magnitude).count + 1
-        // The place of the last digit, for factors from 1/1000 to 1000.
+        // The position of the last digit, for factors from 1/1000 to 1000.
         var place = -4
         while place < 3, scaled.magnitude >= .decimal(1, digitCount + place) { place += 1 }
         return .decimal(Int((scaled / .decimal(1, place)).rounded()), ownExponent + exponent + place)
     }
 
-    /// The lower `count` bits, with the uppermost of them as the sign.
+    /// Returns the lower `count` bits as a signed number.
     private static func signed(_ bits: Bits, _ count: Int) -> Int { (Int(bits) << (64 - count)) >> (64 - count) }
 
     private static var mantissaBitCount: Int { Bits.bitWidth - Bits.exponentBitCount }
@@ -113,14 +115,15 @@ public struct MedFloat<Bits: MedFloatBits>: RawRepresentable, Hashable, Sendable
 extension MedFloat: ValueCodable {}
 
 extension MedFloat: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    /// The number next to it.
+    /// Creates the nearest decimal number.
     public init(integerLiteral value: Int) { self.init(Double(value)) }
-    /// The number next to it.
+    /// Creates the nearest decimal number.
     public init(floatLiteral value: Double) { self.init(value) }
 }
 
 extension MedFloat: CustomStringConvertible {
-    /// The number with the digits that were sent, such as `36.0`, or `NaN`, `NRes`, `+INFINITY`, `-INFINITY`, `reserved`.
+    /// The number with the digits that were sent, such as `36.0`, or `NaN`, `NRes`, `+INFINITY`, `-INFINITY`,
+    /// `reserved`.
     public var description: String {
         guard let (mantissa, exponent) = decimal else {
             switch self {
@@ -141,16 +144,16 @@ extension MedFloat: CustomStringConvertible {
 }
 
 extension ValueReader {
-    /// A decimal number of 16 bits.
+    /// Decodes a decimal number of 16 bits.
     public mutating func medFloat16() throws(BLEError) -> MedFloat16 { try raw() }
-    /// A decimal number of 32 bits.
+    /// Decodes a decimal number of 32 bits.
     public mutating func medFloat32() throws(BLEError) -> MedFloat32 { try raw() }
 }
 
 extension Double {
-    /// The number next to `mantissa` times ten to the power of `exponent`.
+    /// Returns the number nearest to `mantissa` times ten to the power of `exponent`.
     static func decimal(_ mantissa: Int, _ exponent: Int) -> Double {
-        // Powers of ten up to the 22nd are exact, so that one operation rounds once.
+        // Powers of ten up to the 22nd are exact, so a single operation rounds only once.
         switch exponent {
         case 0: Double(mantissa)
         case 1...22: Double(mantissa) * powersOfTen[exponent]

@@ -1,20 +1,21 @@
-/// A choice or a set of flags that is shown by the names of its constants: `chest`; `lowBatteryDetection, multipleBonds`.
+/// A choice or a set of flags, described by the names of its constants: `chest`; `lowBatteryDetection, multipleBonds`.
 ///
-/// A choice without a name is shown as its number, flags without one as their bits, such as `0x8000`, and an empty set as `none`.
+/// The description of a choice without a name is its number. That of flags without a name is their bits, such as
+/// `0x8000`, and that of an empty set is `none`.
 protocol NamedConstants: RawRepresentable, CustomStringConvertible where RawValue: FixedWidthInteger {
-    /// The names of the constants: of all numbers of a choice, of the single bits of a set.
+    /// The names of the constants: of the numbers of a choice, or of the bits of a set.
     static var names: [RawValue: String] { get }
-    /// What a number is shown as.
+    /// Returns the description of a raw value.
     static func text(of rawValue: RawValue) -> String
 }
 
 extension NamedConstants {
-    /// The name of the constant that it is, as in the source; the number where it has none. The names of a set's flags, or `none`.
+    /// The name of the constant, or the number if it has no name. For a set, the names of its flags, or `none`.
     public var description: String { Self.text(of: rawValue) }
 
     static func text(of rawValue: RawValue) -> String { names[rawValue] ?? "\(rawValue)" }
 
-    /// Names of numbers that follow each other, and of others.
+    /// Returns the names of consecutive numbers, and of others.
     static func consecutive(
         from first: RawValue = 0, _ names: String..., and others: [RawValue: String] = [:]
     ) -> [RawValue: String] {
@@ -31,7 +32,7 @@ extension NamedConstants where Self: OptionSet {
         return texts.isEmpty ? "none" : texts.joined(separator: ", ")
     }
 
-    /// Names of bits that follow each other.
+    /// Returns the names of consecutive bits.
     static func bits(from first: Int = 0, _ names: String...) -> [RawValue: String] {
         names.enumerated().reduce(into: [:]) { $0[1 << (first + $1.offset)] = $1.element }
     }

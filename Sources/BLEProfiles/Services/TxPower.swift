@@ -9,25 +9,25 @@ extension BluetoothUUID {
 public struct TxPower: Profile {
     /// 0x1804.
     public static let serviceUUID = BluetoothUUID.txPower
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The power with which the device transmits on this link, in dBm, -100 to 20. Connects and discovers as needed.
+    /// Returns the transmit power on this link in dBm, -100 to 20. Connects and discovers if necessary.
     public func levelDBm() async throws(BLEError) -> Int { Int(try await service.read(.txPowerLevel)) }
 
-    /// That power in dBm whenever it changes; `notSupported` when the device does not notify it.
+    /// Returns the transmit power in dBm whenever it changes. Throws `notSupported` if the device does not notify it.
     public func levelsDBm() async throws(BLEError) -> NotificationStream<Int8> {
         try await service.notifications(.txPowerLevel)
     }
 }
 
 extension Characteristic where Value == Int8 {
-    /// The power of transmission in dBm, -100 to 20; others are reserved and throw `invalidValue` (section 3.1).
+    /// The transmit power in dBm, -100 to 20. Other numbers are reserved and throw `invalidValue` (section 3.1).
     public static var txPowerLevel: Self {
         Characteristic(
             ValueCoding(

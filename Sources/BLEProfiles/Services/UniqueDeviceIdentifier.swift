@@ -1,18 +1,18 @@
 public import BLE
 
-/// A medical device's UDI (Device Information Service 1.2; GATT Specification Supplement, UDI for Medical Devices). What was not sent
-/// is nil.
+/// The unique device identifier (UDI) of a medical device (Device Information Service 1.2; GATT Specification
+/// Supplement, UDI for Medical Devices). Values that were not sent are nil.
 public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
-    /// The identifier as people read it on the product.
+    /// The identifier in the form for people, as on the product.
     public var label: String?
-    /// Its fixed part, which names the labeler and the model.
+    /// The fixed part of the identifier, which identifies the labeler and the model.
     public var deviceIdentifier: String?
-    /// Who issued it: an object identifier (OID).
+    /// The organization that issued it, as an object identifier (OID).
     public var issuer: String?
-    /// The authority of the region: an OID, such as 2.16.840.1.113883.3.24 for the FDA of the United States.
+    /// The regional authority as an OID, such as 2.16.840.1.113883.3.24 for the FDA of the United States.
     public var authority: String?
 
-    /// An identifier.
+    /// Creates an identifier.
     public init(
         label: String? = nil, deviceIdentifier: String? = nil, issuer: String? = nil, authority: String? = nil
     ) {
@@ -22,7 +22,7 @@ public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
         self.authority = authority
     }
 
-    /// Flags, and the texts that they announce, each ended by a NUL.
+    /// Decodes flags, and the texts that they announce. Each text ends with a NUL.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         label = flags & 0x01 != 0 ? try Self.text(&reader) : nil
@@ -31,7 +31,7 @@ public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
         authority = flags & 0x08 != 0 ? try Self.text(&reader) : nil
     }
 
-    /// The same. Throws `invalidValue` for a text with a NUL in it.
+    /// Encodes the identifier. Throws `invalidValue` if a text contains a NUL.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let texts = [label, deviceIdentifier, issuer, authority]
         var flags: UInt8 = 0
@@ -44,7 +44,7 @@ public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private static func text(_ reader: inout ValueReader) throws(BLEError) -> String {
@@ -58,6 +58,6 @@ public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
 }
 
 extension Characteristic where Value == UniqueDeviceIdentifier {
-    /// A medical device's UDI.
+    /// The unique device identifier of a medical device.
     public static var udi: Self { Characteristic(BluetoothUUID(0x2BFF), service: .deviceInformation) }
 }

@@ -1,14 +1,14 @@
 public import BLE
 
-/// Which of a device's users a value belongs to: the User ID of measurements, and the User Index characteristic (GATT Specification
-/// Supplement, User Index).
+/// The user of a device to whom a value belongs: the User ID of measurements, and the User Index characteristic (GATT
+/// Specification Supplement, User Index).
 public struct UserIndex: RawRepresentable, Hashable, ValueCodable {
     /// The number, 0 to 255.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// A user that the device does not know (255).
+    /// A user unknown to the device (255).
     public static let unknown = UserIndex(rawValue: 0xFF)
 
     /// Whether it is one of the device's users, 0 to 254.
@@ -25,6 +25,6 @@ extension BluetoothUUID {
 }
 
 extension Characteristic where Value == UserIndex {
-    /// The user whose data the device works with at present.
+    /// The current user of the device.
     public static var userIndex: Self { Characteristic(BluetoothUUID(0x2A9A), service: .userData) }
 }

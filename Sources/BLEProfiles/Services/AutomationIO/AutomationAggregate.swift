@@ -1,23 +1,23 @@
 public import BLE
 
-/// The values of all inputs of an IO module at one moment (Automation IO Service 1.0, section 3.3).
+/// The values of all inputs of an IO module at one time (Automation IO Service 1.0, section 3.3).
 public struct AutomationAggregate: Hashable, Sendable {
     /// The states of each digital characteristic.
     public var digitals: [[DigitalState]]
     /// The value of each analog characteristic.
     public var analogs: [UInt16]
 
-    /// The values.
+    /// Creates an aggregate.
     public init(digitals: [[DigitalState]] = [], analogs: [UInt16] = []) {
         self.digitals = digitals
         self.analogs = analogs
     }
 
-    /// How the values are spelled: the digital ones one after the other, each in whole bytes, and then the analog ones.
+    /// Returns the coding of the values: first the digital ones, each in whole bytes, then the analog ones.
     ///
     /// - Parameters:
-    ///   - digitalCounts: how many signals each digital characteristic has.
-    ///   - analogCount: how many analog characteristics there are.
+    /// - digitalCounts: the number of signals of each digital characteristic.
+    /// - analogCount: the number of analog characteristics.
     public static func coding(digitalCounts: [Int], analogCount: Int) -> ValueCoding<AutomationAggregate> {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in try decode(bytes, digitalCounts, analogCount) },

@@ -14,16 +14,18 @@ extension BluetoothUUID {
 public struct AutomationIO: Profile {
     /// 0x1815.
     public static let serviceUUID = BluetoothUUID.automationIO
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The digital characteristics, in order of handles. Each has as many signals as its Number of Digitals descriptor (0x2909) says, or
-    /// four for each byte where it has none. Connects and discovers as needed.
+    /// Returns the digital characteristics, in order of handles. Connects and discovers if necessary.
+    ///
+    /// The number of signals of each is that in its Number of Digitals descriptor (0x2909). Without a descriptor, there
+    /// are four for each byte.
     public func digitals() async throws(BLEError) -> [AutomationSignal<[DigitalState]>] {
         var digitals: [AutomationSignal<[DigitalState]>] = []
         for found in try await service.discovered()[all: Characteristic.digital.uuid] {
@@ -32,23 +34,23 @@ public struct AutomationIO: Profile {
         return digitals
     }
 
-    /// The analog characteristics, in order of handles. Connects and discovers as needed.
+    /// Returns the analog characteristics, in order of handles. Connects and discovers if necessary.
     public func analogs() async throws(BLEError) -> [AutomationSignal<UInt16>] {
         try await service.discovered()[all: Characteristic.analog.uuid].map { signal(.codable, $0) }
     }
 
-    /// The values of all inputs at one moment.
+    /// Returns the values of all inputs at one time.
     public func aggregate() async throws(BLEError) -> AutomationAggregate {
         try await service.read(try await aggregateKey())
     }
 
-    /// The values of all inputs, whenever one of them changes in a way that counts.
+    /// Returns the values of all inputs, whenever one of them meets the condition of its value trigger.
     public func aggregates() async throws(BLEError) -> NotificationStream<AutomationAggregate> {
         try await service.notifications(try await aggregateKey())
     }
 
-    /// The key of the aggregate, whose coding takes apart what this module's inputs put together: those that can be read, notified or
-    /// indicated. Throws `invalidValue` where a digital input does not tell its number of signals.
+    /// Returns the key of the aggregate, with a coding for the inputs of this module. The inputs are those that can be
+    /// read, notified or indicated. Throws `invalidValue` if the number of signals of a digital input is not available.
     public func aggregateKey() async throws(BLEError) -> Characteristic<AutomationAggregate> {
         let readable: CharacteristicProperties = [.read, .notify, .indicate]
         let inputs = try await service.discovered().filter { !$0.properties.isDisjoint(with: readable) }
@@ -65,7 +67,7 @@ public struct AutomationIO: Profile {
         return Characteristic(coding, BluetoothUUID(0x2A5A), service: .automationIO)
     }
 
-    /// What the Number of Digitals descriptor says; nil where there is none.
+    /// Returns the number in the Number of Digitals descriptor. Nil if there is none.
     private func count(of found: GATTCharacteristic) async throws(BLEError) -> Int? {
         let key = service.key(Characteristic(.bytes, found.uuid, handle: found.handle)).key
         let count: UInt8? = try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x2909), of: key, as: .codable)
@@ -81,12 +83,12 @@ public struct AutomationIO: Profile {
 }
 
 extension Characteristic where Value == [DigitalState] {
-    /// The states of digital signals (section 3.1), four for each byte; ``AutomationIO/digitals()`` finds how many there are.
+    /// The states of digital signals (section 3.1), four for each byte. ``AutomationIO/digitals()`` finds their number.
     public static var digital: Self { Characteristic(.digitals(nil), BluetoothUUID(0x2A56), service: .automationIO) }
 }
 
 extension Characteristic where Value == UInt16 {
-    /// The value of an analog signal (section 3.2), 0 to 65535; the presentation format tells its unit.
+    /// The value of an analog signal (section 3.2), 0 to 65535. Its unit is in the presentation format.
     public static var analog: Self { Characteristic(BluetoothUUID(0x2A58), service: .automationIO) }
 }
 

@@ -1,29 +1,29 @@
 public import BLE
 
-/// Which change of a value counts: the Value Trigger Setting descriptor, 0x290A.
+/// The condition under which a change of a value is significant: the Value Trigger Setting descriptor, 0x290A.
 public enum ValueTrigger: Hashable, Sendable {
-    /// Any.
+    /// Any change.
     case changed
-    /// An analog value crosses this one.
+    /// An analog value crosses the given one.
     case crossed(UInt16)
-    /// An analog value comes to this one, or leaves it.
+    /// An analog value reaches or leaves the given one.
     case onBoundary(UInt16)
-    /// An analog value changes by more than this.
+    /// An analog value changes by more than the given difference.
     case changedByMore(than: UInt16)
-    /// A digital signal changes whose bits are set in this mask, which is laid out as the value is.
+    /// A digital signal changes whose bits are set in the given mask, which has the format of the value.
     case masked([UInt8])
-    /// An analog value comes between these two, or leaves what is between them.
+    /// An analog value enters or leaves the range between the given ones.
     case inside(UInt16, UInt16)
-    /// An analog value comes to one of these two, or leaves it.
+    /// An analog value reaches or leaves one of the given ones.
     case onBoundaries(UInt16, UInt16)
-    /// None.
+    /// No change.
     case never
-    /// A condition that is reserved, with whatever bytes follow it.
+    /// A reserved condition, with the bytes that follow it.
     case reserved(condition: UInt8, operand: [UInt8])
 }
 
 extension ValueTrigger: ValueCodable {
-    /// A condition, and what it takes.
+    /// Decodes a condition and its operand.
     public init(from reader: inout ValueReader) throws(BLEError) {
         switch try reader.uint8() {
         case 0: self = .changed
@@ -38,7 +38,7 @@ extension ValueTrigger: ValueCodable {
         }
     }
 
-    /// The same. Throws `invalidValue` for a reserved condition that has a case of its own.
+    /// Encodes the trigger. Throws `invalidValue` for a reserved condition that has its own case.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         if case .reserved(let condition, _) = self, condition <= 7 {
             throw BLEError(.invalidValue, "condition \(condition) is not reserved")
@@ -69,22 +69,22 @@ extension ValueTrigger: ValueCodable {
     }
 }
 
-/// When changes that count are sent: the Time Trigger Setting descriptor, 0x290E.
+/// The time at which significant changes are sent: the Time Trigger Setting descriptor, 0x290E.
 public enum TimeTrigger: Hashable, Sendable {
-    /// At once.
+    /// Immediately.
     case none
-    /// Every so many seconds, 0 to 16,777,215, changed or not.
+    /// At the given interval in seconds, 0 to 16,777,215, even without a change.
     case every(seconds: Int)
-    /// At most every so many seconds, 0 to 16,777,215.
+    /// With at least the given interval in seconds, 0 to 16,777,215.
     case noMoreOften(thanSeconds: Int)
-    /// After so many changes, 0 to 65535.
+    /// After the given number of changes, 0 to 65535.
     case changes(count: Int)
-    /// A condition that is reserved, with whatever bytes follow it.
+    /// A reserved condition, with the bytes that follow it.
     case reserved(condition: UInt8, operand: [UInt8])
 }
 
 extension TimeTrigger: ValueCodable {
-    /// A condition, and what it takes. What follows a condition that takes nothing is passed over.
+    /// Decodes a condition and its operand. Bytes after a condition without an operand are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) {
         switch try reader.uint8() {
         case 0:
@@ -97,7 +97,7 @@ extension TimeTrigger: ValueCodable {
         }
     }
 
-    /// The same. Throws `invalidValue` for a reserved condition that has a case of its own.
+    /// Encodes the trigger. Throws `invalidValue` for a reserved condition that has its own case.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         switch self {
         case .none: writer.uint8(0)
@@ -119,6 +119,6 @@ extension TimeTrigger: ValueCodable {
 }
 
 extension ATTError {
-    /// What an IO module answers to a trigger with a condition that it does not know (Automation IO Service 1.0).
+    /// The IO module does not support the condition of a trigger (Automation IO Service 1.0).
     public static let automationTriggerConditionNotSupported = ATTError(rawValue: 0x80)
 }

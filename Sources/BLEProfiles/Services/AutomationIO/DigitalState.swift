@@ -1,23 +1,23 @@
 public import BLE
 
-/// What a digital signal is (Automation IO Service 1.0, section 3.1): two bits.
+/// The state of a digital signal, two bits (Automation IO Service 1.0, section 3.1).
 public enum DigitalState: UInt8, Hashable, Sendable, CaseIterable {
     /// Off.
     case inactive
     /// On.
     case active
-    /// Neither drives nor is driven.
+    /// Tri-state: high impedance.
     case triState
-    /// Not known.
+    /// Unknown.
     case unknown
 }
 
 extension ValueCoding where Value == [DigitalState] {
-    /// The states of so many digital signals, four to a byte, the first in the lowest two bits. What is left of the last byte is 0, and
-    /// ignored when it is read.
+    /// The states of the given number of digital signals, four in a byte, the first in the lowest two bits. Unused bits
+    /// of the last byte are 0, and ignored when decoding.
     ///
-    /// - Parameter count: how many signals there are, as the Number of Digitals descriptor says; nil where it is not known, and then
-    ///   there are four for each byte.
+    /// - Parameter count: the number of signals in the Number of Digitals descriptor. If this is nil, there are four
+    ///   for each byte.
     public static func digitals(_ count: Int?) -> Self {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in

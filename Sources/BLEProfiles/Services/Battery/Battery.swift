@@ -17,26 +17,27 @@ extension BluetoothUUID {
 public struct Battery: Profile {
     /// 0x180F.
     public static let serviceUUID = BluetoothUUID.battery
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The charge in percent, 0 to 100. Connects and discovers as needed.
+    /// Returns the charge in percent, 0 to 100. Connects and discovers if necessary.
     public func level() async throws(BLEError) -> UInt8 {
         try await service.read(.batteryLevel)
     }
 
-    /// The charge in percent, 0 to 100, whenever the device notifies it; `notSupported` when it does not.
+    /// Returns the charge in percent, 0 to 100, whenever the device notifies it. Throws `notSupported` if it does not
+    /// notify.
     public func levels() async throws(BLEError) -> NotificationStream<UInt8> {
         try await service.notifications(.batteryLevel)
     }
 
-    /// Which of the device's batteries it is, as the presentation format of its level says (section 3.1.2.1); nil when it does
-    /// not say, as a device with a single one need not.
+    /// Returns the position of the battery, from the presentation format of its level (section 3.1.2.1). Nil if the
+    /// device has no such descriptor, which is optional for a single battery.
     public func position() async throws(BLEError) -> PresentationFormat.Description? {
         let level = service.key(.batteryLevel).key
         return try await peripheral.presentationFormat(of: level).flatMap {
@@ -44,29 +45,29 @@ public struct Battery: Profile {
         }
     }
 
-    /// How it is powered and charged; nil when the device does not say.
+    /// Returns the state of power and charging. Nil if the device does not have the characteristic.
     public func levelStatus() async throws(BLEError) -> BatteryLevelStatus? {
         try await service.readIfPresent(.batteryLevelStatus)
     }
 
-    /// How it is powered and charged, whenever that changes.
+    /// Returns the state of power and charging whenever it changes.
     public func levelStatuses() async throws(BLEError) -> NotificationStream<BatteryLevelStatus> {
         try await service.notifications(.batteryLevelStatus)
     }
 }
 
 extension Characteristic where Value == UInt8 {
-    /// The battery's charge in percent, 0 to 100; more is reserved and throws `invalidValue` (section 3.1).
+    /// The battery's charge in percent, 0 to 100. Higher numbers are reserved and throw `invalidValue` (section 3.1).
     public static var batteryLevel: Self { Characteristic(.percentage, BluetoothUUID(0x2A19), service: .battery) }
 }
 
 extension Characteristic where Value == BatteryLevelStatus {
-    /// How the battery is powered and charged (section 3.2).
+    /// The state of power and charging (section 3.2).
     public static var batteryLevelStatus: Self { Characteristic(BluetoothUUID(0x2BED), service: .battery) }
 }
 
 extension ValueCoding where Value == UInt8 {
-    /// One byte from 0 to 100.
+    /// Encodes a percentage as one byte from 0 to 100.
     static var percentage: Self {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in try checked(UInt8(bytes: bytes)) },

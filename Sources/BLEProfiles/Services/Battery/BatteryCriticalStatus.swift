@@ -1,15 +1,15 @@
 public import BLE
 
-/// Whether a battery is about to fail (GATT Specification Supplement, Battery Critical Status).
+/// The critical conditions of a battery (GATT Specification Supplement, Battery Critical Status).
 public struct BatteryCriticalStatus: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt8
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// There is so little energy that the device may not work as it should.
+    /// The energy is so low that the device may not work properly.
     public static let criticalPower = BatteryCriticalStatus(rawValue: 0x01)
-    /// It must be serviced at once.
+    /// The battery must be serviced immediately.
     public static let immediateServiceRequired = BatteryCriticalStatus(rawValue: 0x02)
 }
 

@@ -1,21 +1,22 @@
 public import BLE
 
-/// A battery's voltage, power and energy (GATT Specification Supplement, Battery Energy Status). What was not sent is nil.
+/// A battery's voltage, power and energy (GATT Specification Supplement, Battery Energy Status). Values that were not
+/// sent are nil.
 public struct BatteryEnergyStatus: Hashable, ValueCodable {
-    /// The power that comes from outside, for all batteries of its group; not negative.
+    /// The power from external sources for all batteries of the group. Not negative.
     public var externalSourceWatts: MedFloat16?
-    /// The voltage between its terminals.
+    /// The voltage between the terminals.
     public var volts: MedFloat16?
-    /// The energy that it holds; not negative.
+    /// The stored energy. Not negative.
     public var availableKilowattHours: MedFloat16?
-    /// The energy that it can hold in its present condition; not negative.
+    /// The capacity in the present condition. Not negative.
     public var capacityKilowattHours: MedFloat16?
-    /// The power with which it is charged; negative when it is discharged.
+    /// The charging power. Negative while the battery is discharged.
     public var chargeWatts: MedFloat16?
-    /// The energy that it held after it was last charged; not negative.
+    /// The stored energy after the last charge. Not negative.
     public var availableAtLastChargeKilowattHours: MedFloat16?
 
-    /// A status.
+    /// Creates a status.
     public init(
         externalSourceWatts: MedFloat16? = nil, volts: MedFloat16? = nil, availableKilowattHours: MedFloat16? = nil,
         capacityKilowattHours: MedFloat16? = nil, chargeWatts: MedFloat16? = nil,
@@ -29,7 +30,7 @@ public struct BatteryEnergyStatus: Hashable, ValueCodable {
         self.availableAtLastChargeKilowattHours = availableAtLastChargeKilowattHours
     }
 
-    /// Flags, and what they announce.
+    /// Decodes flags, and the fields that they announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         externalSourceWatts = flags & 0x01 != 0 ? try reader.notNegativeMedFloat16() : nil
@@ -40,7 +41,7 @@ public struct BatteryEnergyStatus: Hashable, ValueCodable {
         availableAtLastChargeKilowattHours = flags & 0x20 != 0 ? try reader.notNegativeMedFloat16() : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let fields = [
             externalSourceWatts, volts, availableKilowattHours, capacityKilowattHours, chargeWatts,
@@ -55,12 +56,12 @@ public struct BatteryEnergyStatus: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
 extension ValueReader {
-    /// A decimal number of 16 bits that is not below zero; what is no number may be.
+    /// Decodes a decimal number that is not negative. Throws `invalidValue` for a negative number.
     mutating func notNegativeMedFloat16() throws(BLEError) -> MedFloat16 {
         let value = try medFloat16()
         guard !(value.doubleValue < 0) else { throw invalid("\(value) is negative") }
@@ -69,7 +70,7 @@ extension ValueReader {
 }
 
 extension ValueWriter {
-    /// A decimal number that is not below zero; what is no number may be.
+    /// Throws `invalidValue` if a decimal number is negative. Special values such as NaN are allowed.
     mutating func notNegative(_ value: MedFloat16) throws(BLEError) {
         guard !(value.doubleValue < 0) else { throw BLEError(.invalidValue, "\(value) is negative") }
         raw(value)

@@ -1,17 +1,17 @@
 public import BLE
 
-/// How a battery is worn (GATT Specification Supplement, Battery Health Status). What was not sent is nil.
+/// The health of a battery (GATT Specification Supplement, Battery Health Status). Values that were not sent are nil.
 public struct BatteryHealthStatus: Hashable, ValueCodable {
-    /// Its health as a whole in percent: 100 is as new, 0 at the end of its life.
+    /// The overall health in percent: 100 for a new battery, 0 at the end of its life.
     public var healthPercent: Int?
-    /// How often it has been charged, counted in full charges, 0 to 65535.
+    /// The number of full charge cycles, 0 to 65535.
     public var cycleCount: Int?
-    /// Its temperature, -127 to 126; 127 means more, -128 less.
+    /// The temperature, -127 to 126. 127 means higher, -128 lower.
     public var temperatureCelsius: Int?
-    /// How often it has been discharged completely, 0 to 65535.
+    /// The number of complete discharges, 0 to 65535.
     public var deepDischargeCount: Int?
 
-    /// A status.
+    /// Creates a status.
     public init(
         healthPercent: Int? = nil, cycleCount: Int? = nil, temperatureCelsius: Int? = nil,
         deepDischargeCount: Int? = nil
@@ -22,7 +22,7 @@ public struct BatteryHealthStatus: Hashable, ValueCodable {
         self.deepDischargeCount = deepDischargeCount
     }
 
-    /// Flags, and what they announce.
+    /// Decodes flags, and the fields that they announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         healthPercent = flags & 0x01 != 0 ? Int(try reader.uint8()) : nil
@@ -32,7 +32,7 @@ public struct BatteryHealthStatus: Hashable, ValueCodable {
         deepDischargeCount = flags & 0x08 != 0 ? Int(try reader.uint16()) : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(
             (healthPercent != nil ? 0x01 : 0) | (cycleCount != nil ? 0x02 : 0)
@@ -46,38 +46,39 @@ public struct BatteryHealthStatus: Hashable, ValueCodable {
         if let deepDischargeCount { try writer.integer(deepDischargeCount, .uint16) }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
-/// What a battery was designed to endure (GATT Specification Supplement, Battery Health Information). What was not sent is nil.
+/// The limits that a battery was designed for (GATT Specification Supplement, Battery Health Information). Values that
+/// were not sent are nil.
 public struct BatteryHealthInformation: Hashable, ValueCodable {
-    /// The temperatures at which a battery may be used, -127 to 126; 127 means more, -128 less.
+    /// The range of temperatures in which a battery may be used, -127 to 126. 127 means higher, -128 lower.
     public struct OperatingTemperatures: Hashable, Sendable {
-        /// The least.
+        /// The minimum.
         public var minimumCelsius: Int
-        /// The greatest.
+        /// The maximum.
         public var maximumCelsius: Int
 
-        /// A range.
+        /// Creates a range.
         public init(minimumCelsius: Int, maximumCelsius: Int) {
             self.minimumCelsius = minimumCelsius
             self.maximumCelsius = maximumCelsius
         }
     }
 
-    /// How often it can be charged, counted in full charges, 0 to 65535.
+    /// The number of full charge cycles that the battery was designed for, 0 to 65535.
     public var designedCycleCount: Int?
-    /// The temperatures at which it may be used.
+    /// The range of temperatures in which the battery may be used.
     public var operatingTemperatures: OperatingTemperatures?
 
-    /// What it was designed for.
+    /// Creates limits.
     public init(designedCycleCount: Int? = nil, operatingTemperatures: OperatingTemperatures? = nil) {
         self.designedCycleCount = designedCycleCount
         self.operatingTemperatures = operatingTemperatures
     }
 
-    /// Flags, and what they announce.
+    /// Decodes flags, and the fields that they announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         designedCycleCount = flags & 0x01 != 0 ? Int(try reader.uint16()) : nil
@@ -86,7 +87,7 @@ public struct BatteryHealthInformation: Hashable, ValueCodable {
             minimumCelsius: Int(try reader.int8()), maximumCelsius: Int(try reader.int8()))
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8((designedCycleCount != nil ? 0x01 : 0) | (operatingTemperatures != nil ? 0x02 : 0))
         if let designedCycleCount { try writer.integer(designedCycleCount, .uint16) }
@@ -96,6 +97,6 @@ public struct BatteryHealthInformation: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }

@@ -1,40 +1,40 @@
 public import BLE
 
-/// What kind of battery it is (GATT Specification Supplement, Battery Information). What was not sent is nil.
+/// The type of a battery (GATT Specification Supplement, Battery Information). Values that were not sent are nil.
 public struct BatteryInformation: Hashable, ValueCodable {
-    /// What can be done with a battery.
+    /// The features of a battery.
     public struct Features: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt8
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// It can be replaced.
+        /// The battery can be replaced.
         public static let replaceable = Features(rawValue: 0x01)
-        /// It can be charged.
+        /// The battery can be charged.
         public static let rechargeable = Features(rawValue: 0x02)
     }
 
-    /// What can be done with it.
+    /// The features of the battery.
     public var features: Features
-    /// When it was made.
+    /// The date of manufacture.
     public var manufactureDate: DateUTC?
-    /// When it expires.
+    /// The expiration date.
     public var expirationDate: DateUTC?
-    /// The energy that it could hold when it was new; not negative.
+    /// The capacity when new. Not negative.
     public var designedCapacityKilowattHours: MedFloat16?
-    /// The energy at which it is low; not negative.
+    /// The energy at which the battery is low. Not negative.
     public var lowEnergyKilowattHours: MedFloat16?
-    /// The energy at which it is critical; not negative.
+    /// The energy at which the battery is critical. Not negative.
     public var criticalEnergyKilowattHours: MedFloat16?
-    /// What it is made of.
+    /// The chemistry.
     public var chemistry: BatteryChemistry?
-    /// The voltage that it is called by.
+    /// The nominal voltage.
     public var nominalVolts: MedFloat16?
-    /// The group of batteries that it works with, 1 to 254; 0 for none, 255 is reserved.
+    /// The group of batteries that it works with, 1 to 254. 0 means no group; 255 is reserved.
     public var aggregationGroup: UInt8?
 
-    /// A kind of battery.
+    /// Creates the information.
     public init(
         features: Features = [], manufactureDate: DateUTC? = nil, expirationDate: DateUTC? = nil,
         designedCapacityKilowattHours: MedFloat16? = nil, lowEnergyKilowattHours: MedFloat16? = nil,
@@ -52,7 +52,7 @@ public struct BatteryInformation: Hashable, ValueCodable {
         self.aggregationGroup = aggregationGroup
     }
 
-    /// Flags of two bytes, the features, and what the flags announce.
+    /// Decodes flags of two bytes, the features, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         features = try reader.raw()
@@ -66,7 +66,7 @@ public struct BatteryInformation: Hashable, ValueCodable {
         aggregationGroup = flags.contains(.aggregationGroup) ? try reader.uint8() : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = []
         if manufactureDate != nil { flags.insert(.manufactureDate) }
@@ -89,7 +89,7 @@ public struct BatteryInformation: Hashable, ValueCodable {
         if let aggregationGroup { writer.uint8(aggregationGroup) }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -109,42 +109,42 @@ extension BatteryInformation.Features: NamedConstants {
     static let names = bits("replaceable", "rechargeable")
 }
 
-/// What a battery is made of. Other numbers are reserved.
+/// The chemistry of a battery. Other numbers are reserved.
 public struct BatteryChemistry: RawRepresentable, Hashable, Sendable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Not known.
+    /// Unknown.
     public static let unknown = BatteryChemistry(rawValue: 0)
     /// Alkaline: zinc and manganese dioxide.
     public static let alkaline = BatteryChemistry(rawValue: 1)
-    /// Lead and acid.
+    /// Lead-acid.
     public static let leadAcid = BatteryChemistry(rawValue: 2)
-    /// Lithium and iron disulfide.
+    /// Lithium iron disulfide.
     public static let lithiumIronDisulfide = BatteryChemistry(rawValue: 3)
-    /// Lithium and manganese dioxide.
+    /// Lithium manganese dioxide.
     public static let lithiumManganeseDioxide = BatteryChemistry(rawValue: 4)
-    /// Lithium ions.
+    /// Lithium-ion.
     public static let lithiumIon = BatteryChemistry(rawValue: 5)
     /// Lithium polymer.
     public static let lithiumPolymer = BatteryChemistry(rawValue: 6)
     /// Nickel oxyhydroxide.
     public static let nickelOxyhydroxide = BatteryChemistry(rawValue: 7)
-    /// Nickel and cadmium.
+    /// Nickel-cadmium.
     public static let nickelCadmium = BatteryChemistry(rawValue: 8)
-    /// Nickel and metal hydride.
+    /// Nickel-metal hydride.
     public static let nickelMetalHydride = BatteryChemistry(rawValue: 9)
-    /// Silver oxide and zinc.
+    /// Silver oxide.
     public static let silverOxide = BatteryChemistry(rawValue: 10)
     /// Zinc chloride.
     public static let zincChloride = BatteryChemistry(rawValue: 11)
-    /// Zinc and air.
+    /// Zinc-air.
     public static let zincAir = BatteryChemistry(rawValue: 12)
-    /// Zinc and carbon.
+    /// Zinc-carbon.
     public static let zincCarbon = BatteryChemistry(rawValue: 13)
-    /// Something else.
+    /// Another chemistry.
     public static let other = BatteryChemistry(rawValue: 255)
 }
 

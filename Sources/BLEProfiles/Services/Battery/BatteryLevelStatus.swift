@@ -1,29 +1,29 @@
 public import BLE
 
-/// How a battery is powered and charged (Battery Service 1.1, section 3.2).
+/// The state of power and charging of a battery (Battery Service 1.1, section 3.2).
 public struct BatteryLevelStatus: Hashable, ValueCodable {
-    /// Whether there is a battery.
+    /// Whether a battery is present.
     public var isPresent: Bool
-    /// Whether power comes over a wire; nil when that is not known.
+    /// Whether a wired power source is connected. Nil if unknown.
     public var hasWiredPower: Bool?
-    /// Whether power comes without a wire; nil when that is not known.
+    /// Whether a wireless power source is connected. Nil if unknown.
     public var hasWirelessPower: Bool?
-    /// What the charge is doing.
+    /// The charge state.
     public var chargeState: ChargeState
-    /// How the charge is judged.
+    /// The rating of the charge level.
     public var chargeLevel: ChargeLevel
-    /// How it is being charged.
+    /// The type of charging.
     public var chargingType: ChargingType
-    /// Why it is not being charged as it should.
+    /// The causes of a charging fault.
     public var chargingFaults: ChargingFaults
-    /// Which battery it is, where there are several; nil when that was not sent.
+    /// The position of the battery, if there are several. Nil if not sent.
     public var identifier: PresentationFormat.Description?
-    /// The charge in percent, 0 to 100; nil when it was not sent.
+    /// The charge in percent, 0 to 100. Nil if not sent.
     public var levelPercent: Int?
-    /// Whether it needs service, and whether it has a fault; nil when that was not sent.
+    /// Whether the battery needs service, and whether it has a fault. Nil if not sent.
     public var additionalStatus: AdditionalStatus?
 
-    /// A status. What is not given is not known.
+    /// Creates a status. Values are unknown by default.
     public init(
         isPresent: Bool = true, hasWiredPower: Bool? = nil, hasWirelessPower: Bool? = nil,
         chargeState: ChargeState = .unknown, chargeLevel: ChargeLevel = .unknown,
@@ -43,56 +43,56 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
         self.additionalStatus = additionalStatus
     }
 
-    /// What the charge of a battery is doing.
+    /// The charge state of a battery.
     public enum ChargeState: UInt16, Sendable {
-        /// Not known.
+        /// Unknown.
         case unknown
-        /// It rises.
+        /// The battery is being charged.
         case charging
-        /// It is used.
+        /// The battery is being discharged by use.
         case discharging
-        /// It falls by itself.
+        /// The battery discharges without being used.
         case dischargingInactively
     }
 
-    /// How the charge of a battery is judged.
+    /// The rating of a battery's charge level.
     public enum ChargeLevel: UInt16, Sendable {
-        /// Not known.
+        /// Unknown.
         case unknown
-        /// It will last.
+        /// The charge is sufficient.
         case good
-        /// It should be charged.
+        /// The battery should be charged.
         case low
-        /// It must be charged.
+        /// The battery must be charged.
         case critical
     }
 
-    /// How a battery is being charged.
+    /// The type of charging of a battery.
     public enum ChargingType: UInt16, Sendable {
-        /// Not known, or not at all.
+        /// Unknown, or not charging.
         case unknownOrNotCharging
-        /// With a constant current.
+        /// Constant current.
         case constantCurrent
-        /// With a constant voltage.
+        /// Constant voltage.
         case constantVoltage
-        /// With a trickle, as a full battery is.
+        /// Trickle charging, for a full battery.
         case trickle
-        /// With a floating voltage.
+        /// Float charging.
         case float
     }
 
-    /// Why a battery is not being charged as it should.
+    /// The causes of a charging fault.
     public struct ChargingFaults: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt16
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// The battery.
+        /// A fault of the battery.
         public static let battery = ChargingFaults(rawValue: 0x1000)
-        /// The external source of power.
+        /// A fault of the external power source.
         public static let externalPowerSource = ChargingFaults(rawValue: 0x2000)
-        /// Something else.
+        /// Another fault.
         public static let other = ChargingFaults(rawValue: 0x4000)
 
         static let all: ChargingFaults = [.battery, .externalPowerSource, .other]
@@ -100,19 +100,19 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
 
     /// Whether a battery needs service, and whether it has a fault.
     public struct AdditionalStatus: Hashable, Sendable {
-        /// It should be looked at; nil when that is not known.
+        /// Whether the battery needs service. Nil if unknown.
         public var needsService: Bool?
-        /// It has a fault; false when that is not known.
+        /// Whether the battery has a fault. False if unknown.
         public var hasFault: Bool
 
-        /// A status.
+        /// Creates a status.
         public init(needsService: Bool?, hasFault: Bool) {
             self.needsService = needsService
             self.hasFault = hasFault
         }
     }
 
-    /// Flags, the power state, and what the flags announce. Reserved numbers mean that something is not known.
+    /// Decodes flags, the power state, and the fields that the flags announce. Reserved numbers mean unknown.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         let state = try reader.uint16()
@@ -132,7 +132,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
             needsService: Self.truth(UInt16(additional)), hasFault: additional & 0x04 != 0)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(
             (identifier != nil ? 0x01 : 0) | (levelPercent != nil ? 0x02 : 0) | (additionalStatus != nil ? 0x04 : 0))
@@ -151,10 +151,10 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
-    /// The lower two bits: no, yes, not known; the fourth is reserved.
+    /// Decodes the lower two bits: no, yes, unknown. The fourth value is reserved.
     private static func truth(_ bits: UInt16) -> Bool? { [false, true, nil, nil][Int(bits & 3)] }
     private static func number(_ truth: Bool?) -> UInt16 { truth.map { $0 ? 1 : 0 } ?? 2 }
 }

@@ -1,23 +1,23 @@
 public import BLE
 
-/// How long a battery lasts (GATT Specification Supplement, Battery Time Status).
+/// The remaining times of a battery (GATT Specification Supplement, Battery Time Status).
 public struct BatteryTimeStatus: Hashable, ValueCodable {
-    /// An estimate in minutes.
+    /// An estimated number of minutes.
     public enum Estimate: Hashable, Sendable {
-        /// So many, 0 to 16,777,213.
+        /// The given number of minutes, 0 to 16,777,213.
         case minutes(Int)
-        /// More than 16,777,213.
+        /// More than 16,777,213 minutes.
         case longer
     }
 
-    /// Until it is empty; nil when that is not known.
+    /// The time until the battery is empty. Nil if unknown.
     public var untilDischarged: Estimate?
-    /// Until it is empty if the device stands by all the time; nil when that is not known or was not sent.
+    /// The time until the battery is empty if the device is always in standby. Nil if unknown or not sent.
     public var untilDischargedOnStandby: Estimate?
-    /// Until it is full; nil when that is not known or was not sent.
+    /// The time until the battery is full. Nil if unknown or not sent.
     public var untilRecharged: Estimate?
 
-    /// A status. What is not given is not known.
+    /// Creates a status. Values are unknown by default.
     public init(
         untilDischarged: Estimate? = nil, untilDischargedOnStandby: Estimate? = nil, untilRecharged: Estimate? = nil
     ) {
@@ -26,7 +26,7 @@ public struct BatteryTimeStatus: Hashable, ValueCodable {
         self.untilRecharged = untilRecharged
     }
 
-    /// Flags, the time until it is empty, and what the flags announce, each in three bytes.
+    /// Decodes flags, the time until the battery is empty, and the fields that the flags announce, three bytes each.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         untilDischarged = try Self.estimate(&reader)
@@ -34,7 +34,7 @@ public struct BatteryTimeStatus: Hashable, ValueCodable {
         untilRecharged = flags & 0x02 != 0 ? try Self.estimate(&reader) : nil
     }
 
-    /// The same, without what is not known where it can be left out.
+    /// Encodes the status. Unknown optional values are omitted.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8((untilDischargedOnStandby != nil ? 0x01 : 0) | (untilRecharged != nil ? 0x02 : 0))
         try Self.write(untilDischarged, &writer)
@@ -42,7 +42,7 @@ public struct BatteryTimeStatus: Hashable, ValueCodable {
         if untilRecharged != nil { try Self.write(untilRecharged, &writer) }
     }
 
-    /// Further bytes are passed over: the flags may announce more than is known here.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private static let most = 0xFF_FFFD

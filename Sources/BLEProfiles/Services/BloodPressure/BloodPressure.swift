@@ -9,96 +9,99 @@ extension BluetoothUUID {
 public struct BloodPressure: Profile {
     /// 0x1810.
     public static let serviceUUID = BluetoothUUID.bloodPressure
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, each confirmed to the meter, which sends what it has stored first. Keeps the newest 256 that are
-    /// not read yet.
+    /// Returns the measurements from now on, each of which is confirmed to the meter. The meter first sends stored
+    /// ones. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<BloodPressureMeasurement> {
         try await service.notifications(.bloodPressureMeasurement)
     }
 
-    /// The pressure in the cuff while it measures; `characteristicNotFound` when it does not send that.
+    /// Returns the cuff pressure during a measurement. Throws `characteristicNotFound` if the meter does not support
+    /// it.
     public func intermediateCuffPressures() async throws(BLEError) -> NotificationStream<IntermediateCuffPressure> {
         try await service.notifications(.intermediateCuffPressure)
     }
 
-    /// The measurements from now on with two kinds of time; `characteristicNotFound` where the meter is older than that.
+    /// Returns the measurements from now on, with both kinds of time. Throws `characteristicNotFound` if the meter does
+    /// not support it.
     public func enhancedMeasurements() async throws(BLEError) -> NotificationStream<EnhancedBloodPressureMeasurement> {
         try await service.notifications(.enhancedBloodPressureMeasurement)
     }
 
-    /// The pressure in the cuff while it measures, with two kinds of time; `characteristicNotFound` when it does not send that.
+    /// Returns the cuff pressure during a measurement, with both kinds of time. Throws `characteristicNotFound` if the
+    /// meter does not support it.
     public func enhancedIntermediateCuffPressures() async throws(BLEError)
         -> NotificationStream<EnhancedIntermediateCuffPressure>
     {
         try await service.notifications(.enhancedIntermediateCuffPressure)
     }
 
-    /// What the meter can tell.
+    /// The features of the meter.
     public func feature() async throws(BLEError) -> BloodPressureFeature {
         try await service.read(.bloodPressureFeature)
     }
 }
 
 extension Characteristic where Value == BloodPressureMeasurement {
-    /// A measurement, indicated.
+    /// A measurement. The meter indicates it.
     public static var bloodPressureMeasurement: Self { Characteristic(BluetoothUUID(0x2A35), service: .bloodPressure) }
 }
 
 extension Characteristic where Value == IntermediateCuffPressure {
-    /// The pressure in the cuff while it measures, notified.
+    /// The cuff pressure during a measurement. The meter notifies it.
     public static var intermediateCuffPressure: Self { Characteristic(BluetoothUUID(0x2A36), service: .bloodPressure) }
 }
 
 extension Characteristic where Value == BloodPressureFeature {
-    /// What the meter can tell.
+    /// The features of the meter.
     public static var bloodPressureFeature: Self { Characteristic(BluetoothUUID(0x2A49), service: .bloodPressure) }
 }
 
 extension Characteristic where Value == EnhancedBloodPressureMeasurement {
-    /// A measurement with two kinds of time, indicated.
+    /// A measurement with both kinds of time. The meter indicates it.
     public static var enhancedBloodPressureMeasurement: Self {
         Characteristic(BluetoothUUID(0x2B34), service: .bloodPressure)
     }
 }
 
 extension Characteristic where Value == EnhancedIntermediateCuffPressure {
-    /// The pressure in the cuff while it measures, with two kinds of time, notified.
+    /// The cuff pressure during a measurement, with both kinds of time. The meter notifies it.
     public static var enhancedIntermediateCuffPressure: Self {
         Characteristic(BluetoothUUID(0x2B35), service: .bloodPressure)
     }
 }
 
-/// What a blood pressure meter can tell (GATT Specification Supplement, Blood Pressure Feature).
+/// The features of a blood pressure meter (GATT Specification Supplement, Blood Pressure Feature).
 public struct BloodPressureFeature: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// That the body moved.
+    /// The meter detects body movement.
     public static let bodyMovementDetection = BloodPressureFeature(rawValue: 0x0001)
-    /// That the cuff is too loose.
+    /// The meter detects whether the cuff is too loose.
     public static let cuffFitDetection = BloodPressureFeature(rawValue: 0x0002)
-    /// That the pulse is irregular.
+    /// The meter detects an irregular pulse.
     public static let irregularPulseDetection = BloodPressureFeature(rawValue: 0x0004)
-    /// That the pulse is too fast or too slow.
+    /// The meter detects a pulse rate out of range.
     public static let pulseRateRangeDetection = BloodPressureFeature(rawValue: 0x0008)
-    /// That it is held in the wrong place.
+    /// The meter detects an improper measurement position.
     public static let measurementPositionDetection = BloodPressureFeature(rawValue: 0x0010)
-    /// It has several bonds at a time.
+    /// Multiple bonds are supported.
     public static let multipleBonds = BloodPressureFeature(rawValue: 0x0020)
-    /// Its records carry a check sum.
+    /// Records contain a checksum.
     public static let endToEndCRC = BloodPressureFeature(rawValue: 0x0040)
-    /// It has the User Data service.
+    /// The meter has the User Data service.
     public static let userDataService = BloodPressureFeature(rawValue: 0x0080)
-    /// It tells the time that its user sees.
+    /// The meter sends the time that its user sees.
     public static let userFacingTime = BloodPressureFeature(rawValue: 0x0100)
 }
 

@@ -1,19 +1,19 @@
 public import BLE
 
-/// What a blood pressure meter measured (GATT Specification Supplement, Blood Pressure Measurement).
+/// A measurement of a blood pressure meter (GATT Specification Supplement, Blood Pressure Measurement).
 public struct BloodPressureMeasurement: Hashable, ValueCodable {
-    /// The pressures as they were sent.
+    /// The pressures, as sent.
     public var pressures: BloodPressures
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Beats per minute; nil when they were not sent.
+    /// The pulse rate in beats per minute. Nil if not sent.
     public var pulseRate: MedFloat16?
-    /// Whose it is; nil when that was not sent.
+    /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
-    /// What the meter noticed; nil when that was not sent.
+    /// The status of the measurement. Nil if not sent.
     public var status: BloodPressureStatus?
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         _ pressures: BloodPressures, timeStamp: DateTime? = nil, pulseRate: MedFloat16? = nil, user: UserIndex? = nil,
         status: BloodPressureStatus? = nil
@@ -25,7 +25,7 @@ public struct BloodPressureMeasurement: Hashable, ValueCodable {
         self.status = status
     }
 
-    /// A flag byte, the pressures, then what the flags announce.
+    /// Decodes a flag byte, the pressures, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: BloodPressureFlags = try reader.raw()
         pressures = try BloodPressures(from: &reader, flags.unit)
@@ -35,7 +35,7 @@ public struct BloodPressureMeasurement: Hashable, ValueCodable {
         status = flags.contains(.status) ? try reader.raw() : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(
             BloodPressureFlags(
@@ -48,22 +48,22 @@ public struct BloodPressureMeasurement: Hashable, ValueCodable {
         if let status { writer.raw(status) }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
 /// The three pressures of a measurement, in one unit.
 public struct BloodPressures: Hashable, Sendable {
-    /// The pressure when the heart contracts; a special value where it is not known.
+    /// The pressure when the heart contracts. A special value if unknown.
     public var systolic: MedFloat16
-    /// The pressure between the beats; a special value where it is not known.
+    /// The pressure between the beats. A special value if unknown.
     public var diastolic: MedFloat16
-    /// The mean arterial pressure; a special value where it is not known.
+    /// The mean arterial pressure. A special value if unknown.
     public var meanArterial: MedFloat16
     /// The unit of all three.
     public var unit: PressureUnit
 
-    /// Pressures.
+    /// Creates pressures.
     public init(
         systolic: MedFloat16, diastolic: MedFloat16, meanArterial: MedFloat16 = .nan,
         unit: PressureUnit = .millimetersOfMercury
@@ -88,24 +88,24 @@ public struct BloodPressures: Hashable, Sendable {
 
 /// The unit of a blood pressure.
 public enum PressureUnit: Sendable {
-    /// mmHg.
+    /// Millimeters of mercury.
     case millimetersOfMercury
-    /// kPa.
+    /// Kilopascals.
     case kilopascals
 
-    /// A pressure of this unit in mmHg, of which one is 133.322 Pa; not a number, or infinite, for a special value.
+    /// Converts a pressure in this unit to mmHg, of which one is 133.322 Pa. NaN or infinite for a special value.
     ///
-    /// Of one in kPa it is computed to one digit more than were sent: 120 for 16 kPa.
+    /// The result for kPa is rounded to one digit more than were sent: 120 for 16 kPa.
     public func millimetersOfMercury(_ pressure: MedFloat16) -> Double {
         self == .millimetersOfMercury ? pressure.doubleValue : pressure.converted(by: 1000 / 133.322)
     }
 }
 
-/// What a blood pressure meter noticed while it measured (GATT Specification Supplement, Measurement Status).
+/// The status of a blood pressure measurement (GATT Specification Supplement, Measurement Status).
 public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The body moved.
@@ -116,9 +116,9 @@ public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
     public static let irregularPulse = BloodPressureStatus(rawValue: 0x0004)
     /// The pulse is too fast.
     public static let pulseRateExceedsUpperLimit = BloodPressureStatus(rawValue: 0x0008)
-    /// The pulse is too slow. (With both bits for the pulse the number is reserved.)
+    /// The pulse is too slow. The combination of both pulse bits is reserved.
     public static let pulseRateBelowLowerLimit = BloodPressureStatus(rawValue: 0x0010)
-    /// It was held in the wrong place.
+    /// The meter was in an improper position.
     public static let improperMeasurementPosition = BloodPressureStatus(rawValue: 0x0020)
 }
 
@@ -128,7 +128,7 @@ extension BloodPressureStatus: NamedConstants {
         "improperMeasurementPosition")
 }
 
-/// The flags that all values with blood pressures have in common.
+/// The flags that all blood pressure values share.
 struct BloodPressureFlags: OptionSet {
     let rawValue: UInt8
     static let kilopascals = BloodPressureFlags(rawValue: 0x01)
@@ -136,7 +136,7 @@ struct BloodPressureFlags: OptionSet {
     static let pulseRate = BloodPressureFlags(rawValue: 0x04)
     static let user = BloodPressureFlags(rawValue: 0x08)
     static let status = BloodPressureFlags(rawValue: 0x10)
-    /// Of the enhanced values only, as is the next.
+    /// Only in enhanced values, as the next flag.
     static let userFacingTime = BloodPressureFlags(rawValue: 0x20)
     static let epoch2000 = BloodPressureFlags(rawValue: 0x40)
 

@@ -1,47 +1,48 @@
 public import BLE
 
-/// What a blood pressure meter measured, with two kinds of time (GATT Specification Supplement, Enhanced Blood Pressure Measurement).
+/// A measurement of a blood pressure meter with both kinds of time (GATT Specification Supplement, Enhanced Blood
+/// Pressure Measurement).
 public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
-    /// The pressures as they were sent.
+    /// The pressures, as sent.
     public var pressures: BloodPressures
-    /// What else was sent.
+    /// The other values of the measurement.
     public var details: EnhancedBloodPressureDetails
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(_ pressures: BloodPressures, details: EnhancedBloodPressureDetails = .init()) {
         self.pressures = pressures
         self.details = details
     }
 
-    /// A flag byte, the pressures, then what the flags announce.
+    /// Decodes a flag byte, the pressures, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: BloodPressureFlags = try reader.raw()
         pressures = try BloodPressures(from: &reader, flags.unit)
         details = try EnhancedBloodPressureDetails(from: &reader, flags)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(details.flags(pressures.unit))
         pressures.encode(into: &writer)
         try details.encode(into: &writer)
     }
 
-    /// Further bytes are passed over, which the reserved flag may announce.
+    /// True, since the reserved flag may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
-/// The pressure in the cuff while a blood pressure is measured, with two kinds of time (GATT Specification Supplement, Enhanced
+/// The cuff pressure during a measurement, with both kinds of time (GATT Specification Supplement, Enhanced
 /// Intermediate Cuff Pressure).
 public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
-    /// The pressure as it was sent.
+    /// The pressure, as sent.
     public var pressure: MedFloat16
     /// The unit of the pressure.
     public var unit: PressureUnit
-    /// What else was sent.
+    /// The other values of the measurement.
     public var details: EnhancedBloodPressureDetails
 
-    /// A pressure.
+    /// Creates a pressure.
     public init(
         _ pressure: MedFloat16, unit: PressureUnit = .millimetersOfMercury,
         details: EnhancedBloodPressureDetails = .init()
@@ -51,7 +52,7 @@ public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
         self.details = details
     }
 
-    /// A flag byte, the pressure, then what the flags announce.
+    /// Decodes a flag byte, the pressure, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: BloodPressureFlags = try reader.raw()
         unit = flags.unit
@@ -59,34 +60,34 @@ public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
         details = try EnhancedBloodPressureDetails(from: &reader, flags)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(details.flags(unit))
         writer.raw(pressure)
         try details.encode(into: &writer)
     }
 
-    /// Further bytes are passed over, which the reserved flag may announce.
+    /// True, since the reserved flag may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
-/// What may come with a blood pressure that has two kinds of time.
+/// The optional values of an enhanced blood pressure measurement.
 public struct EnhancedBloodPressureDetails: Hashable, Sendable {
-    /// When it was measured by the meter's own clock, perhaps UTC, which no time zone and nobody's adjustment changes; nil when that
-    /// was not sent.
+    /// The time of the measurement on the meter's own clock, which may be UTC and is not affected by time zones or
+    /// adjustments. Nil if not sent.
     public var timeStamp: DateTime?
-    /// When it was measured by the clock that the user sees; nil when that was not sent.
+    /// The time of the measurement on the clock that the user sees. Nil if not sent.
     public var userFacingTime: DateTime?
-    /// From when times are counted, in seconds of 32 bits.
+    /// The start of the times, which are sent as 32-bit numbers of seconds.
     public var epoch: Epoch
-    /// Beats per minute; nil when they were not sent.
+    /// The pulse rate in beats per minute. Nil if not sent.
     public var pulseRate: MedFloat16?
-    /// Whose it is; nil when that was not sent.
+    /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
-    /// What the meter noticed; nil when that was not sent.
+    /// The status of the measurement. Nil if not sent.
     public var status: BloodPressureStatus?
 
-    /// Details. What is not given is not sent.
+    /// Creates details. Values are not sent by default.
     public init(
         timeStamp: DateTime? = nil, userFacingTime: DateTime? = nil, epoch: Epoch = .year2000,
         pulseRate: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
@@ -99,11 +100,11 @@ public struct EnhancedBloodPressureDetails: Hashable, Sendable {
         self.status = status
     }
 
-    /// From when a meter counts seconds: the midnight with which the year began.
+    /// The start of a meter's times: midnight at the beginning of a year.
     public enum Epoch: Int, Sendable {
-        /// 1900, which lasts until 2036.
+        /// 1900, with times until 2036.
         case year1900 = 1900
-        /// 2000, which lasts until 2136.
+        /// 2000, with times until 2136.
         case year2000 = 2000
 
         var secondsSince1970: Int { self == .year1900 ? -2_208_988_800 : 946_684_800 }

@@ -1,21 +1,21 @@
 public import BLE
 
-/// The pressure in the cuff while a blood pressure is measured (GATT Specification Supplement, Intermediate Cuff Pressure).
+/// The cuff pressure during a measurement (GATT Specification Supplement, Intermediate Cuff Pressure).
 public struct IntermediateCuffPressure: Hashable, ValueCodable {
-    /// The pressure as it was sent.
+    /// The pressure, as sent.
     public var pressure: MedFloat16
     /// The unit of the pressure.
     public var unit: PressureUnit
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Beats per minute; nil when they were not sent.
+    /// The pulse rate in beats per minute. Nil if not sent.
     public var pulseRate: MedFloat16?
-    /// Whose it is; nil when that was not sent.
+    /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
-    /// What the meter noticed; nil when that was not sent.
+    /// The status of the measurement. Nil if not sent.
     public var status: BloodPressureStatus?
 
-    /// A pressure.
+    /// Creates a pressure.
     public init(
         _ pressure: MedFloat16, unit: PressureUnit = .millimetersOfMercury, timeStamp: DateTime? = nil,
         pulseRate: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
@@ -28,7 +28,7 @@ public struct IntermediateCuffPressure: Hashable, ValueCodable {
         self.status = status
     }
 
-    /// A measurement of which the first pressure is the cuff's, and the others are not used.
+    /// Decodes a measurement whose first pressure is that of the cuff. The others are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let measurement = try BloodPressureMeasurement(from: &reader)
         self.init(
@@ -36,7 +36,7 @@ public struct IntermediateCuffPressure: Hashable, ValueCodable {
             pulseRate: measurement.pulseRate, user: measurement.user, status: measurement.status)
     }
 
-    /// The same; the others are not a number.
+    /// Encodes a measurement whose first pressure is that of the cuff. The others are NaN.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let pressures = BloodPressures(systolic: pressure, diastolic: .nan, meanArterial: .nan, unit: unit)
         try BloodPressureMeasurement(
@@ -44,6 +44,6 @@ public struct IntermediateCuffPressure: Hashable, ValueCodable {
         ).encode(into: &writer)
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }

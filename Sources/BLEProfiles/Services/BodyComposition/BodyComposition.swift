@@ -9,46 +9,46 @@ extension BluetoothUUID {
 public struct BodyComposition: Profile {
     /// 0x181B.
     public static let serviceUUID = BluetoothUUID.bodyComposition
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, made whole where they come in two parts; each is confirmed to the device, which sends what it has
-    /// stored first. Keeps the newest 256 parts that are not read yet.
+    /// Returns the measurements from now on. Measurements in two parts are merged. Each part is confirmed to the
+    /// device, which first sends stored ones. Keeps the newest 256 unread parts.
     public func measurements() async throws(BLEError) -> BodyCompositionMeasurements {
         BodyCompositionMeasurements(try await service.notifications(.bodyCompositionMeasurement))
     }
 
-    /// What the device can tell.
+    /// Returns the features of the device.
     public func feature() async throws(BLEError) -> BodyCompositionFeature {
         try await service.read(.bodyCompositionFeature)
     }
 }
 
 extension Characteristic where Value == BodyCompositionMeasurement {
-    /// A measurement or a part of one, indicated (section 3.2).
+    /// A measurement or a part of one, which the device indicates (section 3.2).
     public static var bodyCompositionMeasurement: Self {
         Characteristic(BluetoothUUID(0x2A9C), service: .bodyComposition)
     }
 }
 
 extension Characteristic where Value == BodyCompositionFeature {
-    /// What the device can tell (section 3.1).
+    /// The features of the device (section 3.1).
     public static var bodyCompositionFeature: Self { Characteristic(BluetoothUUID(0x2A9B), service: .bodyComposition) }
 }
 
-/// What a body composition analyzer can tell (section 3.1).
+/// The features of a body composition analyzer (section 3.1).
 public struct BodyCompositionFeature: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt32
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// These features, told so finely.
+    /// Creates features with the given resolutions.
     public init(
         _ features: BodyCompositionFeature, massResolution: MassResolution, heightResolution: HeightResolution
     ) {
@@ -57,32 +57,32 @@ public struct BodyCompositionFeature: OptionSet, Hashable, ValueCodable {
             | UInt32(heightResolution.rawValue & 0x7) << 15
     }
 
-    /// When it measured.
+    /// The time of the measurement.
     public static let timeStamp = BodyCompositionFeature(rawValue: 0x0001)
-    /// Whom it measured.
+    /// The user that was measured.
     public static let multipleUsers = BodyCompositionFeature(rawValue: 0x0002)
-    /// The energy spent at rest.
+    /// The basal metabolism, which is the energy spent at rest.
     public static let basalMetabolism = BodyCompositionFeature(rawValue: 0x0004)
-    /// The share of muscles.
+    /// The percentage of muscle.
     public static let musclePercentage = BodyCompositionFeature(rawValue: 0x0008)
-    /// The mass of muscles.
+    /// The muscle mass.
     public static let muscleMass = BodyCompositionFeature(rawValue: 0x0010)
-    /// The mass without fat.
+    /// The fat-free mass.
     public static let fatFreeMass = BodyCompositionFeature(rawValue: 0x0020)
-    /// The mass without fat and bones.
+    /// The soft lean mass, which excludes fat and bones.
     public static let softLeanMass = BodyCompositionFeature(rawValue: 0x0040)
-    /// The mass of water.
+    /// The body water mass.
     public static let bodyWaterMass = BodyCompositionFeature(rawValue: 0x0080)
-    /// The electric resistance.
+    /// The impedance.
     public static let impedance = BodyCompositionFeature(rawValue: 0x0100)
     /// The weight.
     public static let weight = BodyCompositionFeature(rawValue: 0x0200)
     /// The height.
     public static let height = BodyCompositionFeature(rawValue: 0x0400)
 
-    /// How finely it tells masses.
+    /// The resolution of masses.
     public var massResolution: MassResolution { MassResolution(rawValue: UInt8(rawValue >> 11 & 0xF)) }
-    /// How finely it tells heights.
+    /// The resolution of heights.
     public var heightResolution: HeightResolution { HeightResolution(rawValue: UInt8(rawValue >> 15 & 0x7)) }
 }
 

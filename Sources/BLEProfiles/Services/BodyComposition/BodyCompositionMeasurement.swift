@@ -1,43 +1,43 @@
 public import BLE
 
-/// What a body composition analyzer measured, or a part of it (Body Composition Service 1.0, section 3.2).
+/// A measurement of a body composition analyzer, or a part of one (Body Composition Service 1.0, section 3.2).
 public struct BodyCompositionMeasurement: Hashable, ValueCodable {
-    /// The share of fat in percent, in steps of 0.1; nil when the measurement was not successful.
+    /// The body fat in percent, in steps of 0.1. Nil if the measurement failed.
     public var bodyFatPercent: Double?
     /// The units of masses and height.
     public var units: MeasurementSystem
-    /// Whether it is a part of a measurement that is sent in two.
+    /// Whether this is one of two parts of a measurement.
     public var isPart = false
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Whose it is; nil when that was not sent.
+    /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
-    /// The energy spent in a day at rest, 0 to 65535 kJ; nil when it was not sent.
+    /// The basal metabolism, which is the energy spent in a day at rest, 0 to 65535 kJ. Nil if not sent.
     public var basalMetabolismKilojoules: Int?
-    /// The share of muscles in percent, in steps of 0.1; nil when it was not sent.
+    /// The muscle percentage, in steps of 0.1. Nil if not sent.
     public var musclePercent: Double?
-    /// The mass of muscles in kilograms or pounds; nil when it was not sent.
+    /// The muscle mass in kilograms or pounds. Nil if not sent.
     public var muscleMass: Double?
-    /// The mass without fat in kilograms or pounds; nil when it was not sent.
+    /// The fat-free mass in kilograms or pounds. Nil if not sent.
     public var fatFreeMass: Double?
-    /// The mass without fat and bones in kilograms or pounds; nil when it was not sent.
+    /// The soft lean mass, which excludes fat and bones, in kilograms or pounds. Nil if not sent.
     public var softLeanMass: Double?
-    /// The mass of water in kilograms or pounds; nil when it was not sent.
+    /// The body water mass in kilograms or pounds. Nil if not sent.
     public var bodyWaterMass: Double?
-    /// The electric resistance in ohms, in steps of 0.1; nil when it was not sent.
+    /// The impedance in ohms, in steps of 0.1. Nil if not sent.
     public var impedanceOhms: Double?
-    /// The weight in kilograms or pounds; nil when it was not sent.
+    /// The weight in kilograms or pounds. Nil if not sent.
     public var weight: Double?
-    /// The height in metres or inches; nil when it was not sent.
+    /// The height in meters or inches. Nil if not sent.
     public var height: Double?
 
-    /// A measurement, of which the rest is set afterward.
+    /// Creates a measurement. Set the other values afterward.
     public init(bodyFatPercent: Double?, units: MeasurementSystem = .metric) {
         self.bodyFatPercent = bodyFatPercent
         self.units = units
     }
 
-    /// The numbers of two bytes that come last, in order: their flags, and how many steps make one.
+    /// The last fields of a measurement, two bytes each, in order, with their flags and resolutions.
     static var fields: [(flag: UInt16, path: WritableKeyPath<Self, Double?>, steps: Steps)] {
         [
             (0x0010, \.musclePercent, .tenths), (0x0020, \.muscleMass, .mass), (0x0040, \.fatFreeMass, .mass),
@@ -46,7 +46,7 @@ public struct BodyCompositionMeasurement: Hashable, ValueCodable {
         ]
     }
 
-    /// How many steps make one of a number's unit.
+    /// The number of steps per unit of a field.
     enum Steps {
         case tenths
         case mass
@@ -61,7 +61,7 @@ public struct BodyCompositionMeasurement: Hashable, ValueCodable {
         }
     }
 
-    /// Two bytes of flags, the share of fat, then what the flags announce.
+    /// Decodes two bytes of flags, the body fat, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint16()
         let fat = try reader.uint16()
@@ -76,7 +76,7 @@ public struct BodyCompositionMeasurement: Hashable, ValueCodable {
         isPart = flags & 0x1000 != 0
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let numbers = Self.fields.filter { self[keyPath: $0.path] != nil }
         var flags = numbers.reduce(0) { $0 | $1.flag }
@@ -96,6 +96,6 @@ public struct BodyCompositionMeasurement: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }

@@ -1,17 +1,18 @@
 public import BLE
 
-/// Makes measurements whole that come in two parts (Body Composition Service 1.0, section 3.2.2): two values that both say so, which
-/// share the fat, the time and the user, and of which each has some of the rest.
+/// Merges measurements that are sent in two parts (Body Composition Service 1.0, section 3.2.2).
+///
+/// Both parts are marked as such. They have the same body fat, time and user, and each has some of the other fields.
 public struct BodyCompositionMerger: Sendable {
-    /// The part whose other half has not come yet.
+    /// The first part of a measurement whose second part has not arrived yet.
     public private(set) var pending: BodyCompositionMeasurement?
 
-    /// Nothing has come yet.
+    /// Creates a merger.
     public init() {}
 
-    /// Takes the next value, and returns what is whole with it.
+    /// Adds the next value, and returns the measurements that are now complete.
     ///
-    /// A part whose other half is not what comes next is returned as it was, before that.
+    /// If the next value does not complete a pending part, the part is returned unchanged, before that value.
     public mutating func add(_ measurement: BodyCompositionMeasurement) -> [BodyCompositionMeasurement] {
         let first = pending.take()
         guard measurement.isPart else { return [first, measurement].compactMap(\.self) }
@@ -24,10 +25,10 @@ public struct BodyCompositionMerger: Sendable {
         return [first]
     }
 
-    /// Gives up waiting, and returns the part that waits.
+    /// Stops waiting for the second part, and returns the first.
     public mutating func flush() -> BodyCompositionMeasurement? { pending.take() }
 
-    /// One measurement of two parts; nil when they contradict each other.
+    /// Returns the merged measurement. Nil if the parts contradict each other.
     private static func merged(
         _ first: BodyCompositionMeasurement, _ second: BodyCompositionMeasurement
     ) -> BodyCompositionMeasurement? {
@@ -51,14 +52,14 @@ public struct BodyCompositionMerger: Sendable {
     }
 }
 
-/// Measurements as they arrive, whole.
+/// A sequence of merged measurements.
 ///
-/// A value that cannot be decoded throws `invalidValue`; calling `next()` again goes on with the value after it. A part whose other half
-/// is lost comes as it is, with ``BodyCompositionMeasurement/isPart``.
+/// A value that cannot be decoded throws `invalidValue`; the next call of `next()` continues after it. A part whose
+/// other part is lost is returned unchanged, with ``BodyCompositionMeasurement/isPart``.
 public struct BodyCompositionMeasurements: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of the elements.
     public typealias Element = BodyCompositionMeasurement
-    /// Why iterating can fail.
+    /// The type of the errors that iterating throws.
     public typealias Failure = BLEError
 
     private let parts: NotificationStream<BodyCompositionMeasurement>
@@ -67,27 +68,27 @@ public struct BodyCompositionMeasurements: AsyncSequence, Sendable {
         self.parts = parts
     }
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(base: parts.events.makeAsyncIterator()) }
 
-    /// Reads measurements.
+    /// An iterator over the measurements.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: NotificationEvents<BodyCompositionMeasurement>.Iterator
         private var merger = BodyCompositionMerger()
         private var waiting: [BodyCompositionMeasurement] = []
-        /// What is thrown once a part without its other half has been handed out.
+        /// The error to throw after an incomplete part was returned.
         private var failure: BLEError?
 
         fileprivate init(base: NotificationEvents<BodyCompositionMeasurement>.Iterator) {
             self.base = base
         }
 
-        /// The next measurement, nil after the end.
+        /// Returns the next measurement, or nil at the end.
         public mutating func next() async throws(BLEError) -> BodyCompositionMeasurement? {
             try await next(isolation: #isolation)
         }
 
-        /// The next measurement, nil after the end, without leaving the caller's actor.
+        /// Returns the next measurement, or nil at the end, without leaving the caller's actor.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(BLEError) -> BodyCompositionMeasurement? {

@@ -1,41 +1,41 @@
-/// The units in which a scale tells masses and heights.
+/// The units of masses and heights.
 public enum MeasurementSystem: Sendable {
-    /// Kilograms in steps of 0.005, metres in steps of 0.001.
+    /// Kilograms in steps of 0.005, meters in steps of 0.001.
     case metric
     /// Pounds in steps of 0.01, inches in steps of 0.1.
     case imperial
 
-    /// A mass of this system in kilograms; a pound is 0.45359237 of them. Of one in pounds to the nearest gram, which is finer than scales
-    /// send it.
+    /// Converts a mass in this system to kilograms. A pound is 0.45359237 kg. Converted masses are rounded to grams,
+    /// which is finer than the resolution of scales.
     public func kilograms(_ mass: Double) -> Double {
         self == .metric ? mass : (mass * 453.59237).rounded() / 1000
     }
 
-    /// A height of this system in metres; an inch is 0.0254 of them. Of one in inches to the nearest millimetre, which is finer than scales
-    /// send it.
+    /// Converts a height in this system to meters. An inch is 0.0254 m. Converted heights are rounded to millimeters,
+    /// which is finer than the resolution of scales.
     public func meters(_ height: Double) -> Double {
         self == .metric ? height : (height * 25.4).rounded() / 1000
     }
 
-    /// How many steps make a kilogram or a pound.
+    /// The number of steps per kilogram or pound.
     var massSteps: Double { self == .metric ? 200 : 100 }
-    /// How many steps make a metre or an inch.
+    /// The number of steps per meter or inch.
     var heightSteps: Double { self == .metric ? 1000 : 10 }
 }
 
-/// How finely a scale tells masses (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
+/// The mass resolution of a scale (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
 public struct MassResolution: RawRepresentable, Hashable, Sendable {
     /// The number, 0 to 15.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The scale does not say.
+    /// Not available.
     public static let notSpecified = MassResolution(rawValue: 0)
 
-    /// In kilograms, 0.5 to 0.005; nil when that is not known.
+    /// The resolution in kilograms, 0.5 to 0.005. Nil if unknown.
     public var kilograms: Double? { rawValue < 8 ? [nil, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005][Int(rawValue)] : nil }
-    /// In pounds, 1 to 0.01; nil when that is not known.
+    /// The resolution in pounds, 1 to 0.01. Nil if unknown.
     public var pounds: Double? { rawValue < 8 ? [nil, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01][Int(rawValue)] : nil }
 }
 
@@ -43,19 +43,19 @@ extension MassResolution: NamedConstants {
     static let names: [UInt8: String] = [0: "notSpecified"]
 }
 
-/// How finely a scale tells heights (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
+/// The height resolution of a scale (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
 public struct HeightResolution: RawRepresentable, Hashable, Sendable {
     /// The number, 0 to 7.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The scale does not say.
+    /// Not available.
     public static let notSpecified = HeightResolution(rawValue: 0)
 
-    /// In metres, 0.01 to 0.001; nil when that is not known.
+    /// The resolution in meters, 0.01 to 0.001. Nil if unknown.
     public var meters: Double? { rawValue < 4 ? [nil, 0.01, 0.005, 0.001][Int(rawValue)] : nil }
-    /// In inches, 1 to 0.1; nil when that is not known.
+    /// The resolution in inches, 1 to 0.1. Nil if unknown.
     public var inches: Double? { rawValue < 4 ? [nil, 1, 0.5, 0.1][Int(rawValue)] : nil }
 }
 

@@ -9,44 +9,44 @@ extension BluetoothUUID {
 public struct WeightScale: Profile {
     /// 0x181D.
     public static let serviceUUID = BluetoothUUID.weightScale
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, each confirmed to the scale, which sends what it has stored first. Keeps the newest 256 that are not
-    /// read yet.
+    /// Returns the measurements from now on, each of which is confirmed to the scale. The scale first sends stored
+    /// ones. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<WeightMeasurement> {
         try await service.notifications(.weightMeasurement)
     }
 
-    /// What the scale can tell.
+    /// Returns the features of the scale.
     public func feature() async throws(BLEError) -> WeightScaleFeature {
         try await service.read(.weightScaleFeature)
     }
 }
 
 extension Characteristic where Value == WeightMeasurement {
-    /// A measurement, indicated (section 3.2).
+    /// A measurement, which the scale indicates (section 3.2).
     public static var weightMeasurement: Self { Characteristic(BluetoothUUID(0x2A9D), service: .weightScale) }
 }
 
 extension Characteristic where Value == WeightScaleFeature {
-    /// What the scale can tell (section 3.1).
+    /// The features of the scale (section 3.1).
     public static var weightScaleFeature: Self { Characteristic(BluetoothUUID(0x2A9E), service: .weightScale) }
 }
 
-/// What a scale can tell (section 3.1).
+/// The features of a scale (section 3.1).
 public struct WeightScaleFeature: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt32
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// These features, told so finely.
+    /// Creates features with the given resolutions.
     public init(
         _ features: WeightScaleFeature, massResolution: MassResolution, heightResolution: HeightResolution
     ) {
@@ -55,16 +55,16 @@ public struct WeightScaleFeature: OptionSet, Hashable, ValueCodable {
             | UInt32(heightResolution.rawValue & 0x7) << 7
     }
 
-    /// When it measured.
+    /// The time of the measurement.
     public static let timeStamp = WeightScaleFeature(rawValue: 0x0001)
-    /// Whom it measured.
+    /// The user that was measured.
     public static let multipleUsers = WeightScaleFeature(rawValue: 0x0002)
     /// The body mass index.
     public static let bodyMassIndex = WeightScaleFeature(rawValue: 0x0004)
 
-    /// How finely it tells masses.
+    /// The resolution of masses.
     public var massResolution: MassResolution { MassResolution(rawValue: UInt8(rawValue >> 3 & 0xF)) }
-    /// How finely it tells heights.
+    /// The resolution of heights.
     public var heightResolution: HeightResolution { HeightResolution(rawValue: UInt8(rawValue >> 7 & 0x7)) }
 }
 
@@ -72,20 +72,20 @@ extension WeightScaleFeature: NamedConstants {
     static let names = bits("timeStamp", "multipleUsers", "bodyMassIndex")
 }
 
-/// What a scale measured (section 3.2).
+/// A measurement of a scale (section 3.2).
 public struct WeightMeasurement: Hashable, ValueCodable {
-    /// The weight in kilograms or pounds; nil when the measurement was not successful.
+    /// The weight in kilograms or pounds. Nil if the measurement failed.
     public var weight: Double?
     /// The units of weight and height.
     public var units: MeasurementSystem
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Whose it is; nil when that was not sent.
+    /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
-    /// What the weight means; nil when that was not sent.
+    /// The body mass index and the height. Nil if not sent.
     public var proportion: Proportion?
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         weight: Double?, units: MeasurementSystem = .metric, timeStamp: DateTime? = nil, user: UserIndex? = nil,
         proportion: Proportion? = nil
@@ -99,9 +99,9 @@ public struct WeightMeasurement: Hashable, ValueCodable {
 
     /// Body mass index and height.
     public struct Proportion: Hashable, Sendable {
-        /// The weight in kilograms divided by the square of the height in metres, in steps of 0.1.
+        /// The weight in kilograms divided by the square of the height in meters, in steps of 0.1.
         public var bodyMassIndex: Double
-        /// The height in metres or inches, as the measurement's units say.
+        /// The height in meters or inches, depending on the measurement's units.
         public var height: Double
 
         /// Body mass index and height.
@@ -111,10 +111,10 @@ public struct WeightMeasurement: Hashable, ValueCodable {
         }
     }
 
-    /// The weight in kilograms; nil when the measurement was not successful.
+    /// The weight in kilograms. Nil if the measurement failed.
     public var kilograms: Double? { weight.map(units.kilograms) }
 
-    /// A flag byte, the weight, then what the flags announce.
+    /// Decodes a flag byte, the weight, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         units = flags.contains(.imperial) ? .imperial : .metric
@@ -127,7 +127,7 @@ public struct WeightMeasurement: Hashable, ValueCodable {
         proportion = Proportion(bodyMassIndex: bodyMassIndex, height: Double(try reader.uint16()) / units.heightSteps)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = units == .imperial ? .imperial : []
         if timeStamp != nil { flags.insert(.timeStamp) }
@@ -143,7 +143,7 @@ public struct WeightMeasurement: Hashable, ValueCodable {
         }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -156,7 +156,7 @@ public struct WeightMeasurement: Hashable, ValueCodable {
 }
 
 extension ValueWriter {
-    /// A number in two bytes, of which 0xFFFF says that there is none.
+    /// Encodes a number in two bytes. 0xFFFF stands for a failed measurement.
     mutating func unlessUnsuccessful(_ value: Double?, steps: Double) throws(BLEError) {
         guard let value else { return uint16(.max) }
         guard (value * steps).rounded() != 65535 else {

@@ -1,41 +1,41 @@
 public import BLE
 
-/// What the time is on a device, and why that was adjusted last (Current Time Service 1.1, section 3.1).
+/// The time of a device, and the reason for its last adjustment (Current Time Service 1.1, section 3.1).
 public struct CurrentTimeValue: Hashable, ValueCodable {
-    /// Why a clock was adjusted.
+    /// The reasons for the adjustment of a clock.
     public struct AdjustReasons: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt8
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Somebody has set it.
+        /// The time was set manually.
         public static let manual = AdjustReasons(rawValue: 0x01)
-        /// A reference has told the time.
+        /// The time was set from an external reference.
         public static let externalReference = AdjustReasons(rawValue: 0x02)
-        /// The time zone is another.
+        /// The time zone changed.
         public static let timeZone = AdjustReasons(rawValue: 0x04)
-        /// Daylight saving time has begun or ended.
+        /// Daylight saving time began or ended.
         public static let daylightSavingTime = AdjustReasons(rawValue: 0x08)
     }
 
     /// The local time.
     public var exactTime: ExactTime256
-    /// Why the clock was adjusted.
+    /// The reasons for the last adjustment.
     public var adjustReasons: AdjustReasons
 
-    /// A time.
+    /// Creates a time.
     public init(_ exactTime: ExactTime256, adjustReasons: AdjustReasons = []) {
         self.exactTime = exactTime
         self.adjustReasons = adjustReasons
     }
 
-    /// A time to the second, with its day of the week.
+    /// Creates a time with a resolution of a second, and its day of the week.
     public init(_ time: DateTime, adjustReasons: AdjustReasons = []) {
         self.init(ExactTime256(DayDateTime(time, dayOfWeek: time.dayOfWeek)), adjustReasons: adjustReasons)
     }
 
-    /// The local time, to the second.
+    /// The local time, with a resolution of a second.
     public var dateTime: DateTime { exactTime.dayDateTime.dateTime }
 
     /// Ten bytes.

@@ -22,16 +22,16 @@ public enum DayOfWeek: UInt8, Hashable, Sendable, CaseIterable {
 public struct DayDateTime: Hashable, ValueCodable {
     /// The date and the time of day.
     public var dateTime: DateTime
-    /// The day of the week; nil when it is not known.
+    /// The day of the week. Nil if unknown.
     public var dayOfWeek: DayOfWeek?
 
-    /// A date and a time.
+    /// Creates a date and a time.
     public init(_ dateTime: DateTime, dayOfWeek: DayOfWeek? = nil) {
         self.dateTime = dateTime
         self.dayOfWeek = dayOfWeek
     }
 
-    /// Eight bytes. A reserved day of the week is not known.
+    /// Decodes eight bytes. A reserved day of the week is unknown.
     public init(from reader: inout ValueReader) throws(BLEError) {
         dateTime = try DateTime(from: &reader)
         dayOfWeek = DayOfWeek(rawValue: try reader.uint8())
@@ -44,14 +44,14 @@ public struct DayDateTime: Hashable, ValueCodable {
     }
 }
 
-/// A date and a time to 1/256 of a second (GATT Specification Supplement, Exact Time 256).
+/// A date and a time with a resolution of 1/256 of a second (GATT Specification Supplement, Exact Time 256).
 public struct ExactTime256: Hashable, ValueCodable {
     /// The date, the time of day and the day of the week.
     public var dayDateTime: DayDateTime
-    /// The 256ths of a second that have passed since.
+    /// The fraction of the second, in 1/256 of a second.
     public var fractions256: UInt8
 
-    /// An exact time.
+    /// Creates an exact time.
     public init(_ dayDateTime: DayDateTime, fractions256: UInt8 = 0) {
         self.dayDateTime = dayDateTime
         self.fractions256 = fractions256
@@ -71,11 +71,11 @@ public struct ExactTime256: Hashable, ValueCodable {
 }
 
 extension Characteristic where Value == DayDateTime {
-    /// A date, a time of day and the day of the week, in whichever service has it.
+    /// A date, a time of day and the day of the week, in any service that contains the characteristic.
     public static var dayDateTime: Self { Characteristic(BluetoothUUID(0x2A0A)) }
 }
 
 extension Characteristic where Value == ExactTime256 {
-    /// An exact time, in whichever service has it.
+    /// An exact time, in any service that contains the characteristic.
     public static var exactTime256: Self { Characteristic(BluetoothUUID(0x2A0C)) }
 }

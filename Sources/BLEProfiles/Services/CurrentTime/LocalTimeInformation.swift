@@ -1,19 +1,19 @@
 public import BLE
 
-/// How far a local time is from UTC (Current Time Service 1.1, section 3.2).
+/// The offset of local time from UTC (Current Time Service 1.1, section 3.2).
 public struct LocalTimeInformation: Hashable, ValueCodable {
     /// The time zone, without daylight saving time.
     public var timeZone: TimeZoneOffset
-    /// What daylight saving time adds.
+    /// The offset of daylight saving time.
     public var dstOffset: DSTOffset
 
-    /// A distance from UTC.
+    /// Creates an offset from UTC.
     public init(timeZone: TimeZoneOffset, dstOffset: DSTOffset) {
         self.timeZone = timeZone
         self.dstOffset = dstOffset
     }
 
-    /// The minutes from UTC to the local time; nil unless both parts are known.
+    /// The offset of local time from UTC in minutes. Nil unless both parts are known.
     public var minutesFromUTC: Int? {
         guard let zone = timeZone.minutes, let saving = dstOffset.minutes else { return nil }
         return zone + saving
@@ -32,23 +32,23 @@ public struct LocalTimeInformation: Hashable, ValueCodable {
     }
 }
 
-/// A time zone: how far its standard time is from UTC (GATT Specification Supplement, Time Zone).
+/// A time zone, as the offset of its standard time from UTC (GATT Specification Supplement, Time Zone).
 public struct TimeZoneOffset: Hashable, ValueCodable {
-    /// Minutes, -720 to 840, in steps of 15; nil when that is not known.
+    /// The offset in minutes, -720 to 840, in steps of 15. Nil if unknown.
     public var minutes: Int?
 
-    /// A time zone.
+    /// Creates a time zone.
     public init(minutes: Int?) {
         self.minutes = minutes
     }
 
-    /// One byte, in quarters of an hour; -128 and reserved numbers are not known.
+    /// Decodes one byte, in quarters of an hour. -128 and reserved numbers are unknown.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let quarters = Int(try reader.int8())
         minutes = -48...56 ~= quarters ? quarters * 15 : nil
     }
 
-    /// One byte. Throws `invalidValue` for what is out of range or no whole number of quarters.
+    /// Encodes one byte. Throws `invalidValue` if the offset is out of range or not a multiple of 15 minutes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         guard let minutes else { return try writer.integer(-128, .int8) }
         guard -720...840 ~= minutes, minutes % 15 == 0 else {
@@ -58,14 +58,15 @@ public struct TimeZoneOffset: Hashable, ValueCodable {
     }
 }
 
-/// What daylight saving time adds to standard time (GATT Specification Supplement, DST Offset). Other numbers are reserved.
+/// The offset of daylight saving time from standard time (GATT Specification Supplement, DST Offset). Other numbers are
+/// reserved.
 public struct DSTOffset: RawRepresentable, Hashable, ValueCodable {
-    /// The number: quarters of an hour, but for ``unknown``.
+    /// The number, in quarters of an hour, except for ``unknown``.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Nothing.
+    /// No offset.
     public static let standardTime = DSTOffset(rawValue: 0)
     /// Half an hour.
     public static let halfAnHour = DSTOffset(rawValue: 2)
@@ -73,10 +74,10 @@ public struct DSTOffset: RawRepresentable, Hashable, ValueCodable {
     public static let daylightTime = DSTOffset(rawValue: 4)
     /// Two hours.
     public static let doubleDaylightTime = DSTOffset(rawValue: 8)
-    /// Not known.
+    /// Unknown.
     public static let unknown = DSTOffset(rawValue: 255)
 
-    /// Minutes; nil for what is not known or reserved.
+    /// The offset in minutes. Nil if unknown or reserved.
     public var minutes: Int? {
         [.standardTime, .halfAnHour, .daylightTime, .doubleDaylightTime].contains(self) ? Int(rawValue) * 15 : nil
     }
@@ -89,11 +90,11 @@ extension DSTOffset: NamedConstants {
 }
 
 extension Characteristic where Value == TimeZoneOffset {
-    /// A time zone, in whichever service has it.
+    /// A time zone, in any service that contains the characteristic.
     public static var timeZone: Self { Characteristic(BluetoothUUID(0x2A0E)) }
 }
 
 extension Characteristic where Value == DSTOffset {
-    /// What daylight saving time adds, in whichever service has it.
+    /// The offset of daylight saving time, in any service that contains the characteristic.
     public static var dstOffset: Self { Characteristic(BluetoothUUID(0x2A0D)) }
 }

@@ -1,22 +1,23 @@
 public import BLE
 
-/// Where a device has its time from (Current Time Service 1.1, section 3.3).
+/// The source of a device's time (Current Time Service 1.1, section 3.3).
 public struct ReferenceTimeInformation: Hashable, ValueCodable {
-    /// What told the time.
+    /// The source.
     public var source: TimeSource
-    /// How far the clock may be off, in seconds, 0 to 31.625, in steps of 1/8; infinite for more, nil when that is not known.
+    /// The maximum deviation of the clock in seconds, 0 to 31.625, in steps of 1/8. Infinite if it is larger, nil if
+    /// unknown.
     public var accuracySeconds: Double?
-    /// The hours since the source told the time, 0 to 6119; nil for 255 days or more.
+    /// The hours since the last update from the source, 0 to 6119. Nil for 255 days or more.
     public var hoursSinceUpdate: Int?
 
-    /// Where the time is from.
+    /// Creates the information.
     public init(source: TimeSource, accuracySeconds: Double? = nil, hoursSinceUpdate: Int?) {
         self.source = source
         self.accuracySeconds = accuracySeconds
         self.hoursSinceUpdate = hoursSinceUpdate
     }
 
-    /// Four bytes: the source, the accuracy, days and hours. Days or hours of 255 mean 255 days or more.
+    /// Decodes four bytes: the source, the accuracy, days and hours. Days or hours of 255 mean 255 days or more.
     public init(from reader: inout ValueReader) throws(BLEError) {
         source = try reader.raw()
         accuracySeconds =
@@ -32,7 +33,7 @@ public struct ReferenceTimeInformation: Hashable, ValueCodable {
         hoursSinceUpdate = days * 24 + hours
     }
 
-    /// Four bytes.
+    /// Encodes four bytes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(source)
         switch accuracySeconds {
@@ -53,28 +54,28 @@ public struct ReferenceTimeInformation: Hashable, ValueCodable {
     }
 }
 
-/// What can tell a device the time (GATT Specification Supplement, Time Source). Other numbers are reserved.
+/// A source of time (GATT Specification Supplement, Time Source). Other numbers are reserved.
 public struct TimeSource: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Not known, or something else.
+    /// Unknown, or another source.
     public static let unknown = TimeSource(rawValue: 0)
     /// The Network Time Protocol.
     public static let networkTimeProtocol = TimeSource(rawValue: 1)
-    /// Satellites.
+    /// GPS.
     public static let gps = TimeSource(rawValue: 2)
     /// A radio time signal.
     public static let radioTimeSignal = TimeSource(rawValue: 3)
-    /// Somebody who has set it.
+    /// A person who set the clock.
     public static let manual = TimeSource(rawValue: 4)
     /// An atomic clock.
     public static let atomicClock = TimeSource(rawValue: 5)
     /// A mobile network.
     public static let cellularNetwork = TimeSource(rawValue: 6)
-    /// Nothing: the clock runs by itself.
+    /// No source. The clock is not synchronized.
     public static let notSynchronized = TimeSource(rawValue: 7)
 }
 

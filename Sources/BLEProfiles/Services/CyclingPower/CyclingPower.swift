@@ -7,42 +7,42 @@ extension BluetoothUUID {
 
 /// The Cycling Power service of a power meter or a trainer (Cycling Power Service 1.1).
 ///
-/// ``controlPoint`` has the procedures that adjust and calibrate it.
+/// ``controlPoint`` performs procedures to adjust and calibrate it.
 public struct CyclingPower: Profile {
     /// 0x1818.
     public static let serviceUUID = BluetoothUUID.cyclingPower
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, about one a second. Keeps the newest 256 that are not read yet.
+    /// Returns the measurements from now on, about one per second. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<CyclingPowerMeasurement> {
         try await service.notifications(.cyclingPowerMeasurement)
     }
 
-    /// The forces or torques of each revolution from now on.
+    /// Returns the forces or torques of each revolution from now on.
     ///
-    /// Throws `characteristicNotFound` for a power meter that has none, and `attributeError` with
-    /// ``BLE/ATTError/cyclingPowerInappropriateConnectionParameters`` when the link is too slow for them.
+    /// Throws `characteristicNotFound` if the power meter does not support vectors, and `attributeError` with
+    /// ``BLE/ATTError/cyclingPowerInappropriateConnectionParameters`` if the connection is too slow for them.
     public func vectors() async throws(BLEError) -> NotificationStream<CyclingPowerVector> {
         try await service.notifications(.cyclingPowerVector)
     }
 
-    /// What the power meter can do.
+    /// The features of the power meter.
     public func feature() async throws(BLEError) -> CyclingPowerFeature {
         try await service.read(.cyclingPowerFeature)
     }
 
-    /// Where the sensor sits; nil when it does not say.
+    /// Returns the location of the sensor. Nil if it does not have the characteristic.
     public func sensorLocation() async throws(BLEError) -> SensorLocation? {
         try await service.readIfPresent(.sensorLocation)
     }
 
-    /// The procedures that adjust and calibrate it.
+    /// The control point, whose procedures adjust and calibrate the power meter.
     public var controlPoint: CyclingPowerControlPoint { CyclingPowerControlPoint(of: service) }
 }
 
@@ -52,16 +52,16 @@ extension Characteristic where Value == CyclingPowerMeasurement {
 }
 
 extension Characteristic where Value == CyclingPowerVector {
-    /// Forces or torques of a revolution.
+    /// The forces or torques of a revolution.
     public static var cyclingPowerVector: Self { Characteristic(BluetoothUUID(0x2A64), service: .cyclingPower) }
 }
 
 extension Characteristic where Value == CyclingPowerFeature {
-    /// What the power meter can do.
+    /// The features of the power meter.
     public static var cyclingPowerFeature: Self { Characteristic(BluetoothUUID(0x2A65), service: .cyclingPower) }
 }
 
 extension ATTError {
-    /// What a power meter answers to a subscription to its vectors when the link is too slow for them.
+    /// The connection is too slow for a subscription to vectors.
     public static let cyclingPowerInappropriateConnectionParameters = ATTError(rawValue: 0x80)
 }

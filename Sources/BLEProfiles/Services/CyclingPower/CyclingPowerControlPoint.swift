@@ -2,15 +2,16 @@ public import BLE
 
 /// The control point of a power meter (Cycling Power Service 1.1, Cycling Power Control Point).
 ///
-/// Every procedure throws `characteristicNotFound` for a power meter without one, `procedureFailed` with a
-/// ``CyclingPowerControlPointResult`` when the power meter cannot do it, `timedOut` when it does not answer within 30 s,
-/// `attributeError` with 0xFE while it does something else, `invalidArgument` for a number that no field holds, and `invalidValue`
-/// for an answer without its parameter. ``CyclingPowerFeature`` tells which procedures there are.
+/// All procedures throw `characteristicNotFound` if the power meter has no control point, `procedureFailed` with a
+/// ``CyclingPowerControlPointResult`` if it cannot perform the procedure, `timedOut` if it does not answer within 30 s,
+/// `attributeError` with 0xFE while another procedure is in progress, `invalidArgument` for a number that is out of
+/// range of its field, and `invalidValue` for an answer without its parameter. ``CyclingPowerFeature`` lists the
+/// supported procedures.
 public struct CyclingPowerControlPoint: Sendable {
     private let service: PeripheralService
     private let controlPoint: ControlPoint<CyclingPowerControlPointResult>
 
-    /// The control point of a service. Nothing is sent yet.
+    /// Creates a client for the control point of a service. Nothing is sent yet.
     public init(of service: PeripheralService) {
         self.service = service
         controlPoint = ControlPoint(
@@ -22,70 +23,70 @@ public struct CyclingPowerControlPoint: Sendable {
         try await perform(.setWheelRevolutions(count))
     }
 
-    /// Tells the sensor where it sits.
+    /// Sets the location of the sensor.
     public func updateSensorLocation(_ location: SensorLocation) async throws(BLEError) {
         try await perform(.updateSensorLocation(location))
     }
 
-    /// Where the sensor may be put.
+    /// Returns the locations that the sensor supports.
     public func supportedSensorLocations() async throws(BLEError) -> [SensorLocation] {
         try await perform(.supportedSensorLocations).map(SensorLocation.init(rawValue:))
     }
 
-    /// Sets the length of the crank in millimetres, 0 to 32767.5, to the nearest half.
+    /// Sets the crank length in millimeters, 0 to 32767.5, rounded to halves.
     public func setCrankLength(millimeters: Double) async throws(BLEError) {
         try await perform(.setCrankLength(millimeters: millimeters))
     }
 
-    /// The length of the crank in millimetres, with a resolution of 0.5 mm.
+    /// Returns the crank length in millimeters, with a resolution of 0.5 mm.
     public func crankLengthMillimeters() async throws(BLEError) -> Double {
         Double(try await ask(.crankLength, UInt16.self)) / 2
     }
 
-    /// Sets the length of the chain in millimetres, 0 to 65535.
+    /// Sets the chain length in millimeters, 0 to 65535.
     public func setChainLength(millimeters: Int) async throws(BLEError) {
         try await perform(.setChainLength(millimeters: millimeters))
     }
 
-    /// The length of the chain in millimetres.
+    /// Returns the chain length in millimeters.
     public func chainLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(.chainLength, UInt16.self)) }
 
-    /// Sets the weight of the chain in grams, 0 to 65535.
+    /// Sets the chain weight in grams, 0 to 65535.
     public func setChainWeight(grams: Int) async throws(BLEError) {
         try await perform(.setChainWeight(grams: grams))
     }
 
-    /// The weight of the chain in grams.
+    /// Returns the chain weight in grams.
     public func chainWeightGrams() async throws(BLEError) -> Int { Int(try await ask(.chainWeight, UInt16.self)) }
 
-    /// Sets the span length in millimetres, 0 to 65535.
+    /// Sets the span length in millimeters, 0 to 65535.
     public func setSpanLength(millimeters: Int) async throws(BLEError) {
         try await perform(.setSpanLength(millimeters: millimeters))
     }
 
-    /// The span length in millimetres.
+    /// Returns the span length in millimeters.
     public func spanLengthMillimeters() async throws(BLEError) -> Int { Int(try await ask(.spanLength, UInt16.self)) }
 
-    /// Compensates the offset, and returns what was measured without a load. The crank stands still meanwhile.
+    /// Compensates the offset, and returns the value measured without a load. The crank must not move meanwhile.
     public func startOffsetCompensation() async throws(BLEError) -> CyclingPowerOffset {
         CyclingPowerOffset(rawValue: try await ask(.startOffsetCompensation, Int16.self))
     }
 
-    /// Switches fields of the measurements off, and all others on again.
+    /// Disables the given fields of measurements, and enables all others.
     public func maskMeasurementContent(_ mask: CyclingPowerContentMask) async throws(BLEError) {
         try await perform(.maskMeasurementContent(mask))
     }
 
-    /// How often the sensor measures, in hertz.
+    /// Returns the sampling rate in hertz.
     public func samplingRateHertz() async throws(BLEError) -> Int { Int(try await ask(.samplingRate, UInt8.self)) }
 
-    /// When the sensor was calibrated in its factory.
+    /// Returns the date of the factory calibration.
     public func factoryCalibrationDate() async throws(BLEError) -> DateTime { try await ask(.factoryCalibrationDate) }
 
-    /// Compensates the offset, and returns what was measured without a load, and what the maker adds. The crank stands still
-    /// meanwhile.
+    /// Compensates the offset, and returns the value measured without a load, with the manufacturer's data. The crank
+    /// must not move meanwhile.
     ///
-    /// When it fails, the error's ``BLE/BLEError/offsetCompensationFailure`` may tell why.
+    /// If it fails, the error's ``BLE/BLEError/offsetCompensationFailure`` may contain the reason.
     public func startEnhancedOffsetCompensation() async throws(BLEError) -> EnhancedOffsetCompensation {
         try await ask(.startEnhancedOffsetCompensation)
     }
@@ -109,23 +110,23 @@ public struct CyclingPowerControlPoint: Sendable {
     }
 }
 
-/// What a power meter answers at its ``CyclingPowerControlPoint``. Other numbers are reserved.
+/// The result code of a ``CyclingPowerControlPoint``. Other numbers are reserved.
 public struct CyclingPowerControlPointResult: ControlPointResult {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// It is done.
+    /// The operation succeeded.
     public static let success = CyclingPowerControlPointResult(rawValue: 1)
-    /// The power meter does not know the procedure.
+    /// The power meter does not support the procedure.
     public static let opCodeNotSupported = CyclingPowerControlPointResult(rawValue: 2)
-    /// The parameter is not one that the power meter takes.
+    /// The power meter does not accept the parameter.
     public static let invalidParameter = CyclingPowerControlPointResult(rawValue: 3)
-    /// It went wrong.
+    /// The operation failed.
     public static let operationFailed = CyclingPowerControlPointResult(rawValue: 4)
 
-    /// A few words for a person; nil for a reserved number.
+    /// A short description. Nil for a reserved number.
     public var meaning: String? {
         switch self {
         case .success: "success"

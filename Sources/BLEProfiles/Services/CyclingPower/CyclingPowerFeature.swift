@@ -1,70 +1,70 @@
 public import BLE
 
-/// What a power meter can do (Cycling Power Service 1.1, Cycling Power Feature).
+/// The features of a power meter (Cycling Power Service 1.1, Cycling Power Feature).
 public struct CyclingPowerFeature: OptionSet, Hashable, ValueCodable {
-    /// The bits; reserved ones are kept.
+    /// The bits, including reserved ones.
     public let rawValue: UInt32
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// It measures how the power is shared between the pedals.
+    /// The power meter measures the balance between the pedals.
     public static let pedalPowerBalance = CyclingPowerFeature(rawValue: 1 << 0)
-    /// It sums the torque up.
+    /// The power meter accumulates the torque.
     public static let accumulatedTorque = CyclingPowerFeature(rawValue: 1 << 1)
-    /// It counts revolutions of the wheel.
+    /// The power meter counts wheel revolutions.
     public static let wheelRevolutions = CyclingPowerFeature(rawValue: 1 << 2)
-    /// It counts revolutions of the crank.
+    /// The power meter counts crank revolutions.
     public static let crankRevolutions = CyclingPowerFeature(rawValue: 1 << 3)
-    /// It measures the greatest and the least force or torque of a revolution.
+    /// The power meter measures the maximum and minimum force or torque of a revolution.
     public static let extremeMagnitudes = CyclingPowerFeature(rawValue: 1 << 4)
-    /// It measures at which angles these were.
+    /// The power meter measures the angles of the maximum and the minimum.
     public static let extremeAngles = CyclingPowerFeature(rawValue: 1 << 5)
-    /// It measures the angles of the dead spots.
+    /// The power meter measures the angles of the dead spots.
     public static let deadSpotAngles = CyclingPowerFeature(rawValue: 1 << 6)
-    /// It sums the energy up.
+    /// The power meter accumulates the energy.
     public static let accumulatedEnergy = CyclingPowerFeature(rawValue: 1 << 7)
-    /// It says when its offset should be compensated.
+    /// The power meter reports when its offset should be compensated.
     public static let offsetCompensationIndicator = CyclingPowerFeature(rawValue: 1 << 8)
-    /// Its offset can be compensated.
+    /// The offset can be compensated.
     public static let offsetCompensation = CyclingPowerFeature(rawValue: 1 << 9)
-    /// Fields of its measurements can be switched off.
+    /// Fields of measurements can be disabled.
     public static let contentMasking = CyclingPowerFeature(rawValue: 1 << 10)
-    /// It may be put in several places, and is told which.
+    /// The location of the sensor can be set to one of several.
     public static let multipleSensorLocations = CyclingPowerFeature(rawValue: 1 << 11)
-    /// It takes the length of the crank.
+    /// The crank length can be set.
     public static let crankLengthAdjustment = CyclingPowerFeature(rawValue: 1 << 12)
-    /// It takes the length of the chain.
+    /// The chain length can be set.
     public static let chainLengthAdjustment = CyclingPowerFeature(rawValue: 1 << 13)
-    /// It takes the weight of the chain.
+    /// The chain weight can be set.
     public static let chainWeightAdjustment = CyclingPowerFeature(rawValue: 1 << 14)
-    /// It takes the span length.
+    /// The span length can be set.
     public static let spanLengthAdjustment = CyclingPowerFeature(rawValue: 1 << 15)
-    /// It measures a torque; without this bit, a force.
+    /// The power meter measures a torque. Without this bit, a force.
     public static let measuresTorque = CyclingPowerFeature(rawValue: 1 << 16)
-    /// It tells in which direction its vectors point.
+    /// The power meter reports the direction of its vectors.
     public static let measurementDirection = CyclingPowerFeature(rawValue: 1 << 17)
-    /// It knows when it was calibrated in its factory.
+    /// The date of the factory calibration can be requested.
     public static let factoryCalibrationDate = CyclingPowerFeature(rawValue: 1 << 18)
-    /// Its offset can be compensated with the enhanced procedure.
+    /// The offset can be compensated with the enhanced procedure.
     public static let enhancedOffsetCompensation = CyclingPowerFeature(rawValue: 1 << 19)
 
-    /// Whether it may be one of several sensors that measure together.
+    /// Whether the power meter can be part of a distributed system of sensors.
     public var distributedSystem: DistributedSystem {
         DistributedSystem(rawValue: UInt8(truncatingIfNeeded: rawValue >> 20) & 3) ?? .unspecified
     }
 
-    /// The same with another word on whether it may be one of several sensors that measure together.
+    /// Returns the features with another value for the distributed system.
     public func with(_ distributedSystem: DistributedSystem) -> CyclingPowerFeature {
         CyclingPowerFeature(rawValue: rawValue & ~(3 << 20) | UInt32(distributedSystem.rawValue) << 20)
     }
 
-    /// Whether a power meter may be one of several sensors that measure together, as of two pedals.
+    /// Whether a power meter can be part of a distributed system, such as one with a sensor in each pedal.
     public enum DistributedSystem: UInt8, Sendable {
-        /// It does not say; also the reserved number 3.
+        /// Not specified. Also stands for the reserved number 3.
         case unspecified
-        /// It measures alone.
+        /// The power meter measures alone.
         case alone
-        /// It may be one of several.
+        /// The power meter can be one of several sensors.
         case oneOfSeveral
     }
 }

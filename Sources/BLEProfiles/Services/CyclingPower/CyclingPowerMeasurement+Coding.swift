@@ -1,7 +1,7 @@
 public import BLE
 
 extension CyclingPowerMeasurement {
-    /// The flags, the power, and what the flags announce. Reserved flags are ignored.
+    /// Decodes the flags, the power, and the fields that the flags announce. Reserved flags are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         self.init(powerWatts: Int(try reader.int16()))
@@ -32,7 +32,7 @@ extension CyclingPowerMeasurement {
         needsOffsetCompensation = flags.contains(.offsetCompensationIndicator)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(flags)
         try writer.integer(powerWatts, .int16)

@@ -1,33 +1,33 @@
 public import BLE
 
-/// What a power meter measured (Cycling Power Service 1.1, Cycling Power Measurement).
+/// A measurement of a power meter (Cycling Power Service 1.1, Cycling Power Measurement).
 public struct CyclingPowerMeasurement: Hashable, ValueCodable {
-    /// Watts now, -32768 to 32767.
+    /// The current power in watts, -32768 to 32767.
     public var powerWatts: Int
-    /// How the power is shared between the pedals; nil when it was not sent.
+    /// The balance between the pedals. Nil if not sent.
     public var pedalPowerBalance: PedalPowerBalance?
-    /// The torque summed up; nil when it was not sent.
+    /// The accumulated torque. Nil if not sent.
     public var accumulatedTorque: AccumulatedTorque?
-    /// Revolutions of the wheel, whose clock begins again after 32 s; nil when they were not sent.
+    /// The wheel revolutions, whose clock wraps around after 32 s. Nil if not sent.
     public var wheelRevolutions: Revolutions?
-    /// Revolutions of the crank; nil when they were not sent.
+    /// The crank revolutions. Nil if not sent.
     public var crankRevolutions: Revolutions?
-    /// The greatest and least force of a revolution, in newtons; nil when they were not sent.
+    /// The maximum and minimum force of a revolution, in newtons. Nil if not sent.
     public var extremeForcesNewtons: Extremes<Int>?
-    /// The greatest and least torque of a revolution, in newton metres with a resolution of 1/32; nil when they were not sent.
+    /// The maximum and minimum torque of a revolution, in newton meters with a resolution of 1/32. Nil if not sent.
     public var extremeTorquesNewtonMeters: Extremes<Double>?
-    /// At which angles of the crank these were, in degrees, 0 to 4095; nil when they were not sent.
+    /// The crank angles of the maximum and the minimum, in degrees, 0 to 4095. Nil if not sent.
     public var extremeAnglesDegrees: Extremes<Int>?
-    /// The angle of the upper dead spot in degrees; nil when it was not sent.
+    /// The angle of the top dead spot in degrees. Nil if not sent.
     public var topDeadSpotDegrees: Int?
-    /// The angle of the lower dead spot in degrees; nil when it was not sent.
+    /// The angle of the bottom dead spot in degrees. Nil if not sent.
     public var bottomDeadSpotDegrees: Int?
-    /// The energy summed up, in kilojoules; begins again at 65536. Nil when it was not sent.
+    /// The accumulated energy in kilojoules, which wraps around at 65536. Nil if not sent.
     public var accumulatedEnergyKilojoules: Int?
     /// Whether the offset should be compensated.
     public var needsOffsetCompensation: Bool
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         powerWatts: Int, pedalPowerBalance: PedalPowerBalance? = nil, accumulatedTorque: AccumulatedTorque? = nil,
         wheelRevolutions: Revolutions? = nil, crankRevolutions: Revolutions? = nil,
@@ -49,70 +49,72 @@ public struct CyclingPowerMeasurement: Hashable, ValueCodable {
         self.needsOffsetCompensation = needsOffsetCompensation
     }
 
-    /// How the power is shared between the pedals.
+    /// The balance of power between the pedals.
     public struct PedalPowerBalance: Hashable, Sendable {
         /// The share of one pedal in percent, 0 to 127.5, with a resolution of 0.5 %.
         public var percent: Double
-        /// Whether that is the left pedal; false when it is not known which.
+        /// Whether it is the share of the left pedal. False if the pedal is unknown.
         public var isLeft: Bool
 
-        /// A share.
+        /// Creates a share.
         public init(percent: Double, isLeft: Bool) {
             self.percent = percent
             self.isLeft = isLeft
         }
     }
 
-    /// The torque summed up, once a revolution.
+    /// The torque accumulated over revolutions.
     public struct AccumulatedTorque: Hashable, Sendable {
-        /// Newton metres with a resolution of 1/32; begins again at 2048.
+        /// The torque in newton meters, with a resolution of 1/32. Wraps around at 2048.
         public var newtonMeters: Double
-        /// Whether it is summed up at the crank; at the wheel otherwise.
+        /// Whether the torque is measured at the crank. Otherwise, at the wheel.
         public var isAtCrank: Bool
 
-        /// A torque.
+        /// Creates a torque.
         public init(newtonMeters: Double, isAtCrank: Bool) {
             self.newtonMeters = newtonMeters
             self.isAtCrank = isAtCrank
         }
     }
 
-    /// The greatest and the least of something.
+    /// A maximum and a minimum.
     public struct Extremes<Value: Hashable & Sendable>: Hashable, Sendable {
-        /// The greatest.
+        /// The maximum.
         public var maximum: Value
-        /// The least.
+        /// The minimum.
         public var minimum: Value
 
-        /// Two extremes.
+        /// Creates extremes.
         public init(maximum: Value, minimum: Value) {
             self.maximum = maximum
             self.minimum = minimum
         }
     }
 
-    /// True: reserved flags may announce more one day.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
 extension CyclingPowerMeasurement: RevolutionMeasurement {
     static var wheelFormat: Revolutions.Format { .powerMeterWheel }
 
-    /// The mean speed in metres per second since an earlier measurement, less than 32 s ago.
+    /// Returns the mean speed in meters per second since an earlier measurement, less than 32 s ago.
     ///
-    /// Nil when the time of the last revolution is the same in both, as while the wheel stands still or is slow, when the count went back
-    /// (it was set, or the wheel rolled back), and when one of the two has no wheel; 0 when that time has moved and the count has not. The
-    /// number of revolutions may have begun again in between.
+    /// Nil if the time of the last revolution is the same in both measurements, as while the wheel stands still or
+    /// turns slowly; if the count decreased, because it was set or the wheel rolled back; and if one of the
+    /// measurements has no wheel revolutions. 0 if the time changed and the count did not. Handles a wrap-around of the
+    /// count.
     ///
-    /// A sensor repeats itself until the next revolution is complete: keep what was shown, and go to 0 after about 3 s of nil.
+    /// A sensor repeats its values until the next revolution is complete. Keep the last value shown, and show 0 after
+    /// about 3 s of nil.
     public func speedMetersPerSecond(
         since earlier: CyclingPowerMeasurement, wheelCircumferenceMeters: Double
     ) -> Double? {
         speed(since: earlier, wheelCircumferenceMeters: wheelCircumferenceMeters)
     }
 
-    /// The mean cadence in revolutions per minute since an earlier measurement, less than 64 s ago; nil under the same
-    /// conditions, of the crank.
+    /// Returns the mean cadence in revolutions per minute since an earlier measurement, less than 64 s ago. Nil under
+    /// the same conditions, applied to the crank.
     public func cadencePerMinute(since earlier: CyclingPowerMeasurement) -> Double? {
         cadence(since: earlier)
     }

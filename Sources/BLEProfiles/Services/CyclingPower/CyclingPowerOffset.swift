@@ -1,65 +1,65 @@
 public import BLE
 
-/// What a power meter measures without a load: a force or a torque, as ``CyclingPowerFeature/measuresTorque`` says.
+/// A value measured without a load: a force or a torque, depending on ``CyclingPowerFeature/measuresTorque``.
 public struct CyclingPowerOffset: Hashable, Sendable {
-    /// The number as it was sent.
+    /// The number, as sent.
     public var rawValue: Int16
 
-    /// An offset.
+    /// Creates an offset.
     public init(rawValue: Int16) { self.rawValue = rawValue }
 
-    /// Of a power meter that measures a force: newtons.
+    /// The force in newtons, if the power meter measures a force.
     public var forceNewtons: Int { Int(rawValue) }
-    /// Of a power meter that measures a torque: newton metres with a resolution of 1/32.
+    /// The torque in newton meters, with a resolution of 1/32, if the power meter measures a torque.
     public var torqueNewtonMeters: Double { Double(rawValue) / 32 }
 }
 
 /// The answer to an enhanced offset compensation.
 public struct EnhancedOffsetCompensation: Hashable, ValueCodable {
-    /// What was measured without a load.
+    /// The value measured without a load.
     public var offset: CyclingPowerOffset
-    /// What the maker adds; nil when nothing was sent.
+    /// The manufacturer's data. Nil if not sent.
     public var manufacturerData: CyclingPowerManufacturerData?
 
-    /// An answer.
+    /// Creates an answer.
     public init(offset: CyclingPowerOffset, manufacturerData: CyclingPowerManufacturerData? = nil) {
         self.offset = offset
         self.manufacturerData = manufacturerData
     }
 
-    /// The offset, and perhaps the maker's data.
+    /// Decodes the offset, and the manufacturer's data if there is any.
     public init(from reader: inout ValueReader) throws(BLEError) {
         offset = CyclingPowerOffset(rawValue: try reader.int16())
         manufacturerData = reader.remaining > 0 ? try CyclingPowerManufacturerData(from: &reader) : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.integer(offset.rawValue)
         try manufacturerData?.encode(into: &writer)
     }
 }
 
-/// What a power meter's maker adds to an answer of its control point.
+/// The manufacturer's data in an answer of the control point.
 public struct CyclingPowerManufacturerData: Hashable, ValueCodable {
-    /// The maker's number (Assigned Numbers, Company Identifiers).
+    /// The manufacturer's number (Assigned Numbers, Company Identifiers).
     public var company: UInt16
-    /// Its data, at most 255 bytes.
+    /// The data, at most 255 bytes.
     public var data: [UInt8]
 
-    /// Data.
+    /// Creates the data.
     public init(company: UInt16, data: [UInt8]) {
         self.company = company
         self.data = data
     }
 
-    /// The company, the number of bytes in one byte, and the bytes.
+    /// Decodes the company, the number of bytes as one byte, and the bytes.
     public init(from reader: inout ValueReader) throws(BLEError) {
         company = try reader.uint16()
         data = try reader.bytes(Int(try reader.uint8()))
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint16(company)
         try writer.integer(data.count, .uint8)
@@ -67,16 +67,17 @@ public struct CyclingPowerManufacturerData: Hashable, ValueCodable {
     }
 }
 
-/// Why an enhanced offset compensation failed.
+/// The reason for a failed enhanced offset compensation.
 public enum OffsetCompensationFailure: Hashable, Sendable {
-    /// The crank was not where it should be.
+    /// The crank was not in the correct position.
     case incorrectCalibrationPosition
-    /// For a reason that the maker tells.
+    /// A manufacturer-specific reason.
     case manufacturerSpecific(CyclingPowerManufacturerData)
 }
 
 extension BLEError {
-    /// Why an enhanced offset compensation failed; nil for other errors, and where the power meter does not tell.
+    /// The reason for a failed enhanced offset compensation. Nil for other errors, and if the power meter does not send
+    /// it.
     public var offsetCompensationFailure: OffsetCompensationFailure? {
         guard let answer = cause as? ControlPointError<CyclingPowerControlPointResult>, answer.opcode == 0x10,
             answer.result == .operationFailed
@@ -91,30 +92,30 @@ extension BLEError {
     }
 }
 
-/// Fields that a power meter leaves out of its measurements.
+/// The fields that a power meter omits from its measurements.
 public struct CyclingPowerContentMask: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// How the power is shared between the pedals.
+    /// The balance between the pedals.
     public static let pedalPowerBalance = CyclingPowerContentMask(rawValue: 1 << 0)
-    /// The torque summed up.
+    /// The accumulated torque.
     public static let accumulatedTorque = CyclingPowerContentMask(rawValue: 1 << 1)
-    /// Revolutions of the wheel.
+    /// The wheel revolutions.
     public static let wheelRevolutions = CyclingPowerContentMask(rawValue: 1 << 2)
-    /// Revolutions of the crank.
+    /// The crank revolutions.
     public static let crankRevolutions = CyclingPowerContentMask(rawValue: 1 << 3)
-    /// The greatest and least force or torque.
+    /// The maximum and minimum force or torque.
     public static let extremeMagnitudes = CyclingPowerContentMask(rawValue: 1 << 4)
-    /// Their angles.
+    /// The angles of the maximum and the minimum.
     public static let extremeAngles = CyclingPowerContentMask(rawValue: 1 << 5)
-    /// The upper dead spot.
+    /// The top dead spot.
     public static let topDeadSpot = CyclingPowerContentMask(rawValue: 1 << 6)
-    /// The lower dead spot.
+    /// The bottom dead spot.
     public static let bottomDeadSpot = CyclingPowerContentMask(rawValue: 1 << 7)
-    /// The energy summed up.
+    /// The accumulated energy.
     public static let accumulatedEnergy = CyclingPowerContentMask(rawValue: 1 << 8)
 }
 

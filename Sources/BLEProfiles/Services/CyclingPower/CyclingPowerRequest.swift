@@ -1,46 +1,46 @@
 public import BLE
 
-/// What a power meter is told to do (Cycling Power Service 1.1, Cycling Power Control Point).
+/// A request to the control point of a power meter (Cycling Power Service 1.1, Cycling Power Control Point).
 ///
-/// The methods of ``CyclingPowerControlPoint`` send these. A power meter that is simulated, or played by this host, decodes what it is
-/// sent and answers with ``response(_:parameter:)``.
+/// The methods of ``CyclingPowerControlPoint`` send requests. A power meter that is simulated or hosted decodes them,
+/// and answers with ``response(_:parameter:)``.
 public enum CyclingPowerRequest: Hashable, ValueCodable {
-    /// Go on from a number of wheel revolutions.
+    /// Set the number of wheel revolutions.
     case setWheelRevolutions(UInt32)
-    /// The sensor sits elsewhere.
+    /// Update the location of the sensor.
     case updateSensorLocation(SensorLocation)
-    /// Tell where the sensor may be put; the response has a byte for each place.
+    /// Request the supported locations. The response has a byte for each of them.
     case supportedSensorLocations
-    /// The crank has another length, 0 to 32767.5 mm with a resolution of 0.5 mm.
+    /// Set the crank length, 0 to 32767.5 mm with a resolution of 0.5 mm.
     case setCrankLength(millimeters: Double)
-    /// Tell the length of the crank; the response has two bytes.
+    /// Request the crank length. The response has two bytes.
     case crankLength
-    /// The chain has another length, 0 to 65535 mm.
+    /// Set the chain length, 0 to 65535 mm.
     case setChainLength(millimeters: Int)
-    /// Tell the length of the chain; the response has two bytes.
+    /// Request the chain length. The response has two bytes.
     case chainLength
-    /// The chain has another weight, 0 to 65535 g.
+    /// Set the chain weight, 0 to 65535 g.
     case setChainWeight(grams: Int)
-    /// Tell the weight of the chain; the response has two bytes.
+    /// Request the chain weight. The response has two bytes.
     case chainWeight
-    /// The span has another length, 0 to 65535 mm.
+    /// Set the span length, 0 to 65535 mm.
     case setSpanLength(millimeters: Int)
-    /// Tell the length of the span; the response has two bytes.
+    /// Request the span length. The response has two bytes.
     case spanLength
-    /// Compensate the offset; the response has a ``CyclingPowerOffset``.
+    /// Compensate the offset. The response has a ``CyclingPowerOffset``.
     case startOffsetCompensation
-    /// Leave fields out of the measurements.
+    /// Omit fields from the measurements.
     case maskMeasurementContent(CyclingPowerContentMask)
-    /// Tell how often the sensor measures; the response has a byte, in hertz.
+    /// Request the sampling rate. The response has a byte, in hertz.
     case samplingRate
-    /// Tell when the sensor was calibrated in its factory; the response has a ``DateTime``.
+    /// Request the date of the factory calibration. The response has a ``DateTime``.
     case factoryCalibrationDate
-    /// Compensate the offset and tell more of it; the response has an ``EnhancedOffsetCompensation``.
+    /// Compensate the offset with more details. The response has an ``EnhancedOffsetCompensation``.
     case startEnhancedOffsetCompensation
-    /// Something of a later edition.
+    /// A request of a later edition of the specification.
     case other(opcode: UInt8, parameter: [UInt8])
 
-    /// An opcode and its parameter.
+    /// Decodes an opcode and its parameter.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let opcode = try reader.uint8()
         switch opcode {
@@ -64,7 +64,8 @@ public enum CyclingPowerRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The same. Throws `invalidValue` for a number that its field cannot hold, and for something `other` that has a case of its own.
+    /// Encodes the request. Throws `invalidValue` for a number that is out of range of its field, and for an `other`
+    /// request that has its own case.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(opcode)
         switch self {
@@ -85,7 +86,7 @@ public enum CyclingPowerRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The number of the procedure, with which a request begins.
+    /// The opcode, which is the first byte of a request.
     public var opcode: UInt8 {
         switch self {
         case .setWheelRevolutions: 0x01
@@ -108,13 +109,13 @@ public enum CyclingPowerRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The bytes that a power meter indicates when it is done with the request.
+    /// Returns the bytes that a power meter indicates when the request is complete.
     public func response(_ result: CyclingPowerControlPointResult, parameter: [UInt8] = []) -> [UInt8] {
         [0x20, opcode, result.rawValue] + parameter
     }
 }
 
 extension Characteristic where Value == CyclingPowerRequest {
-    /// Takes requests, and indicates how they went.
+    /// The control point, which indicates the results of requests.
     public static var cyclingPowerControlPoint: Self { Characteristic(BluetoothUUID(0x2A66), service: .cyclingPower) }
 }

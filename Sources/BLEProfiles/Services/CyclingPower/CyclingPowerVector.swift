@@ -1,17 +1,17 @@
 public import BLE
 
-/// Forces or torques on the crank, several of a revolution (Cycling Power Service 1.1, Cycling Power Vector).
+/// Forces or torques on the crank during a revolution (Cycling Power Service 1.1, Cycling Power Vector).
 public struct CyclingPowerVector: Hashable, ValueCodable {
-    /// Revolutions of the crank; nil when they were not sent.
+    /// The crank revolutions. Nil if not sent.
     public var crankRevolutions: Revolutions?
-    /// The angle of the crank at the first of the magnitudes, in degrees; nil when it was not sent.
+    /// The crank angle of the first magnitude, in degrees. Nil if not sent.
     public var firstAngleDegrees: Int?
-    /// The forces or the torques, oldest first; nil when none were sent. There may be none of a revolution.
+    /// The forces or torques, oldest first. Nil if not sent. May be empty.
     public var magnitudes: Magnitudes?
-    /// In which direction they point.
+    /// The direction of the forces or torques.
     public var direction: Direction
 
-    /// A vector.
+    /// Creates a vector.
     public init(
         crankRevolutions: Revolutions? = nil, firstAngleDegrees: Int? = nil, magnitudes: Magnitudes? = nil,
         direction: Direction = .unknown
@@ -22,28 +22,28 @@ public struct CyclingPowerVector: Hashable, ValueCodable {
         self.direction = direction
     }
 
-    /// Forces or torques; a sensor has either.
+    /// Forces or torques, depending on the sensor.
     public enum Magnitudes: Hashable, Sendable {
-        /// Newtons.
+        /// Forces in newtons.
         case forcesNewtons([Int])
-        /// Newton metres with a resolution of 1/32.
+        /// Torques in newton meters, with a resolution of 1/32.
         case torquesNewtonMeters([Double])
     }
 
-    /// In which direction a force points.
+    /// The direction of a force.
     public enum Direction: UInt8, Sendable {
-        /// Not known.
+        /// Unknown.
         case unknown
-        /// Along the pedal's way.
+        /// Tangential: along the path of the pedal.
         case tangential
-        /// To or from the axle.
+        /// Radial: toward or away from the axle.
         case radial
-        /// Sideways.
+        /// Lateral: sideways.
         case lateral
     }
 
-    /// A flag byte, what it announces, and magnitudes to the end. Reserved flags are ignored; flags for forces and torques at once,
-    /// which could not be told apart, throw `invalidValue`.
+    /// Decodes a flag byte, the fields that it announces, and magnitudes up to the end. Reserved flags are ignored.
+    /// Flags for both forces and torques throw `invalidValue`, since these cannot be distinguished.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         guard flags & 0x0C != 0x0C else { throw reader.invalid("forces and torques exclude each other") }
@@ -56,7 +56,7 @@ public struct CyclingPowerVector: Hashable, ValueCodable {
         magnitudes = flags & 0x04 != 0 ? .forcesNewtons(values) : .torquesNewtonMeters(values.map { Double($0) / 32 })
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags = direction.rawValue << 4
         if crankRevolutions != nil { flags |= 0x01 }
@@ -76,6 +76,6 @@ public struct CyclingPowerVector: Hashable, ValueCodable {
         }
     }
 
-    /// True: reserved flags may announce more one day.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }

@@ -1,31 +1,32 @@
 public import BLE
 
-/// How the air pressure has changed of late (GATT Specification Supplement, Barometric Pressure Trend). Other numbers are reserved.
+/// The recent trend of the air pressure (GATT Specification Supplement, Barometric Pressure Trend). Other numbers are
+/// reserved.
 public struct BarometricPressureTrend: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Not known.
+    /// Unknown.
     public static let unknown = BarometricPressureTrend(rawValue: 0)
-    /// It falls all the time.
+    /// Continuously falling.
     public static let continuouslyFalling = BarometricPressureTrend(rawValue: 1)
-    /// It rises all the time.
+    /// Continuously rising.
     public static let continuouslyRising = BarometricPressureTrend(rawValue: 2)
-    /// It fell, and is steady now.
+    /// Falling, then steady.
     public static let fallingThenSteady = BarometricPressureTrend(rawValue: 3)
-    /// It rose, and is steady now.
+    /// Rising, then steady.
     public static let risingThenSteady = BarometricPressureTrend(rawValue: 4)
-    /// It fell, and then rose by less.
+    /// Falling before a lesser rise.
     public static let fallingBeforeLesserRise = BarometricPressureTrend(rawValue: 5)
-    /// It fell, and then rose by more.
+    /// Falling before a greater rise.
     public static let fallingBeforeGreaterRise = BarometricPressureTrend(rawValue: 6)
-    /// It rose, and then fell by more.
+    /// Rising before a greater fall.
     public static let risingBeforeGreaterFall = BarometricPressureTrend(rawValue: 7)
-    /// It rose, and then fell by less.
+    /// Rising before a lesser fall.
     public static let risingBeforeLesserFall = BarometricPressureTrend(rawValue: 8)
-    /// It does not change.
+    /// Steady.
     public static let steady = BarometricPressureTrend(rawValue: 9)
 }
 

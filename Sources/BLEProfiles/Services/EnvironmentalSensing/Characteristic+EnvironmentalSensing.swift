@@ -1,6 +1,6 @@
 public import BLE
 
-// The GATT Specification Supplement has the formats; the service's specification says which of them it may have.
+// The GATT Specification Supplement defines the formats; the service's specification lists the characteristics.
 
 extension Characteristic where Value == Double? {
     /// The temperature in °C, -273.15 to 327.67.
@@ -26,29 +26,30 @@ extension Characteristic where Value == Double {
     public static var heatIndex: Self { .environmental(.fixedPoint(.int8), 0x2A7A) }
     /// The wind chill in °C, -128 to 127, in whole degrees.
     public static var windChill: Self { .environmental(.fixedPoint(.int8), 0x2A79) }
-    /// The elevation in metres above sea level, with a resolution of 0.01 m.
+    /// The elevation in meters above sea level, with a resolution of 0.01 m.
     public static var elevation: Self { .environmental(.fixedPoint(.int24, dividedBy: 100), 0x2A6C) }
-    /// The speed of the wind as a moving observer feels it, in m/s, with a resolution of 0.01 m/s.
+    /// The wind speed relative to a moving observer, in m/s, with a resolution of 0.01 m/s.
     public static var apparentWindSpeed: Self { .environmental(.fixedPoint(.uint16, dividedBy: 100), 0x2A72) }
-    /// Where the wind comes from as a moving observer feels it: degrees clockwise from his heading, 0 to 359.99.
+    /// The direction from which the wind comes relative to a moving observer, in degrees clockwise from the heading, 0
+    /// to 359.99.
     public static var apparentWindDirection: Self {
         .environmental(.fixedPoint(.uint16, dividedBy: 100, allowed: 0...35999), 0x2A73)
     }
-    /// The speed of the wind in m/s, with a resolution of 0.01 m/s.
+    /// The wind speed in m/s, with a resolution of 0.01 m/s.
     public static var trueWindSpeed: Self { .environmental(.fixedPoint(.uint16, dividedBy: 100), 0x2A70) }
-    /// Where the wind comes from: degrees clockwise from geographic north, 0 to 359.99.
+    /// The direction from which the wind comes, in degrees clockwise from geographic north, 0 to 359.99.
     public static var trueWindDirection: Self {
         .environmental(.fixedPoint(.uint16, dividedBy: 100, allowed: 0...35999), 0x2A71)
     }
-    /// How many times as fast as the wind its gusts are, 0 to 25.5.
+    /// The ratio of the speed of gusts to the wind speed, 0 to 25.5.
     public static var gustFactor: Self { .environmental(.fixedPoint(.uint8, dividedBy: 10), 0x2A74) }
     /// The irradiance in W/m², with a resolution of 0.1 W/m².
     public static var irradiance: Self { .environmental(.fixedPoint(.uint16, dividedBy: 10), 0x2A77) }
-    /// The rain that has fallen, in metres, with a resolution of 1 mm.
+    /// The amount of rainfall in meters, with a resolution of 1 mm.
     public static var rainfall: Self { .environmental(.fixedPoint(.uint16, dividedBy: 1000), 0x2A78) }
     /// The UV index, 0 to 255.
     public static var uvIndex: Self { .environmental(.fixedPoint(.uint8), 0x2A76) }
-    /// The pollen in a cubic metre, 0 to 16,777,215.
+    /// The number of pollen grains in a cubic meter, 0 to 16,777,215.
     public static var pollenConcentration: Self { .environmental(.fixedPoint(.uint24), 0x2A75) }
     /// The angle from geographic to magnetic north, in degrees clockwise, 0 to 359.99.
     public static var magneticDeclination: Self {
@@ -56,7 +57,7 @@ extension Characteristic where Value == Double {
     }
 }
 
-/// NaN is sent for what could not be measured, NRes for what is too much, or too little, for the sensor or the format.
+/// NaN stands for a missing measurement, NRes for a value out of range of the sensor or the format.
 extension Characteristic where Value == MedFloat16 {
     /// The concentration of methane in ppb.
     public static var methaneConcentration: Self { .environmental(.codable, 0x2BD1) }
@@ -83,7 +84,7 @@ extension Characteristic where Value == MedFloat16 {
 }
 
 extension Characteristic where Value == BarometricPressureTrend {
-    /// How the air pressure has changed of late.
+    /// The recent trend of the air pressure.
     public static var barometricPressureTrend: Self { .environmental(.codable, 0x2AA3) }
 }
 
@@ -98,7 +99,7 @@ extension Characteristic where Value == MagneticFluxDensity3D {
 }
 
 extension Characteristic where Value == EnvironmentalDescriptorChange {
-    /// Which characteristic's descriptors have changed (Environmental Sensing Service 1.0, section 3.2).
+    /// The characteristic whose descriptors have changed (Environmental Sensing Service 1.0, section 3.2).
     public static var descriptorValueChanged: Self { .environmental(.codable, 0x2A7D) }
 }
 

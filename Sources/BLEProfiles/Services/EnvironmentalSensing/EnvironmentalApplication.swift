@@ -1,36 +1,36 @@
-/// What a sensor measures, or where: the application of the ES Measurement descriptor (Environmental Sensing Service 1.0, section
-/// 3.1.2.1). Other numbers are reserved.
+/// The object or the location of a measurement, as the application in the ES Measurement descriptor (Environmental
+/// Sensing Service 1.0, section 3.1.2.1). Other numbers are reserved.
 public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Not told.
+    /// Not specified.
     public static let unspecified = EnvironmentalApplication(rawValue: 0)
     /// Air.
     public static let air = EnvironmentalApplication(rawValue: 1)
     /// Water.
     public static let water = EnvironmentalApplication(rawValue: 2)
-    /// By the air pressure.
+    /// Barometric.
     public static let barometric = EnvironmentalApplication(rawValue: 3)
     /// Soil.
     public static let soil = EnvironmentalApplication(rawValue: 4)
-    /// By infrared light.
+    /// Infrared.
     public static let infrared = EnvironmentalApplication(rawValue: 5)
     /// From a map database.
     public static let mapDatabase = EnvironmentalApplication(rawValue: 6)
-    /// An elevation from the air pressure.
+    /// An elevation derived from the air pressure.
     public static let barometricElevation = EnvironmentalApplication(rawValue: 7)
-    /// An elevation from GPS alone.
+    /// An elevation derived from GPS alone.
     public static let gpsElevation = EnvironmentalApplication(rawValue: 8)
-    /// An elevation from GPS and a map database.
+    /// An elevation derived from GPS and a map database.
     public static let gpsAndMapElevation = EnvironmentalApplication(rawValue: 9)
-    /// An elevation from a vertical datum.
+    /// An elevation relative to a vertical datum.
     public static let verticalDatumElevation = EnvironmentalApplication(rawValue: 10)
-    /// On the shore.
+    /// Onshore.
     public static let onshore = EnvironmentalApplication(rawValue: 11)
-    /// On board of a vessel or vehicle.
+    /// On board a vessel or vehicle.
     public static let onboard = EnvironmentalApplication(rawValue: 12)
     /// In front.
     public static let front = EnvironmentalApplication(rawValue: 13)
@@ -40,11 +40,11 @@ public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
     public static let upper = EnvironmentalApplication(rawValue: 15)
     /// The lower one.
     public static let lower = EnvironmentalApplication(rawValue: 16)
-    /// The first choice.
+    /// The primary sensor.
     public static let primary = EnvironmentalApplication(rawValue: 17)
-    /// The second choice.
+    /// The secondary sensor.
     public static let secondary = EnvironmentalApplication(rawValue: 18)
-    /// Out of doors.
+    /// Outdoors.
     public static let outdoor = EnvironmentalApplication(rawValue: 19)
     /// Indoors.
     public static let indoor = EnvironmentalApplication(rawValue: 20)
@@ -52,13 +52,13 @@ public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
     public static let top = EnvironmentalApplication(rawValue: 21)
     /// At the bottom.
     public static let bottom = EnvironmentalApplication(rawValue: 22)
-    /// The main one.
+    /// The main sensor.
     public static let main = EnvironmentalApplication(rawValue: 23)
-    /// The one for when the main one fails.
+    /// The backup sensor.
     public static let backup = EnvironmentalApplication(rawValue: 24)
-    /// The auxiliary one.
+    /// The auxiliary sensor.
     public static let auxiliary = EnvironmentalApplication(rawValue: 25)
-    /// The supplementary one.
+    /// The supplementary sensor.
     public static let supplementary = EnvironmentalApplication(rawValue: 26)
     /// Inside.
     public static let inside = EnvironmentalApplication(rawValue: 27)
@@ -72,7 +72,7 @@ public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
     public static let `internal` = EnvironmentalApplication(rawValue: 31)
     /// External.
     public static let external = EnvironmentalApplication(rawValue: 32)
-    /// Of the sun.
+    /// Solar.
     public static let solar = EnvironmentalApplication(rawValue: 33)
 }
 

@@ -1,15 +1,15 @@
 public import BLE
 
-/// What a sensor tells of a change to descriptors (Environmental Sensing Service 1.0, section 3.2).
+/// A change of a sensor's descriptors (Environmental Sensing Service 1.0, section 3.2).
 public struct EnvironmentalDescriptorChange: Hashable, ValueCodable {
-    /// What has changed, and who changed it.
+    /// The changed descriptors, and the source of the change.
     public struct Changes: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt16
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// A client changed it; otherwise the sensor itself.
+        /// The change was made by a client. Otherwise, by the sensor itself.
         public static let byClient = Changes(rawValue: 0x01)
         /// ES Trigger Setting descriptors.
         public static let triggers = Changes(rawValue: 0x02)
@@ -21,18 +21,18 @@ public struct EnvironmentalDescriptorChange: Hashable, ValueCodable {
         public static let userDescription = Changes(rawValue: 0x10)
     }
 
-    /// What has changed, and who changed it.
+    /// The changed descriptors, and the source of the change.
     public var changes: Changes
     /// The type of the characteristic that the descriptors belong to.
     public var characteristic: BluetoothUUID
 
-    /// A change.
+    /// Creates a change.
     public init(_ changes: Changes, of characteristic: BluetoothUUID) {
         self.changes = changes
         self.characteristic = characteristic
     }
 
-    /// Flags, and a UUID of 2 or 16 bytes.
+    /// Decodes flags, and a UUID of 2 or 16 bytes.
     public init(from reader: inout ValueReader) throws(BLEError) {
         changes = try reader.raw()
         if reader.remaining == 16 {
@@ -43,7 +43,7 @@ public struct EnvironmentalDescriptorChange: Hashable, ValueCodable {
         }
     }
 
-    /// The same; the UUID in 2 bytes where it has a 16-bit form.
+    /// Encodes the change. The UUID has 2 bytes if it has a 16-bit form.
     public func encode(into writer: inout ValueWriter) {
         writer.raw(changes)
         if let short = characteristic.short {

@@ -1,20 +1,20 @@
 public import BLE
 
-/// How a sensor measures, by which sensors of a kind are told apart: the ES Measurement descriptor, 0x290C (Environmental Sensing
-/// Service 1.0, section 3.1.2.1).
+/// The properties of a measurement, which distinguish sensors of the same kind: the ES Measurement descriptor, 0x290C
+/// (Environmental Sensing Service 1.0, section 3.1.2.1).
 public struct EnvironmentalMeasurement: Hashable, ValueCodable {
-    /// How a value is made of what was sampled.
+    /// The function that calculates a value from samples.
     public var samplingFunction: SamplingFunction
-    /// For how long it was sampled for a value, in seconds, 1 to 16,777,215; nil when that is not used.
+    /// The duration of sampling for a value in seconds, 1 to 16,777,215. Nil if not used.
     public var measurementPeriodSeconds: Int?
-    /// How often the sensor makes a value, in seconds, 1 to 16,777,215; nil when that is not used.
+    /// The interval between values in seconds, 1 to 16,777,215. Nil if not used.
     public var updateIntervalSeconds: Int?
-    /// What is measured, or where.
+    /// The object or the location of the measurement.
     public var application: EnvironmentalApplication
-    /// How far off a value may be, in percent, 0 to 127, with a resolution of 0.5; nil when that is not known.
+    /// The uncertainty of a value in percent, 0 to 127, with a resolution of 0.5. Nil if unknown.
     public var uncertaintyPercent: Double?
 
-    /// A measurement. What is not given is not known.
+    /// Creates the properties of a measurement. Values are unknown by default.
     public init(
         samplingFunction: SamplingFunction = .unspecified, measurementPeriodSeconds: Int? = nil,
         updateIntervalSeconds: Int? = nil, application: EnvironmentalApplication = .unspecified,
@@ -27,32 +27,32 @@ public struct EnvironmentalMeasurement: Hashable, ValueCodable {
         self.uncertaintyPercent = uncertaintyPercent
     }
 
-    /// How a value is made of what was sampled. Other numbers are reserved.
+    /// The function that calculates a value from samples. Other numbers are reserved.
     public struct SamplingFunction: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Not told.
+        /// Not specified.
         public static let unspecified = SamplingFunction(rawValue: 0)
-        /// It is one sample.
+        /// A single sample.
         public static let instantaneous = SamplingFunction(rawValue: 1)
         /// The arithmetic mean.
         public static let arithmeticMean = SamplingFunction(rawValue: 2)
-        /// The root of the mean of the squares.
+        /// The root mean square.
         public static let rootMeanSquare = SamplingFunction(rawValue: 3)
-        /// The greatest.
+        /// The maximum.
         public static let maximum = SamplingFunction(rawValue: 4)
-        /// The least.
+        /// The minimum.
         public static let minimum = SamplingFunction(rawValue: 5)
         /// The sum.
         public static let accumulated = SamplingFunction(rawValue: 6)
-        /// How many there were.
+        /// The number of samples.
         public static let count = SamplingFunction(rawValue: 7)
     }
 
-    /// Eleven bytes; the flags with which they begin are reserved.
+    /// Decodes eleven bytes. The flags at the beginning are reserved.
     public init(from reader: inout ValueReader) throws(BLEError) {
         _ = try reader.uint16()
         samplingFunction = try reader.raw()
@@ -65,7 +65,7 @@ public struct EnvironmentalMeasurement: Hashable, ValueCodable {
         uncertaintyPercent = uncertainty == 0xFF ? nil : Double(uncertainty) / 2
     }
 
-    /// Eleven bytes.
+    /// Encodes eleven bytes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint16(0)
         writer.raw(samplingFunction)

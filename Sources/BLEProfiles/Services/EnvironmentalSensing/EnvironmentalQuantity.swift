@@ -1,10 +1,10 @@
 public import BLE
 
-/// A value of a sensor of any kind.
+/// A value of any environmental sensor.
 public enum EnvironmentalValue: Hashable, Sendable {
-    /// A number in the quantity's unit; nil when it is not known. Infinite for more than the sensor can measure.
+    /// A number in the quantity's unit. Nil if unknown, infinite if it exceeds the range of the sensor.
     case number(Double?)
-    /// How the air pressure has changed of late.
+    /// The recent trend of the air pressure.
     case pressureTrend(BarometricPressureTrend)
     /// The magnetic flux density along two axes.
     case magneticFluxDensity2D(MagneticFluxDensity2D)
@@ -13,7 +13,7 @@ public enum EnvironmentalValue: Hashable, Sendable {
 }
 
 extension EnvironmentalValue: CustomStringConvertible {
-    /// The value without a unit, such as `21.37`, `steady` or `x 1.5, y -20`; `unknown` for a number that is not known.
+    /// The value without a unit, such as `21.37`, `steady` or `x 1.5, y -20`. An unknown number is `unknown`.
     public var description: String {
         switch self {
         case .number(let number): number.map(Self.text) ?? "unknown"
@@ -29,35 +29,35 @@ extension EnvironmentalValue: CustomStringConvertible {
     private static func text(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
 }
 
-/// What a sensor of the Environmental Sensing service can measure.
+/// A quantity that a sensor of the Environmental Sensing service can measure.
 public struct EnvironmentalQuantity: Hashable, Sendable {
-    /// The characteristic's type.
+    /// The type of the characteristic.
     public let uuid: BluetoothUUID
-    /// The unit of its numbers, such as `°C`; empty for those that have none.
+    /// The unit of the numbers, such as `°C`. Empty if there is none.
     public let unit: String
     let coding: ValueCoding<EnvironmentalValue>
 
-    /// The quantity that characteristics of that type have; nil for others.
+    /// Creates the quantity for a type of characteristic. Returns nil for other types.
     public init?(_ uuid: BluetoothUUID) {
         guard let quantity = Self.byUUID[uuid] else { return nil }
         self = quantity
     }
 
-    /// What the SIG calls it, such as `Temperature`.
+    /// The name assigned by the SIG, such as `Temperature`.
     public var name: String { uuid.name ?? uuid.description }
 
-    /// A value of it with its unit, such as `21.37 °C`; without one where there is none, or no number.
+    /// Returns a value with its unit, such as `21.37 °C`. Without a unit if there is none, or if the number is unknown.
     public func text(of value: EnvironmentalValue) -> String {
         guard !unit.isEmpty, value != .number(nil) else { return "\(value)" }
         return "\(value)" + (unit == "°" ? "" : " ") + unit
     }
 
-    /// By the type.
+    /// Considers only the type.
     public static func == (left: Self, right: Self) -> Bool { left.uuid == right.uuid }
-    /// By the type.
+    /// Considers only the type.
     public func hash(into hasher: inout Hasher) { hasher.combine(uuid) }
 
-    /// All of them.
+    /// All quantities.
     public static let all: [EnvironmentalQuantity] = [
         Self(.temperature, "°C"), Self(.humidity, "%"), Self(.pressure, "Pa"), Self(.dewPoint, "°C"),
         Self(.heatIndex, "°C"), Self(.windChill, "°C"), Self(.elevation, "m"), Self(.apparentWindSpeed, "m/s"),

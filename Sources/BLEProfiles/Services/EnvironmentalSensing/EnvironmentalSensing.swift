@@ -5,9 +5,9 @@ extension BluetoothUUID {
     public static let environmentalSensing = BluetoothUUID(0x181A)
 }
 
-/// The Environmental Sensing service of a weather station, an air quality sensor or the like (Environmental Sensing Service 1.0).
+/// The Environmental Sensing service of a weather station or an air quality sensor (Environmental Sensing Service 1.0).
 ///
-/// The peripheral says which sensors it has, perhaps several of a kind:
+/// The peripheral determines which sensors it has. There may be several of a kind:
 ///
 /// ```swift
 /// for sensor in try await EnvironmentalSensing(peripheral).sensors(of: .temperature) {
@@ -17,29 +17,31 @@ extension BluetoothUUID {
 public struct EnvironmentalSensing: Profile {
     /// 0x181A.
     public static let serviceUUID = BluetoothUUID.environmentalSensing
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The sensors of every ``EnvironmentalQuantity``, in order of handles. Connects and discovers as needed.
+    /// Returns the sensors of all quantities (``EnvironmentalQuantity``), in order of handles. Connects and discovers
+    /// if necessary.
     public func sensors() async throws(BLEError) -> [EnvironmentalSensor<EnvironmentalValue>] {
         try await service.discovered().compactMap { found in
             EnvironmentalQuantity(found.uuid).map { sensor($0.coding, found) }
         }
     }
 
-    /// The sensors of one kind, in order of handles; none where the peripheral has none. Connects and discovers as needed.
+    /// Returns the sensors of one kind, in order of handles. Empty if there are none. Connects and discovers if
+    /// necessary.
     public func sensors<Value>(
         of characteristic: Characteristic<Value>
     ) async throws(BLEError) -> [EnvironmentalSensor<Value>] {
         try await service.discovered()[all: characteristic.uuid].map { sensor(characteristic.coding, $0) }
     }
 
-    /// Changes to descriptors of the sensors, the central's own included.
+    /// Returns changes of the sensors' descriptors, including those that this central makes.
     public func descriptorChanges() async throws(BLEError) -> NotificationStream<EnvironmentalDescriptorChange> {
         try await service.notifications(.descriptorValueChanged)
     }

@@ -2,50 +2,51 @@ public import BLE
 
 /// A sensor of the Environmental Sensing service: one of its characteristics.
 public struct EnvironmentalSensor<Value: Sendable>: Sendable {
-    /// The peripheral that has it.
+    /// The peripheral.
     public let peripheral: Peripheral
-    /// Names exactly this sensor, also where there are several of a kind.
+    /// The key that identifies exactly this sensor, even if there are several of a kind.
     public let characteristic: Characteristic<Value>
-    /// What was discovered of it.
+    /// The discovered characteristic.
     public let discovered: GATTCharacteristic
 
-    /// What it measures; nil for what is not of the service.
+    /// The measured quantity. Nil if the characteristic is not one of the service.
     public var quantity: EnvironmentalQuantity? { EnvironmentalQuantity(discovered.uuid) }
 
-    /// The value now.
+    /// Returns the current value.
     public func value() async throws(BLEError) -> Value { try await peripheral.read(characteristic) }
 
-    /// The values that the sensor notifies from now on, as its triggers say; `notSupported` when it does not. Keeps the newest 256 that
-    /// are not read yet.
+    /// Returns the values that the sensor notifies from now on, according to its triggers. Throws `notSupported` if it
+    /// does not notify. Keeps the newest 256 unread values.
     public func values() async throws(BLEError) -> NotificationStream<Value> {
         try await peripheral.notifications(characteristic)
     }
 }
 
-// MARK: What its descriptors say
+// MARK: Descriptors
 
 extension EnvironmentalSensor {
-    /// How it measures; nil when it does not say, as the only one of a kind need not (section 3.1.2.1).
+    /// Returns the properties of the measurement. Nil if there is no descriptor, which is optional for the only sensor
+    /// of a kind (section 3.1.2.1).
     public func measurement() async throws(BLEError) -> EnvironmentalMeasurement? {
         try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x290C), of: characteristic.key, as: .codable)
     }
 
-    /// What it is called; nil when it does not say.
+    /// Returns the user description. Nil if there is none.
     public func userDescription() async throws(BLEError) -> String? {
         try await peripheral.userDescription(of: characteristic.key)
     }
 
-    /// How its value is to be shown, and which of several it is; nil when it does not say.
+    /// Returns the presentation format, which also distinguishes sensors of a kind. Nil if there is none.
     public func presentationFormat() async throws(BLEError) -> PresentationFormat? {
         try await peripheral.presentationFormat(of: characteristic.key)
     }
 
-    /// What it can measure; nil when it does not say.
+    /// Returns the range of values. Nil if not available.
     public func validRange() async throws(BLEError) -> ValidRange<Value>? {
         try await peripheral.validRange(of: characteristic)
     }
 
-    /// When it notifies; none when that cannot be told, three at most (section 3.1.2.2).
+    /// Returns the conditions for notifications, at most three. Empty if there are none (section 3.1.2.2).
     public func triggers() async throws(BLEError) -> [EnvironmentalTrigger<Value>] {
         var triggers: [EnvironmentalTrigger<Value>] = []
         for descriptor in triggerDescriptors {
@@ -60,10 +61,10 @@ extension EnvironmentalSensor {
         return triggers
     }
 
-    /// Sets one of its triggers, counted from 0.
+    /// Sets a trigger, by its zero-based index.
     ///
-    /// Throws `invalidArgument` where it has not so many, `attributeError` with
-    /// ``BLE/ATTError/environmentalConditionNotSupported`` for a condition that it does not know.
+    /// Throws `invalidArgument` if the index is out of range, and `attributeError` with
+    /// ``BLE/ATTError/environmentalConditionNotSupported`` if the sensor does not support the condition.
     public func setTrigger(_ trigger: EnvironmentalTrigger<Value>, at index: Int = 0) async throws(BLEError) {
         guard triggerDescriptors.indices.contains(index) else {
             throw place(
@@ -75,12 +76,12 @@ extension EnvironmentalSensor {
             handle: descriptor.handle, of: characteristic.key)
     }
 
-    /// How its triggers go together; nil when it does not say (section 3.1.2.3).
+    /// Returns the combination of the triggers. Nil if not available (section 3.1.2.3).
     public func triggerLogic() async throws(BLEError) -> EnvironmentalTriggerLogic? {
         try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x290B), of: characteristic.key, as: .codable)
     }
 
-    /// Sets how its triggers go together.
+    /// Sets the combination of the triggers.
     public func setTriggerLogic(_ logic: EnvironmentalTriggerLogic) async throws(BLEError) {
         try await peripheral.writeDescriptor(
             try logic.encoded(), to: BluetoothUUID(0x290B), of: characteristic.key)

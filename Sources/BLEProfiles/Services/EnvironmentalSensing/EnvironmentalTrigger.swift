@@ -1,30 +1,31 @@
 public import BLE
 
-/// When a sensor notifies a value: an ES Trigger Setting descriptor, 0x290D (Environmental Sensing Service 1.0, section 3.1.2.2).
+/// A condition for notifying a value: an ES Trigger Setting descriptor, 0x290D (Environmental Sensing Service 1.0,
+/// section 3.1.2.2).
 ///
-/// A characteristic has up to three; ``EnvironmentalTriggerLogic`` says how they go together.
+/// A characteristic has up to three. ``EnvironmentalTriggerLogic`` combines them.
 public enum EnvironmentalTrigger<Value: Sendable>: Sendable {
-    /// It is not used.
+    /// The trigger is not used.
     case inactive
-    /// Every so many seconds, 0 to 16,777,215.
+    /// At the given interval in seconds, 0 to 16,777,215.
     case every(seconds: Int)
-    /// At most every so many seconds, 0 to 16,777,215.
+    /// With at least the given interval in seconds, 0 to 16,777,215.
     case noMoreOften(thanSeconds: Int)
-    /// When the value is another than before.
+    /// When the value changes.
     case changed
-    /// While the value is less than this one.
+    /// While the value is less than the given one.
     case less(than: Value)
-    /// While the value is this one at most.
+    /// While the value is at most the given one.
     case atMost(Value)
-    /// While the value is greater than this one.
+    /// While the value is greater than the given one.
     case greater(than: Value)
-    /// While the value is this one at least.
+    /// While the value is at least the given one.
     case atLeast(Value)
-    /// While the value is this one.
+    /// While the value equals the given one.
     case equal(to: Value)
-    /// While the value is another than this one.
+    /// While the value differs from the given one.
     case notEqual(to: Value)
-    /// A condition that is reserved, with whatever bytes follow it.
+    /// A reserved condition, with the bytes that follow it.
     case reserved(condition: UInt8, operand: [UInt8])
 }
 
@@ -32,8 +33,8 @@ extension EnvironmentalTrigger: Equatable where Value: Equatable {}
 extension EnvironmentalTrigger: Hashable where Value: Hashable {}
 
 extension EnvironmentalTrigger {
-    /// How the triggers of a characteristic are spelled whose values are coded by `value`: a condition, and then seconds, a value, or
-    /// nothing.
+    /// Returns the coding of the triggers of a characteristic whose values have the coding `value`: a condition,
+    /// followed by seconds, a value, or nothing.
     public static func coding(_ value: ValueCoding<Value>) -> ValueCoding<EnvironmentalTrigger> {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in try decode(bytes, value) },
@@ -83,17 +84,17 @@ extension EnvironmentalTrigger {
     }
 }
 
-/// How the triggers of a characteristic go together: the ES Configuration descriptor, 0x290B (Environmental Sensing Service 1.0,
-/// section 3.1.2.3). Other numbers are reserved.
+/// The combination of a characteristic's triggers: the ES Configuration descriptor, 0x290B (Environmental Sensing
+/// Service 1.0, section 3.1.2.3). Other numbers are reserved.
 public struct EnvironmentalTriggerLogic: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// All of them must hold.
+    /// All triggers must be satisfied.
     public static let and = EnvironmentalTriggerLogic(rawValue: 0)
-    /// One of them is enough.
+    /// At least one trigger must be satisfied.
     public static let or = EnvironmentalTriggerLogic(rawValue: 1)
 }
 
@@ -102,9 +103,9 @@ extension EnvironmentalTriggerLogic: NamedConstants {
 }
 
 extension ATTError {
-    /// What a sensor answers when it does not take a descriptor's value (Environmental Sensing Service 1.0).
+    /// The sensor rejects the value of a descriptor (Environmental Sensing Service 1.0).
     public static let environmentalWriteRequestRejected = ATTError(rawValue: 0x80)
-    /// What a sensor answers to a trigger with a condition that it does not know.
+    /// The sensor does not support the condition of a trigger.
     public static let environmentalConditionNotSupported = ATTError(rawValue: 0x81)
 }
 

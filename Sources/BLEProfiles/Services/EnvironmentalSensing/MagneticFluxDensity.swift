@@ -1,14 +1,14 @@
 public import BLE
 
-/// The magnetic flux density along two axes at right angles (GATT Specification Supplement, Magnetic Flux Density - 2D), in
-/// microteslas, with a resolution of 0.1 µT.
+/// The magnetic flux density along two perpendicular axes (GATT Specification Supplement, Magnetic Flux Density - 2D),
+/// in microteslas, with a resolution of 0.1 µT.
 public struct MagneticFluxDensity2D: Hashable, ValueCodable {
     /// Along the x axis, -3276.8 to 3276.7.
     public var xMicroteslas: Double
     /// Along the y axis, -3276.8 to 3276.7.
     public var yMicroteslas: Double
 
-    /// A flux density.
+    /// Creates a flux density.
     public init(xMicroteslas: Double, yMicroteslas: Double) {
         self.xMicroteslas = xMicroteslas
         self.yMicroteslas = yMicroteslas
@@ -27,8 +27,8 @@ public struct MagneticFluxDensity2D: Hashable, ValueCodable {
     }
 }
 
-/// The magnetic flux density along three axes at right angles (GATT Specification Supplement, Magnetic Flux Density - 3D), in
-/// microteslas, with a resolution of 0.1 µT.
+/// The magnetic flux density along three perpendicular axes (GATT Specification Supplement, Magnetic Flux Density -
+/// 3D), in microteslas, with a resolution of 0.1 µT.
 public struct MagneticFluxDensity3D: Hashable, ValueCodable {
     /// Along the x axis, -3276.8 to 3276.7.
     public var xMicroteslas: Double
@@ -37,7 +37,7 @@ public struct MagneticFluxDensity3D: Hashable, ValueCodable {
     /// Along the z axis, -3276.8 to 3276.7.
     public var zMicroteslas: Double
 
-    /// A flux density.
+    /// Creates a flux density.
     public init(xMicroteslas: Double, yMicroteslas: Double, zMicroteslas: Double) {
         self.xMicroteslas = xMicroteslas
         self.yMicroteslas = yMicroteslas

@@ -1,13 +1,13 @@
 public import BLE
 
-/// The values that a characteristic can have: the Valid Range descriptor, 0x2906. Both ends belong to it.
+/// The range of values of a characteristic, including both ends: the Valid Range descriptor, 0x2906.
 public struct ValidRange<Value: Sendable>: Sendable {
-    /// The least.
+    /// The minimum.
     public var lower: Value
-    /// The greatest.
+    /// The maximum.
     public var upper: Value
 
-    /// A range.
+    /// Creates a range.
     public init(_ lower: Value, _ upper: Value) {
         self.lower = lower
         self.upper = upper
@@ -18,7 +18,8 @@ extension ValidRange: Equatable where Value: Equatable {}
 extension ValidRange: Hashable where Value: Hashable {}
 
 extension ValidRange {
-    /// How the range of a characteristic is spelled whose values are coded by `value`: two values, in as many bytes each.
+    /// Returns the coding of the range of a characteristic whose values have the coding `value`: two values of the same
+    /// length.
     public static func coding(_ value: ValueCoding<Value>) -> ValueCoding<ValidRange> {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in
@@ -33,7 +34,7 @@ extension ValidRange {
 }
 
 extension Peripheral {
-    /// The values that a characteristic can have (Valid Range, 0x2906); nil where the peripheral does not say.
+    /// Returns the range of values of a characteristic (Valid Range, 0x2906). Nil if there is no descriptor.
     public func validRange<Value>(
         of characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> ValidRange<Value>? {
@@ -42,7 +43,7 @@ extension Peripheral {
             timeout: timeout)
     }
 
-    /// The value of a descriptor that a specification leaves optional; nil where there is none.
+    /// Returns the value of an optional descriptor. Nil if there is none.
     func readDescriptorIfPresent<Value>(
         _ descriptor: BluetoothUUID, of characteristic: AttributeKey, as coding: ValueCoding<Value>,
         timeout: Duration? = nil

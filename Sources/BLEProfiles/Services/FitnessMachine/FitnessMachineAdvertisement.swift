@@ -1,6 +1,6 @@
 public import BLE
 
-/// What a fitness machine says of itself while it advertises (Fitness Machine Service 1.0, section 3.1): the service data of 1826.
+/// The advertising data of a fitness machine: the service data of 1826 (Fitness Machine Service 1.0, section 3.1).
 ///
 /// ```swift
 /// for try await found in central.discoveries(.service(.fitnessMachine)) {
@@ -9,22 +9,22 @@ public import BLE
 /// }
 /// ```
 public struct FitnessMachineAdvertisement: Hashable, Sendable {
-    /// Whether it can be used now.
+    /// Whether the machine is available for use.
     public var isAvailable: Bool
-    /// What it is; several kinds for a machine that can be turned into another.
+    /// The kind of the machine, or several if it can be converted.
     public var kinds: Kinds
 
-    /// A machine.
+    /// Creates advertising data.
     public init(isAvailable: Bool = true, kinds: Kinds) {
         self.isAvailable = isAvailable
         self.kinds = kinds
     }
 
-    /// Kinds of machines. Other bits are reserved, and kept.
+    /// Kinds of machines, including reserved bits.
     public struct Kinds: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt16
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// A treadmill.
@@ -37,14 +37,14 @@ public struct FitnessMachineAdvertisement: Hashable, Sendable {
         public static let stairClimber = Kinds(rawValue: 1 << 3)
         /// A rowing machine.
         public static let rower = Kinds(rawValue: 1 << 4)
-        /// An indoor bike, or a trainer that a bike is put on.
+        /// An indoor bike, or a trainer on which a bike is mounted.
         public static let indoorBike = Kinds(rawValue: 1 << 5)
     }
 }
 
 extension FitnessMachineAdvertisement: AdvertisementDecodable, AdvertisementEncodable {
-    /// The service data of 1826: flags, of which reserved ones are ignored, and the kinds in two bytes; nil when there is none. Throws
-    /// `invalidLength` for more or fewer than three bytes.
+    /// Decodes the service data of 1826: flags and the kinds in two bytes. Reserved flags are ignored. Returns nil if
+    /// there is none. Throws `invalidLength` unless there are three bytes.
     public static func decode(
         _ advertisement: Advertisement
     ) throws(AdvertisementFormatError) -> FitnessMachineAdvertisement? {

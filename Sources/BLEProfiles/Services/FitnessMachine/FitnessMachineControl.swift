@@ -1,12 +1,12 @@
 public import BLE
 
-/// The control of a fitness machine (Fitness Machine Service 1.0, section 4.16), which ``FitnessMachine/requestControl()`` asks
-/// for.
+/// Controls a fitness machine (Fitness Machine Service 1.0, section 4.16). Created by
+/// ``FitnessMachine/requestControl()``.
 ///
-/// Every procedure throws `procedureFailed` with a ``FitnessMachineResult`` when the machine cannot do it, among them
-/// ``FitnessMachineResult/controlNotPermitted`` when control was lost; `timedOut` when it does not answer within 30 s;
-/// `characteristicNotFound` for a machine that cannot be told anything; and `invalidArgument` for a number that no field holds.
-/// ``FitnessMachineFeature`` and the supported ranges tell what a machine takes.
+/// All procedures throw `procedureFailed` with a ``FitnessMachineResult`` if the machine cannot perform the procedure,
+/// for example ``FitnessMachineResult/controlNotPermitted`` if control was lost; `timedOut` if it does not answer
+/// within 30 s; `characteristicNotFound` if it has no control point; and `invalidArgument` for a number that is out of
+/// range of its field. ``FitnessMachineFeature`` and the supported ranges describe the settings that a machine accepts.
 public struct FitnessMachineControl: Sendable {
     private let service: PeripheralService
     private let controlPoint: ControlPoint<FitnessMachineResult>
@@ -17,36 +17,36 @@ public struct FitnessMachineControl: Sendable {
             Characteristic.fitnessMachineControlPoint.uuid, of: service, responseOpcode: 0x80)
     }
 
-    /// Asks for the control again, once it was lost.
+    /// Requests control again after it was lost.
     public func request() async throws(BLEError) { try await perform(.requestControl) }
 
-    /// Sets all settings back. Control is lost with it.
+    /// Resets all settings, and ends control.
     public func reset() async throws(BLEError) { try await perform(.reset) }
 
-    /// Sets a speed in kilometres per hour, 0 to 655.35, to the nearest hundredth.
+    /// Sets the target speed in kilometers per hour, 0 to 655.35, rounded to hundredths.
     public func setTargetSpeed(kilometersPerHour: Double) async throws(BLEError) {
         try await perform(.setTargetSpeed(kilometersPerHour: kilometersPerHour))
     }
 
-    /// Sets an inclination in percent, -3276.8 to 3276.7, to the nearest tenth.
+    /// Sets the target inclination in percent, -3276.8 to 3276.7, rounded to tenths.
     public func setTargetInclination(percent: Double) async throws(BLEError) {
         try await perform(.setTargetInclination(percent: percent))
     }
 
-    /// Sets a resistance level, without a unit, to the nearest tenth.
+    /// Sets the target resistance level, without a unit, rounded to tenths.
     ///
-    /// - Parameter isWide: sends two bytes, for levels from -3276.8 to 3276.7, as some machines want against the specification; else
-    ///   one, for levels from 0 to 25.5.
+    /// - Parameter isWide: whether to send two bytes, for levels from -3276.8 to 3276.7, which some machines require
+    ///   contrary to the specification. Otherwise one byte, for levels from 0 to 25.5.
     public func setTargetResistanceLevel(_ level: Double, isWide: Bool = false) async throws(BLEError) {
         try await perform(.setTargetResistanceLevel(level, isWide: isWide))
     }
 
-    /// Sets a power in watts, -32768 to 32767.
+    /// Sets the target power in watts, -32768 to 32767.
     public func setTargetPower(watts: Int) async throws(BLEError) {
         try await perform(.setTargetPower(watts: watts))
     }
 
-    /// Sets a heart rate in beats per minute, 0 to 255.
+    /// Sets the target heart rate in beats per minute, 0 to 255.
     public func setTargetHeartRate(beatsPerMinute: Int) async throws(BLEError) {
         try await perform(.setTargetHeartRate(beatsPerMinute: beatsPerMinute))
     }
@@ -60,48 +60,48 @@ public struct FitnessMachineControl: Sendable {
     /// Pauses the training.
     public func pause() async throws(BLEError) { try await perform(.pause) }
 
-    /// Sets an energy to expend in kilocalories, 0 to 65535.
+    /// Sets the target for the energy expended in kilocalories, 0 to 65535.
     public func setTargetedExpendedEnergy(kilocalories: Int) async throws(BLEError) {
         try await perform(.setTargetedExpendedEnergy(kilocalories: kilocalories))
     }
 
-    /// Sets a number of steps, 0 to 65535.
+    /// Sets the target number of steps, 0 to 65535.
     public func setTargetedStepCount(_ count: Int) async throws(BLEError) {
         try await perform(.setTargetedStepCount(count))
     }
 
-    /// Sets a number of strides, 0 to 65535.
+    /// Sets the target number of strides, 0 to 65535.
     public func setTargetedStrideCount(_ count: Int) async throws(BLEError) {
         try await perform(.setTargetedStrideCount(count))
     }
 
-    /// Sets a distance in metres, 0 to 16,777,215.
+    /// Sets the target distance in meters, 0 to 16,777,215.
     public func setTargetedDistance(meters: Int) async throws(BLEError) {
         try await perform(.setTargetedDistance(meters: meters))
     }
 
-    /// Sets a time in seconds, 0 to 65535.
+    /// Sets the target time in seconds, 0 to 65535.
     public func setTargetedTrainingTime(seconds: Int) async throws(BLEError) {
         try await perform(.setTargetedTrainingTime(seconds: seconds))
     }
 
-    /// Sets times in two, three or five zones of the heart rate.
+    /// Sets the target times in two, three or five heart rate zones.
     public func setTargetedTimes(_ times: HeartRateZoneTimes) async throws(BLEError) {
         try await perform(.setTargetedTimes(times))
     }
 
-    /// Sets the ride that an indoor bike simulates.
+    /// Sets the parameters of a simulated ride on an indoor bike.
     public func setIndoorBikeSimulation(_ simulation: IndoorBikeSimulation) async throws(BLEError) {
         try await perform(.setIndoorBikeSimulation(simulation))
     }
 
-    /// Sets the circumference of the wheel in millimetres, 0 to 6553.5, to the nearest tenth.
+    /// Sets the wheel circumference in millimeters, 0 to 6553.5, rounded to tenths.
     public func setWheelCircumference(millimeters: Double) async throws(BLEError) {
         try await perform(.setWheelCircumference(millimeters: millimeters))
     }
 
-    /// Starts the spin down procedure, and returns between which speeds the user is to let the wheel spin down. How it ends is told by
-    /// ``FitnessMachineStatus/spinDown(_:)``.
+    /// Starts the spin down procedure, and returns the speeds between which the user should let the wheel spin down.
+    /// ``FitnessMachineStatus/spinDown(_:)`` reports the result.
     public func startSpinDown() async throws(BLEError) -> SpinDownTarget {
         let answer = try await perform(.startSpinDown)
         do throws(BLEError) {
@@ -113,10 +113,10 @@ public struct FitnessMachineControl: Sendable {
         }
     }
 
-    /// Lets the machine's request for a spin down pass.
+    /// Ignores the machine's request for a spin down.
     public func ignoreSpinDown() async throws(BLEError) { try await perform(.ignoreSpinDown) }
 
-    /// Sets a cadence in revolutions per minute, 0 to 32767.5, to the nearest half.
+    /// Sets the target cadence in revolutions per minute, 0 to 32767.5, rounded to halves.
     public func setTargetedCadence(perMinute: Double) async throws(BLEError) {
         try await perform(.setTargetedCadence(perMinute: perMinute))
     }
@@ -127,25 +127,25 @@ public struct FitnessMachineControl: Sendable {
     }
 }
 
-/// What a fitness machine answers to one who tells it what to do (section 4.16.2). Other numbers are reserved.
+/// The result code of a fitness machine's control point (section 4.16.2). Other numbers are reserved.
 public struct FitnessMachineResult: ControlPointResult {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// It is done.
+    /// The operation succeeded.
     public static let success = FitnessMachineResult(rawValue: 1)
-    /// The machine does not know the procedure.
+    /// The machine does not support the procedure.
     public static let opCodeNotSupported = FitnessMachineResult(rawValue: 2)
-    /// The parameter is not one that the machine takes.
+    /// The machine does not accept the parameter.
     public static let invalidParameter = FitnessMachineResult(rawValue: 3)
-    /// It went wrong.
+    /// The operation failed.
     public static let operationFailed = FitnessMachineResult(rawValue: 4)
-    /// Control was not asked for, or is lost.
+    /// Control was not requested, or was lost.
     public static let controlNotPermitted = FitnessMachineResult(rawValue: 5)
 
-    /// A few words for a person; nil for a reserved number.
+    /// A short description. Nil for a reserved number.
     public var meaning: String? {
         switch self {
         case .success: "success"

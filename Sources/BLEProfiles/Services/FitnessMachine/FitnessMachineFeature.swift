@@ -1,35 +1,35 @@
 public import BLE
 
-/// What a fitness machine can do (Fitness Machine Service 1.0, section 4.3).
+/// The features of a fitness machine (Fitness Machine Service 1.0, section 4.3).
 public struct FitnessMachineFeature: Hashable, ValueCodable {
-    /// What it measures.
+    /// The quantities that the machine measures.
     public var measurements: Measurements
-    /// What it can be told to do.
+    /// The targets that can be set.
     public var targets: Targets
 
-    /// A machine's features.
+    /// Creates features.
     public init(measurements: Measurements = [], targets: Targets = []) {
         self.measurements = measurements
         self.targets = targets
     }
 
-    /// Two sets of flags of four bytes each; reserved ones are kept.
+    /// Decodes two sets of flags, four bytes each, including reserved ones.
     public init(from reader: inout ValueReader) throws(BLEError) {
         measurements = try reader.raw()
         targets = try reader.raw()
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) {
         writer.raw(measurements)
         writer.raw(targets)
     }
 
-    /// What a fitness machine measures (section 4.3.1.1).
+    /// The quantities that a fitness machine measures (section 4.3.1.1).
     public struct Measurements: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt32
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// The mean speed.
@@ -40,15 +40,15 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
         public static let totalDistance = Measurements(rawValue: 1 << 2)
         /// The inclination.
         public static let inclination = Measurements(rawValue: 1 << 3)
-        /// Metres uphill and downhill.
+        /// The elevation gain and loss in meters.
         public static let elevationGain = Measurements(rawValue: 1 << 4)
         /// The pace.
         public static let pace = Measurements(rawValue: 1 << 5)
-        /// Steps.
+        /// The number of steps.
         public static let stepCount = Measurements(rawValue: 1 << 6)
         /// The resistance level.
         public static let resistanceLevel = Measurements(rawValue: 1 << 7)
-        /// Strides.
+        /// The number of strides.
         public static let strideCount = Measurements(rawValue: 1 << 8)
         /// The energy expended.
         public static let expendedEnergy = Measurements(rawValue: 1 << 9)
@@ -62,17 +62,17 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
         public static let remainingTime = Measurements(rawValue: 1 << 13)
         /// The power.
         public static let power = Measurements(rawValue: 1 << 14)
-        /// The force on the belt and the power of the steps.
+        /// The force on the belt and the power output.
         public static let forceOnBeltAndPowerOutput = Measurements(rawValue: 1 << 15)
-        /// It keeps the data of its users.
+        /// The machine retains user data.
         public static let userDataRetention = Measurements(rawValue: 1 << 16)
     }
 
-    /// What a fitness machine can be told to do (section 4.3.1.2).
+    /// The targets of a fitness machine that can be set (section 4.3.1.2).
     public struct Targets: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt32
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// A speed.
@@ -93,15 +93,15 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
         public static let strideCount = Targets(rawValue: 1 << 7)
         /// A distance.
         public static let distance = Targets(rawValue: 1 << 8)
-        /// A time.
+        /// Creates a time.
         public static let trainingTime = Targets(rawValue: 1 << 9)
-        /// Times in two zones of the heart rate.
+        /// The times in two heart rate zones.
         public static let timeInTwoHeartRateZones = Targets(rawValue: 1 << 10)
-        /// Times in three zones of the heart rate.
+        /// The times in three heart rate zones.
         public static let timeInThreeHeartRateZones = Targets(rawValue: 1 << 11)
-        /// Times in five zones of the heart rate.
+        /// The times in five heart rate zones.
         public static let timeInFiveHeartRateZones = Targets(rawValue: 1 << 12)
-        /// A ride to simulate.
+        /// The parameters of a simulated ride.
         public static let indoorBikeSimulation = Targets(rawValue: 1 << 13)
         /// The circumference of the wheel.
         public static let wheelCircumference = Targets(rawValue: 1 << 14)
@@ -127,6 +127,6 @@ extension FitnessMachineFeature.Targets: NamedConstants {
 }
 
 extension Characteristic where Value == FitnessMachineFeature {
-    /// What the machine can do (section 4.3).
+    /// The features of the machine (section 4.3).
     public static var fitnessMachineFeature: Self { Characteristic(BluetoothUUID(0x2ACC), service: .fitnessMachine) }
 }

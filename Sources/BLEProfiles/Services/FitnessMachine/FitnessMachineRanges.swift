@@ -1,15 +1,15 @@
 public import BLE
 
-/// The speeds that a fitness machine can keep (Fitness Machine Service 1.0, section 4.11).
+/// The target speeds that a fitness machine supports (Fitness Machine Service 1.0, section 4.11).
 public struct SupportedSpeedRange: Hashable, ValueCodable {
-    /// The least, in kilometres per hour with a resolution of 0.01.
+    /// The minimum, in kilometers per hour with a resolution of 0.01.
     public var minimumKilometersPerHour: Double
-    /// The greatest.
+    /// The maximum.
     public var maximumKilometersPerHour: Double
-    /// The steps between.
+    /// The increment.
     public var incrementKilometersPerHour: Double
 
-    /// A range.
+    /// Creates a range.
     public init(
         minimumKilometersPerHour: Double, maximumKilometersPerHour: Double, incrementKilometersPerHour: Double
     ) {
@@ -25,7 +25,7 @@ public struct SupportedSpeedRange: Hashable, ValueCodable {
         incrementKilometersPerHour = Double(try reader.uint16()) / 100
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         for speed in [minimumKilometersPerHour, maximumKilometersPerHour, incrementKilometersPerHour] {
             try writer.rounded(speed * 100, .uint16)
@@ -33,16 +33,16 @@ public struct SupportedSpeedRange: Hashable, ValueCodable {
     }
 }
 
-/// The inclinations that a fitness machine can take (section 4.12).
+/// The target inclinations that a fitness machine supports (section 4.12).
 public struct SupportedInclinationRange: Hashable, ValueCodable {
-    /// The least, in percent with a resolution of 0.1; downhill below 0.
+    /// The minimum, in percent with a resolution of 0.1. Negative for downhill.
     public var minimumPercent: Double
-    /// The greatest.
+    /// The maximum.
     public var maximumPercent: Double
-    /// The steps between.
+    /// The increment.
     public var incrementPercent: Double
 
-    /// A range.
+    /// Creates a range.
     public init(minimumPercent: Double, maximumPercent: Double, incrementPercent: Double) {
         self.minimumPercent = minimumPercent
         self.maximumPercent = maximumPercent
@@ -56,7 +56,7 @@ public struct SupportedInclinationRange: Hashable, ValueCodable {
         incrementPercent = Double(try reader.uint16()) / 10
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         try writer.rounded(minimumPercent * 10, .int16)
         try writer.rounded(maximumPercent * 10, .int16)
@@ -64,16 +64,16 @@ public struct SupportedInclinationRange: Hashable, ValueCodable {
     }
 }
 
-/// The powers that a fitness machine can keep (section 4.14).
+/// The target powers that a fitness machine supports (section 4.14).
 public struct SupportedPowerRange: Hashable, ValueCodable {
-    /// The least, in watts, -32768 to 32767.
+    /// The minimum, in watts, -32768 to 32767.
     public var minimumWatts: Int
-    /// The greatest.
+    /// The maximum.
     public var maximumWatts: Int
-    /// The steps between, 0 to 65535.
+    /// The increment, 0 to 65535.
     public var incrementWatts: Int
 
-    /// A range.
+    /// Creates a range.
     public init(minimumWatts: Int, maximumWatts: Int, incrementWatts: Int) {
         self.minimumWatts = minimumWatts
         self.maximumWatts = maximumWatts
@@ -87,7 +87,7 @@ public struct SupportedPowerRange: Hashable, ValueCodable {
         incrementWatts = Int(try reader.uint16())
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         try writer.integer(minimumWatts, .int16)
         try writer.integer(maximumWatts, .int16)
@@ -95,16 +95,16 @@ public struct SupportedPowerRange: Hashable, ValueCodable {
     }
 }
 
-/// The heart rates that a fitness machine can keep its user at (section 4.15).
+/// The target heart rates that a fitness machine supports (section 4.15).
 public struct SupportedHeartRateRange: Hashable, ValueCodable {
-    /// The least, in beats per minute, 0 to 255.
+    /// The minimum, in beats per minute, 0 to 255.
     public var minimumBeatsPerMinute: Int
-    /// The greatest.
+    /// The maximum.
     public var maximumBeatsPerMinute: Int
-    /// The steps between.
+    /// The increment.
     public var incrementBeatsPerMinute: Int
 
-    /// A range.
+    /// Creates a range.
     public init(minimumBeatsPerMinute: Int, maximumBeatsPerMinute: Int, incrementBeatsPerMinute: Int) {
         self.minimumBeatsPerMinute = minimumBeatsPerMinute
         self.maximumBeatsPerMinute = maximumBeatsPerMinute
@@ -118,7 +118,7 @@ public struct SupportedHeartRateRange: Hashable, ValueCodable {
         incrementBeatsPerMinute = Int(try reader.uint8())
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         for rate in [minimumBeatsPerMinute, maximumBeatsPerMinute, incrementBeatsPerMinute] {
             try writer.integer(rate, .uint8)
@@ -127,23 +127,23 @@ public struct SupportedHeartRateRange: Hashable, ValueCodable {
 }
 
 extension Characteristic where Value == SupportedSpeedRange {
-    /// The speeds that the machine can keep (section 4.11).
+    /// The supported target speeds (section 4.11).
     public static var supportedSpeedRange: Self { Characteristic(BluetoothUUID(0x2AD4), service: .fitnessMachine) }
 }
 
 extension Characteristic where Value == SupportedInclinationRange {
-    /// The inclinations that the machine can take (section 4.12).
+    /// The supported target inclinations (section 4.12).
     public static var supportedInclinationRange: Self {
         Characteristic(BluetoothUUID(0x2AD5), service: .fitnessMachine)
     }
 }
 
 extension Characteristic where Value == SupportedHeartRateRange {
-    /// The heart rates that the machine can keep its user at (section 4.15).
+    /// The supported target heart rates (section 4.15).
     public static var supportedHeartRateRange: Self { Characteristic(BluetoothUUID(0x2AD7), service: .fitnessMachine) }
 }
 
 extension Characteristic where Value == SupportedPowerRange {
-    /// The powers that the machine can keep (section 4.14).
+    /// The supported target powers (section 4.14).
     public static var supportedPowerRange: Self { Characteristic(BluetoothUUID(0x2AD8), service: .fitnessMachine) }
 }

@@ -1,35 +1,39 @@
 public import BLE
 
-/// What a fitness machine sends once a second: a record of a training, which may come in several parts.
+/// A record of a training, which a fitness machine sends about once a second, possibly in several parts.
 ///
-/// A notification holds a part, and says whether the rest of the record comes with the next. Machines do so when a record is longer than a
-/// notification. ``FitnessRecordMerger`` makes one of the parts, and ``FitnessRecordStream`` does so of a stream.
+/// A notification contains one part, and says whether the record continues in the next one. Machines split records that
+/// are longer than a notification. ``FitnessRecordMerger`` merges the parts; ``FitnessRecordStream`` does this for a
+/// stream.
 public protocol FitnessMachineRecord: Hashable, ValueCodable {
-    /// A record without anything.
+    /// Creates an empty record.
     init()
-    /// Whether the rest of the record comes with the next notification. The last part has the first of the fields, and no other has it.
+    /// Whether the record continues in the next notification. Only the last part contains the first field.
     var hasMoreData: Bool { get set }
-    /// Takes over all that a later part of the same record has.
+    /// Takes over the fields that a later part of the same record contains.
     mutating func merge(_ later: Self)
 }
 
 extension FitnessMachineRecord {
-    /// True: reserved flags may announce more one day (Fitness Machine Service 1.0, sections 4.4.1.1 to 4.9.1.1).
+    /// True, since reserved flags may announce further fields (Fitness Machine Service 1.0, sections 4.4.1.1 to
+    /// 4.9.1.1).
     public static var ignoresFurtherBytes: Bool { true }
 }
 
-/// After which edition of the specification a fitness machine spells a field whose format has been changed.
+/// The edition of the specification that defines the encoding of fields whose format was changed.
 ///
-/// Most machines follow the first. Records do not say which it is; their lengths do.
+/// Most machines follow the first edition. Records do not contain the edition, but it can be determined from their
+/// length.
 public enum FitnessMachineEdition: Hashable, Sendable {
-    /// Fitness Machine Service 1.0: a resistance level has two bytes and the pace of a treadmill has one, in tenths of a kilometre per
-    /// minute.
+    /// Fitness Machine Service 1.0: a resistance level has two bytes, and the pace of a treadmill has one, in tenths of
+    /// a kilometer per minute.
     case first
-    /// The GATT Specification Supplement: a resistance level has one byte and the pace of a treadmill has two, in seconds per 500 m.
+    /// The GATT Specification Supplement: a resistance level has one byte, and the pace of a treadmill has two, in
+    /// seconds per 500 m.
     case current
 }
 
-/// Makes whole records of their parts.
+/// Merges the parts of records.
 ///
 /// ```swift
 /// var merger = FitnessRecordMerger<IndoorBikeData>()
@@ -40,10 +44,10 @@ public enum FitnessMachineEdition: Hashable, Sendable {
 public struct FitnessRecordMerger<Record: FitnessMachineRecord>: Sendable {
     private var parts: Record?
 
-    /// Without any parts.
+    /// Creates a merger without parts.
     public init() {}
 
-    /// Adds the part that came next, and returns the record if it is whole now.
+    /// Adds the next part, and returns the record if it is now complete.
     public mutating func add(_ part: Record) -> Record? {
         var record = parts ?? part
         if parts != nil { record.merge(part) }
@@ -51,36 +55,37 @@ public struct FitnessRecordMerger<Record: FitnessMachineRecord>: Sendable {
         return record.hasMoreData ? nil : record
     }
 
-    /// Forgets the parts of a record whose other parts are lost.
+    /// Discards the parts of an incomplete record.
     public mutating func reset() { parts = nil }
 }
 
-/// The whole records that a fitness machine notifies.
+/// A stream of the complete records of a fitness machine.
 ///
-/// A part that cannot be decoded throws `invalidValue`; calling `next()` again goes on with the record after it. The parts of a record
-/// that a gap of the link cuts, or that the overflow policy drops others of, are dropped. For the parts as they came, read the characteristic's notifications.
+/// A part that cannot be decoded throws `invalidValue`; the next call of `next()` continues with the record after it.
+/// An incomplete record is dropped if a gap in the link or the overflow policy loses parts of it. To receive the parts
+/// themselves, use the characteristic's notifications.
 public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, Sendable {
-    /// What arrives.
+    /// The type of the elements.
     public typealias Element = Record
-    /// Why iterating can fail.
+    /// The type of the errors that iterating throws.
     public typealias Failure = BLEError
 
     private let parts: NotificationStream<Record>
 
-    /// The records whose parts are in `parts`, of which nobody else reads.
+    /// Creates a stream of the records whose parts are in `parts`, which must have no other reader.
     public init(_ parts: NotificationStream<Record>) {
         self.parts = parts
     }
 
-    /// How many parts the overflow policy has dropped so far.
+    /// The number of parts that the overflow policy has dropped so far.
     public var droppedCount: Int { parts.droppedCount }
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: parts.events.makeAsyncIterator(), parts: parts)
     }
 
-    /// Reads records.
+    /// An iterator over the records.
     public struct Iterator: AsyncIteratorProtocol {
         private var base: NotificationEvents<Record>.Iterator
         private let parts: NotificationStream<Record>
@@ -92,12 +97,12 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
             self.parts = parts
         }
 
-        /// The next record, nil after the end.
+        /// Returns the next record, or nil at the end.
         public mutating func next() async throws(BLEError) -> Record? {
             try await next(isolation: #isolation)
         }
 
-        /// The next record, nil after the end, without leaving the caller's actor.
+        /// Returns the next record, or nil at the end, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Record? {
             while true {
                 let event: NotificationEvent<Record>?
@@ -107,7 +112,7 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
                     merger.reset()
                     throw error
                 }
-                // What was dropped came after the parts that are held, before or behind this one.
+                // The dropped parts followed those that are held, before or after this one.
                 if parts.droppedCount > dropped {
                     dropped = parts.droppedCount
                     merger.reset()

@@ -1,24 +1,24 @@
 public import BLE
 
-/// What a fitness machine is told to do (Fitness Machine Service 1.0, section 4.16.2).
+/// A request to the control point of a fitness machine (Fitness Machine Service 1.0, section 4.16.2).
 ///
-/// The methods of ``FitnessMachineControl`` send these. A machine that is simulated, or played by this host, decodes what it is sent and
+/// The methods of ``FitnessMachineControl`` send requests. A machine that is simulated or hosted decodes them, and
 /// answers with ``response(_:parameter:)``.
 public enum FitnessMachineRequest: Hashable, ValueCodable {
-    /// Let its sender have control.
+    /// Request control.
     case requestControl
-    /// Set all settings back, and end the control.
+    /// Reset all settings, and end control.
     case reset
-    /// Run at a speed, 0 to 655.35 with a resolution of 0.01 km/h.
+    /// Set the target speed, 0 to 655.35 with a resolution of 0.01 km/h.
     case setTargetSpeed(kilometersPerHour: Double)
-    /// Take an inclination, -3276.8 to 3276.7 with a resolution of 0.1 %.
+    /// Set the target inclination, -3276.8 to 3276.7 with a resolution of 0.1 %.
     case setTargetInclination(percent: Double)
-    /// Take a resistance level, without a unit and with a resolution of 0.1: 0 to 25.5 in one byte; -3276.8 to 3276.7 in two, as some
-    /// machines want against the specification, where it `isWide`.
+    /// Set the target resistance level, without a unit and with a resolution of 0.1. It has one byte, for 0 to 25.5. If
+    /// it `isWide`, it has two, for -3276.8 to 3276.7, which some machines require contrary to the specification.
     case setTargetResistanceLevel(Double, isWide: Bool)
-    /// Brake with a power in watts, -32768 to 32767.
+    /// Set the target power in watts, -32768 to 32767.
     case setTargetPower(watts: Int)
-    /// Keep the user at a heart rate, 0 to 255 beats per minute.
+    /// Set the target heart rate, 0 to 255 beats per minute.
     case setTargetHeartRate(beatsPerMinute: Int)
     /// Start or resume the training.
     case startOrResume
@@ -26,32 +26,32 @@ public enum FitnessMachineRequest: Hashable, ValueCodable {
     case stop
     /// Pause the training.
     case pause
-    /// An energy to expend in kilocalories, 0 to 65535.
+    /// Set the target for the energy expended in kilocalories, 0 to 65535.
     case setTargetedExpendedEnergy(kilocalories: Int)
-    /// A number of steps to take, 0 to 65535.
+    /// Set the target number of steps, 0 to 65535.
     case setTargetedStepCount(Int)
-    /// A number of strides to take, 0 to 65535.
+    /// Set the target number of strides, 0 to 65535.
     case setTargetedStrideCount(Int)
-    /// A distance to go in metres, 0 to 16,777,215.
+    /// Set the target distance in meters, 0 to 16,777,215.
     case setTargetedDistance(meters: Int)
-    /// A time to train in seconds, 0 to 65535.
+    /// Set the target time in seconds, 0 to 65535.
     case setTargetedTrainingTime(seconds: Int)
-    /// Times to train in zones of the heart rate.
+    /// Set the target times in heart rate zones.
     case setTargetedTimes(HeartRateZoneTimes)
-    /// A ride for an indoor bike to simulate.
+    /// Set the parameters of a simulated ride on an indoor bike.
     case setIndoorBikeSimulation(IndoorBikeSimulation)
-    /// The circumference of the wheel, 0 to 6553.5 with a resolution of 0.1 mm.
+    /// Set the wheel circumference, 0 to 6553.5 with a resolution of 0.1 mm.
     case setWheelCircumference(millimeters: Double)
-    /// Start the spin down procedure; the response has a ``SpinDownTarget``.
+    /// Start the spin down procedure. The response has a ``SpinDownTarget``.
     case startSpinDown
-    /// Let the machine's request for a spin down pass.
+    /// Ignore the machine's request for a spin down.
     case ignoreSpinDown
-    /// A cadence to keep, 0 to 32767.5 revolutions per minute with a resolution of 0.5.
+    /// Set the target cadence, 0 to 32767.5 revolutions per minute with a resolution of 0.5.
     case setTargetedCadence(perMinute: Double)
-    /// Something of a later edition, or a reserved number where it must be either to stop or to pause, or to start or to ignore.
+    /// A request of a later edition, or one with a reserved parameter in place of stop or pause, or of start or ignore.
     case other(opcode: UInt8, parameter: [UInt8])
 
-    /// An opcode and its parameter.
+    /// Decodes an opcode and its parameter.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let opcode = try reader.uint8()
         switch opcode {
@@ -87,7 +87,8 @@ public enum FitnessMachineRequest: Hashable, ValueCodable {
         number == 1 ? first : number == 2 ? second : .other(opcode: opcode, parameter: [number])
     }
 
-    /// The same. Throws `invalidValue` for a number that its field cannot hold, and for something `other` that has a case of its own.
+    /// Encodes the request. Throws `invalidValue` for a number that is out of range of its field, and for an `other`
+    /// request that has its own case.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(opcode)
         switch self {
@@ -118,7 +119,7 @@ public enum FitnessMachineRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The number of the procedure, with which a request begins.
+    /// The opcode, which is the first byte of a request.
     public var opcode: UInt8 {
         switch self {
         case .requestControl: 0x00
@@ -146,14 +147,14 @@ public enum FitnessMachineRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The bytes that a machine indicates when it is done with the request.
+    /// Returns the bytes that a machine indicates when the request is complete.
     public func response(_ result: FitnessMachineResult, parameter: [UInt8] = []) -> [UInt8] {
         [0x80, opcode, result.rawValue] + parameter
     }
 }
 
 extension Characteristic where Value == FitnessMachineRequest {
-    /// Takes requests, and indicates how they went (section 4.16).
+    /// The control point, which indicates the results of requests (section 4.16).
     public static var fitnessMachineControlPoint: Self {
         Characteristic(BluetoothUUID(0x2AD9), service: .fitnessMachine)
     }

@@ -1,71 +1,71 @@
 public import BLE
 
-/// What has happened to a fitness machine (Fitness Machine Service 1.0, section 4.17).
+/// An event of a fitness machine (Fitness Machine Service 1.0, section 4.17).
 public enum FitnessMachineStatus: Hashable, ValueCodable {
-    /// It was reset.
+    /// The machine was reset.
     case reset
-    /// Its user has stopped it.
+    /// The user stopped the machine.
     case stopped
-    /// Its user has paused it.
+    /// The user paused the machine.
     case paused
-    /// Its safety key has stopped it.
+    /// The safety key stopped the machine.
     case stoppedBySafetyKey
-    /// Its user has started or resumed it.
+    /// The user started or resumed the training.
     case startedOrResumed
-    /// There is another target speed, with a resolution of 0.01 km/h.
+    /// The target speed changed. It has a resolution of 0.01 km/h.
     case targetSpeed(kilometersPerHour: Double)
-    /// There is another target inclination, with a resolution of 0.1 %.
+    /// The target inclination changed. It has a resolution of 0.1 %.
     case targetInclination(percent: Double)
-    /// There is another target resistance level, without a unit and with a resolution of 0.1. `isWide` when it came in two bytes, as from
-    /// machines that want it so, too.
+    /// The target resistance level, without a unit, changed. It has a resolution of 0.1. `isWide` is true if it was
+    /// sent in two bytes, as by machines that also expect two.
     case targetResistanceLevel(Double, isWide: Bool)
-    /// There is another target power.
+    /// The target power changed.
     case targetPower(watts: Int)
-    /// There is another target heart rate.
+    /// The target heart rate changed.
     case targetHeartRate(beatsPerMinute: Int)
-    /// There is another energy to expend.
+    /// The target for the energy expended changed.
     case targetedExpendedEnergy(kilocalories: Int)
-    /// There is another number of steps to take.
+    /// The target number of steps changed.
     case targetedStepCount(Int)
-    /// There is another number of strides to take.
+    /// The target number of strides changed.
     case targetedStrideCount(Int)
-    /// There is another distance to go.
+    /// The target distance changed.
     case targetedDistance(meters: Int)
-    /// There is another time to train.
+    /// The target time changed.
     case targetedTrainingTime(seconds: Int)
-    /// There are other times to train in zones of the heart rate.
+    /// The target times in heart rate zones changed.
     case targetedTimes(HeartRateZoneTimes)
-    /// There is another ride to simulate.
+    /// The parameters of the simulated ride changed.
     case indoorBikeSimulation(IndoorBikeSimulation)
-    /// There is another circumference of the wheel, with a resolution of 0.1 mm.
+    /// The wheel circumference changed. It has a resolution of 0.1 mm.
     case wheelCircumference(millimeters: Double)
-    /// The spin down procedure has come so far.
+    /// The state of the spin down procedure changed.
     case spinDown(SpinDown)
-    /// There is another cadence to keep, with a resolution of 0.5.
+    /// The target cadence changed. It has a resolution of 0.5.
     case targetedCadence(perMinute: Double)
-    /// Control is lost: ``FitnessMachine/requestControl()`` asks for it again.
+    /// Control was lost. Request it again with ``FitnessMachine/requestControl()``.
     case controlPermissionLost
-    /// Something of a later edition, or a reserved number where it must be either stopped or paused.
+    /// An event of a later edition, or one with a reserved parameter in place of stopped or paused.
     case other(opcode: UInt8, parameter: [UInt8])
 
-    /// How far the spin down procedure has come. Other numbers are reserved.
+    /// The state of the spin down procedure. Other numbers are reserved.
     public struct SpinDown: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The machine wants it.
+        /// The machine requests a spin down.
         public static let requested = SpinDown(rawValue: 1)
-        /// It is done.
+        /// The operation succeeded.
         public static let success = SpinDown(rawValue: 2)
-        /// It went wrong.
+        /// The operation failed.
         public static let error = SpinDown(rawValue: 3)
-        /// The user is to stop pedalling.
+        /// The user should stop pedaling.
         public static let stopPedaling = SpinDown(rawValue: 4)
     }
 
-    /// An opcode and its parameter.
+    /// Decodes an opcode and its parameter.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let opcode = try reader.uint8()
         switch opcode {
@@ -104,7 +104,7 @@ public enum FitnessMachineStatus: Hashable, ValueCodable {
         }
     }
 
-    /// The same. Throws `invalidValue` for something `other` that has a case of its own.
+    /// Encodes the event. Throws `invalidValue` for an `other` event that has its own case.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(opcode)
         switch self {
@@ -168,6 +168,6 @@ extension FitnessMachineStatus.SpinDown: NamedConstants {
 }
 
 extension Characteristic where Value == FitnessMachineStatus {
-    /// What has happened to the machine (section 4.17).
+    /// The events of the machine (section 4.17).
     public static var fitnessMachineStatus: Self { Characteristic(BluetoothUUID(0x2ADA), service: .fitnessMachine) }
 }

@@ -1,17 +1,17 @@
 public import BLE
 
-/// A ride that an indoor bike simulates (Fitness Machine Service 1.0, section 4.16.2.18).
+/// The parameters of a simulated ride on an indoor bike (Fitness Machine Service 1.0, section 4.16.2.18).
 public struct IndoorBikeSimulation: Hashable, ValueCodable {
-    /// The wind in metres per second, -32.768 to 32.767, with a resolution of 0.001; above 0 it comes from the front.
+    /// The wind speed in meters per second, -32.768 to 32.767, with a resolution of 0.001. Positive for a headwind.
     public var windMetersPerSecond: Double
     /// The grade in percent, -327.68 to 327.67, with a resolution of 0.01.
     public var gradePercent: Double
     /// The coefficient of the rolling resistance, 0 to 0.0255, with a resolution of 0.0001.
     public var rollingResistance: Double
-    /// The coefficient of the wind resistance in kilograms per metre, 0 to 2.55, with a resolution of 0.01.
+    /// The coefficient of the wind resistance in kilograms per meter, 0 to 2.55, with a resolution of 0.01.
     public var windResistanceKilogramsPerMeter: Double
 
-    /// A ride; on a road bike unless its resistances are told.
+    /// Creates parameters. The default resistances are those of a road bike.
     public init(
         windMetersPerSecond: Double = 0, gradePercent: Double, rollingResistance: Double = 0.004,
         windResistanceKilogramsPerMeter: Double = 0.51
@@ -30,7 +30,7 @@ public struct IndoorBikeSimulation: Hashable, ValueCodable {
         windResistanceKilogramsPerMeter = Double(try reader.uint8()) / 100
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         try writer.rounded(windMetersPerSecond * 1000, .int16)
         try writer.rounded(gradePercent * 100, .int16)
@@ -39,8 +39,8 @@ public struct IndoorBikeSimulation: Hashable, ValueCodable {
     }
 }
 
-/// Times to train in zones of the heart rate, in seconds, 0 to 65535 each
-/// (Fitness Machine Service 1.0, sections 4.16.2.15 to 4.16.2.17).
+/// Target times in heart rate zones, in seconds, 0 to 65535 each (Fitness Machine Service 1.0, sections 4.16.2.15 to
+/// 4.16.2.17).
 public enum HeartRateZoneTimes: Hashable, Sendable {
     /// Two zones.
     case two(fatBurnSeconds: Int, fitnessSeconds: Int)
@@ -63,7 +63,7 @@ public enum HeartRateZoneTimes: Hashable, Sendable {
         }
     }
 
-    /// From the zone of the least heart rate to the one of the greatest.
+    /// The times, from the zone of the lowest heart rate to that of the highest.
     public var seconds: [Int] {
         switch self {
         case .two(let fatBurn, let fitness): [fatBurn, fitness]
@@ -78,7 +78,7 @@ public enum HeartRateZoneTimes: Hashable, Sendable {
     }
 }
 
-/// Between which speeds the user is to let the wheel spin down, in kilometres per hour with a resolution of 0.01
+/// The speeds between which the user should let the wheel spin down, in kilometers per hour with a resolution of 0.01
 /// (Fitness Machine Service 1.0, section 4.16.2.20).
 public struct SpinDownTarget: Hashable, ValueCodable {
     /// The lower speed.
@@ -86,7 +86,7 @@ public struct SpinDownTarget: Hashable, ValueCodable {
     /// The upper speed.
     public var highKilometersPerHour: Double
 
-    /// Two speeds.
+    /// Creates a target.
     public init(lowKilometersPerHour: Double, highKilometersPerHour: Double) {
         self.lowKilometersPerHour = lowKilometersPerHour
         self.highKilometersPerHour = highKilometersPerHour
@@ -98,7 +98,7 @@ public struct SpinDownTarget: Hashable, ValueCodable {
         highKilometersPerHour = Double(try reader.uint16()) / 100
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         try writer.rounded(lowKilometersPerHour * 100, .uint16)
         try writer.rounded(highKilometersPerHour * 100, .uint16)

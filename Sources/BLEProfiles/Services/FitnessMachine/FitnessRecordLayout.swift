@@ -1,11 +1,11 @@
 import BLE
 
-/// Which fields a record of a fitness machine has: what follows the flags, in order, and which flag announces it.
+/// The fields of a fitness machine's record, in order, and the flags that announce them.
 ///
-/// Fields that share a flag come together; one of them that is not available has the greatest number of its format
+/// Fields that share a flag are sent together. A field that is not available has the maximum number of its format
 /// (Fitness Machine Service 1.0, sections 4.4 to 4.9).
 struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
-    /// Fields that one flag announces.
+    /// The fields that one flag announces.
     struct Group: Sendable {
         let bit: Int
         let fields: [Field]
@@ -16,7 +16,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         }
     }
 
-    /// A field with a number.
+    /// A field that contains a number.
     struct Field: Sendable {
         enum Place: Sendable {
             case integer(any WritableKeyPath<Record, Int?> & Sendable)
@@ -48,15 +48,15 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         func spelling(_ edition: FitnessMachineEdition) -> Spelling { edition == .first ? first : current }
     }
 
-    /// How a number stands in a field.
+    /// The encoding of a number in a field.
     struct Spelling: Sendable {
         let format: IntegerFormat
         let scale: Scale
 
-        /// What makes a number of what was sent.
+        /// The conversion of the sent number.
         enum Scale: Sendable {
             case divided(by: Double)
-            /// The number is this by what was sent.
+            /// The number is the given one divided by the sent one.
             case dividing(Double)
         }
 
@@ -76,11 +76,11 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
     }
 
     let flagByteCount: Int
-    /// In the order of the fields; the first is of bit 0, which announces it when it is not set.
+    /// The groups in the order of the fields. The first belongs to bit 0, which announces it if it is not set.
     let groups: [Group]
-    /// Flags that are more than announcements.
+    /// Flags that are values of the record.
     var statements: [(bit: Int, property: any WritableKeyPath<Record, Bool> & Sendable)] = []
-    /// Where the record says after which edition it is spelled, if editions differ.
+    /// The property of the record with the edition of its encoding, if editions differ.
     var edition: (any WritableKeyPath<Record, FitnessMachineEdition> & Sendable)?
 
     func read(from reader: inout ValueReader) throws(BLEError) -> Record {
@@ -148,7 +148,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         writer.bytes(written.bytes)
     }
 
-    /// Takes over what a later part of the same record has.
+    /// Takes over the fields that a later part of the same record contains.
     func merge(_ later: Record, into record: inout Record) {
         for field in groups.flatMap(\.fields) {
             switch field.place {
@@ -159,7 +159,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
             }
         }
         for statement in statements { record[keyPath: statement.property] = later[keyPath: statement.property] }
-        // A part without a field that tells is said to be current.
+        // A part without a field that determines the edition is marked as current.
         if let edition, later[keyPath: edition] == .first { record[keyPath: edition] = .first }
         record.hasMoreData = later.hasMoreData
     }
@@ -175,7 +175,8 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         }
     }
 
-    /// The edition whose fields have just so many bytes: the first only when these are not those of the current one.
+    /// Returns the edition whose fields have the given length. The first one only if that is not the length of the
+    /// current one.
     private func edition(of flags: Int, byteCount: Int) -> FitnessMachineEdition {
         let known = groups.reduce(1) { $0 | 1 << $1.bit } | statements.reduce(0) { $0 | 1 << $1.bit }
         guard flags & ~known == 0 else { return .current }

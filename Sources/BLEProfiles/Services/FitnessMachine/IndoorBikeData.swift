@@ -2,52 +2,54 @@ public import BLE
 
 /// A record of a training on an indoor bike (Fitness Machine Service 1.0, section 4.9).
 public struct IndoorBikeData: FitnessMachineRecord {
-    /// Whether the rest of the record comes with the next notification.
+    /// Whether the record continues in the next notification.
     public var hasMoreData = false
-    /// Kilometres per hour now, 0 to 655.35, with a resolution of 0.01; nil in all parts of a record but the last.
+    /// The current speed in kilometers per hour, 0 to 655.35, with a resolution of 0.01. Only in the last part of a
+    /// record.
     public var speedKilometersPerHour: Double?
-    /// The mean speed of the training, likewise; nil when it was not sent.
+    /// The mean speed of the training, with the same range. Nil if not sent.
     public var averageSpeedKilometersPerHour: Double?
-    /// Revolutions of the crank per minute now, with a resolution of 0.5; nil when they were not sent.
+    /// The current cadence in revolutions of the crank per minute, with a resolution of 0.5. Nil if not sent.
     public var cadencePerMinute: Double?
-    /// The mean cadence of the training, likewise; nil when it was not sent.
+    /// The mean cadence of the training, with the same resolution. Nil if not sent.
     public var averageCadencePerMinute: Double?
-    /// Metres since the training began, 0 to 16,777,215; nil when they were not sent.
+    /// The distance since the training began in meters, 0 to 16,777,215. Nil if not sent.
     public var totalDistanceMeters: Int?
-    /// The resistance level, without a unit: whole numbers up to 255, and in the first edition whole numbers from
-    /// -32768 to 32767; nil when it was not sent.
+    /// The resistance level, without a unit: integers up to 255, in the first edition integers from -32768 to 32767.
+    /// Nil if not sent.
     public var resistanceLevel: Double?
-    /// Watts now, -32768 to 32767; nil when they were not sent.
+    /// The current power in watts, -32768 to 32767. Nil if not sent.
     public var powerWatts: Int?
-    /// The mean power of the training, likewise; nil when it was not sent.
+    /// The mean power of the training, with the same range. Nil if not sent.
     public var averagePowerWatts: Int?
-    /// The energy of the training in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of the training in kilocalories, 0 to 65534. Nil if not available.
     public var totalEnergyKilocalories: Int?
-    /// The energy of an hour in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of an hour in kilocalories, 0 to 65534. Nil if not available.
     public var energyPerHourKilocalories: Int?
-    /// The energy of a minute in kilocalories, 0 to 254; nil when it is not available.
+    /// The energy of a minute in kilocalories, 0 to 254. Nil if not available.
     public var energyPerMinuteKilocalories: Int?
-    /// Beats per minute, 0 to 255; nil when it was not sent.
+    /// The heart rate in beats per minute, 0 to 255. Nil if not sent.
     public var heartRateBeatsPerMinute: Int?
-    /// Metabolic equivalents, with a resolution of 0.1; nil when it was not sent.
+    /// The metabolic equivalent, with a resolution of 0.1. Nil if not sent.
     public var metabolicEquivalent: Double?
-    /// Seconds since the training began, 0 to 65535; nil when they were not sent.
+    /// The time since the training began in seconds, 0 to 65535. Nil if not sent.
     public var elapsedTimeSeconds: Int?
-    /// Seconds until the training ends, 0 to 65535; nil when they were not sent.
+    /// The time until the training ends in seconds, 0 to 65535. Nil if not sent.
     public var remainingTimeSeconds: Int?
-    /// After which edition of the specification it is spelled.
+    /// The edition of the specification that defines the encoding.
     public var edition = FitnessMachineEdition.current
 
-    /// A record without anything.
+    /// Creates an empty record.
     public init() {}
 
-    /// Flags and what they announce. Reserved flags are ignored.
+    /// Decodes flags, and the fields that they announce. Reserved flags are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) { self = try Self.layout.read(from: &reader) }
 
-    /// The same. Throws `invalidValue` when the first field is missing in a last part, or there in another.
+    /// Encodes the record. Throws `invalidValue` if the first field is missing in the last part, or present in another
+    /// one.
     public func encode(into writer: inout ValueWriter) throws(BLEError) { try Self.layout.write(self, to: &writer) }
 
-    /// Takes over all that a later part of the same record has.
+    /// Takes over the fields that a later part of the same record contains.
     public mutating func merge(_ later: IndoorBikeData) { Self.layout.merge(later, into: &self) }
 
     private static let layout = FitnessRecordLayout<IndoorBikeData>(

@@ -2,55 +2,56 @@ public import BLE
 
 /// A record of a training on a rowing machine (Fitness Machine Service 1.0, section 4.8).
 public struct RowerData: FitnessMachineRecord {
-    /// Whether the rest of the record comes with the next notification.
+    /// Whether the record continues in the next notification.
     public var hasMoreData = false
-    /// Strokes per minute now, 0 to 127, with a resolution of 0.5; nil when they are not available, and in all parts of
-    /// a record but the last.
+    /// The current stroke rate in strokes per minute, 0 to 127, with a resolution of 0.5. Nil if not available. Only in
+    /// the last part of a record.
     public var strokesPerMinute: Double?
-    /// Strokes since the training began, 0 to 65534; nil likewise.
+    /// The number of strokes since the training began, 0 to 65534. Nil if not available. Only in the last part of a
+    /// record.
     public var strokeCount: Int?
-    /// The mean stroke rate of the training, 0 to 127.5, with a resolution of 0.5; nil when it was not sent.
+    /// The mean stroke rate of the training, 0 to 127.5, with a resolution of 0.5. Nil if not sent.
     public var averageStrokesPerMinute: Double?
-    /// Metres since the training began, 0 to 16,777,215; nil when they were not sent.
+    /// The distance since the training began in meters, 0 to 16,777,215. Nil if not sent.
     public var totalDistanceMeters: Int?
-    /// Seconds for 500 m at the speed of now; nil when they were not sent.
+    /// The pace at the current speed, in seconds per 500 m. Nil if not sent.
     public var paceSecondsPer500Meters: Int?
-    /// Seconds for 500 m at the mean speed of the training; nil when they were not sent.
+    /// The pace at the mean speed of the training, in seconds per 500 m. Nil if not sent.
     public var averagePaceSecondsPer500Meters: Int?
-    /// Watts now, -32768 to 32767; nil when they were not sent.
+    /// The current power in watts, -32768 to 32767. Nil if not sent.
     public var powerWatts: Int?
-    /// The mean power of the training, likewise; nil when it was not sent.
+    /// The mean power of the training, with the same range. Nil if not sent.
     public var averagePowerWatts: Int?
-    /// The resistance level, without a unit: whole numbers up to 255, and in the first edition whole numbers from
-    /// -32768 to 32767; nil when it was not sent.
+    /// The resistance level, without a unit: integers up to 255, in the first edition integers from -32768 to 32767.
+    /// Nil if not sent.
     public var resistanceLevel: Double?
-    /// The energy of the training in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of the training in kilocalories, 0 to 65534. Nil if not available.
     public var totalEnergyKilocalories: Int?
-    /// The energy of an hour in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of an hour in kilocalories, 0 to 65534. Nil if not available.
     public var energyPerHourKilocalories: Int?
-    /// The energy of a minute in kilocalories, 0 to 254; nil when it is not available.
+    /// The energy of a minute in kilocalories, 0 to 254. Nil if not available.
     public var energyPerMinuteKilocalories: Int?
-    /// Beats per minute, 0 to 255; nil when it was not sent.
+    /// The heart rate in beats per minute, 0 to 255. Nil if not sent.
     public var heartRateBeatsPerMinute: Int?
-    /// Metabolic equivalents, with a resolution of 0.1; nil when it was not sent.
+    /// The metabolic equivalent, with a resolution of 0.1. Nil if not sent.
     public var metabolicEquivalent: Double?
-    /// Seconds since the training began, 0 to 65535; nil when they were not sent.
+    /// The time since the training began in seconds, 0 to 65535. Nil if not sent.
     public var elapsedTimeSeconds: Int?
-    /// Seconds until the training ends, 0 to 65535; nil when they were not sent.
+    /// The time until the training ends in seconds, 0 to 65535. Nil if not sent.
     public var remainingTimeSeconds: Int?
-    /// After which edition of the specification it is spelled.
+    /// The edition of the specification that defines the encoding.
     public var edition = FitnessMachineEdition.current
 
-    /// A record without anything.
+    /// Creates an empty record.
     public init() {}
 
-    /// Flags and what they announce. Reserved flags are ignored.
+    /// Decodes flags, and the fields that they announce. Reserved flags are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) { self = try Self.layout.read(from: &reader) }
 
-    /// The same. Throws `invalidValue` when the first field is there in a part that is not the last.
+    /// Encodes the record. Throws `invalidValue` if the first field is present in a part that is not the last.
     public func encode(into writer: inout ValueWriter) throws(BLEError) { try Self.layout.write(self, to: &writer) }
 
-    /// Takes over all that a later part of the same record has.
+    /// Takes over the fields that a later part of the same record contains.
     public mutating func merge(_ later: RowerData) { Self.layout.merge(later, into: &self) }
 
     private static let layout = FitnessRecordLayout<RowerData>(

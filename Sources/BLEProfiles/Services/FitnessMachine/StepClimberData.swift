@@ -2,44 +2,44 @@ public import BLE
 
 /// A record of a training on a step climber (Fitness Machine Service 1.0, section 4.6).
 public struct StepClimberData: FitnessMachineRecord {
-    /// Whether the rest of the record comes with the next notification.
+    /// Whether the record continues in the next notification.
     public var hasMoreData = false
-    /// Floors since the training began, 0 to 65534; nil when they are not available, and in all parts of a record but
-    /// the last.
+    /// The number of floors since the training began, 0 to 65534. Nil if not available. Only in the last part of a
+    /// record.
     public var floors: Int?
-    /// Steps since the training began, likewise.
+    /// The number of steps since the training began, under the same conditions.
     public var stepCount: Int?
-    /// Steps per minute now, 0 to 65535; nil when they were not sent.
+    /// The current step rate in steps per minute, 0 to 65535. Nil if not sent.
     public var stepsPerMinute: Int?
-    /// The mean step rate of the training in steps per minute, 0 to 65535; nil when they were not sent.
+    /// The mean step rate of the training in steps per minute, 0 to 65535. Nil if not sent.
     public var averageStepsPerMinute: Int?
-    /// Uphill metres since the training began, 0 to 65535; nil when they were not sent.
+    /// The elevation gain since the training began in meters, 0 to 65535. Nil if not sent.
     public var positiveElevationGainMeters: Int?
-    /// The energy of the training in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of the training in kilocalories, 0 to 65534. Nil if not available.
     public var totalEnergyKilocalories: Int?
-    /// The energy of an hour in kilocalories, 0 to 65534; nil when it is not available.
+    /// The energy of an hour in kilocalories, 0 to 65534. Nil if not available.
     public var energyPerHourKilocalories: Int?
-    /// The energy of a minute in kilocalories, 0 to 254; nil when it is not available.
+    /// The energy of a minute in kilocalories, 0 to 254. Nil if not available.
     public var energyPerMinuteKilocalories: Int?
-    /// Beats per minute, 0 to 255; nil when it was not sent.
+    /// The heart rate in beats per minute, 0 to 255. Nil if not sent.
     public var heartRateBeatsPerMinute: Int?
-    /// Metabolic equivalents, with a resolution of 0.1; nil when it was not sent.
+    /// The metabolic equivalent, with a resolution of 0.1. Nil if not sent.
     public var metabolicEquivalent: Double?
-    /// Seconds since the training began, 0 to 65535; nil when they were not sent.
+    /// The time since the training began in seconds, 0 to 65535. Nil if not sent.
     public var elapsedTimeSeconds: Int?
-    /// Seconds until the training ends, 0 to 65535; nil when they were not sent.
+    /// The time until the training ends in seconds, 0 to 65535. Nil if not sent.
     public var remainingTimeSeconds: Int?
 
-    /// A record without anything.
+    /// Creates an empty record.
     public init() {}
 
-    /// Flags and what they announce. Reserved flags are ignored.
+    /// Decodes flags, and the fields that they announce. Reserved flags are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) { self = try Self.layout.read(from: &reader) }
 
-    /// The same. Throws `invalidValue` when the first field is there in a part that is not the last.
+    /// Encodes the record. Throws `invalidValue` if the first field is present in a part that is not the last.
     public func encode(into writer: inout ValueWriter) throws(BLEError) { try Self.layout.write(self, to: &writer) }
 
-    /// Takes over all that a later part of the same record has.
+    /// Takes over the fields that a later part of the same record contains.
     public mutating func merge(_ later: StepClimberData) { Self.layout.merge(later, into: &self) }
 
     private static let layout = FitnessRecordLayout<StepClimberData>(

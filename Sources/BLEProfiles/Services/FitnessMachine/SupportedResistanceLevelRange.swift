@@ -1,17 +1,17 @@
 public import BLE
 
-/// The resistance levels that a fitness machine can take (Fitness Machine Service 1.0, section 4.13).
+/// The target resistance levels that a fitness machine supports (Fitness Machine Service 1.0, section 4.13).
 public struct SupportedResistanceLevelRange: Hashable, ValueCodable {
-    /// The least, without a unit: tenths in the first edition, whole numbers in the current one.
+    /// The minimum, without a unit: tenths in the first edition, integers in the current one.
     public var minimum: Double
-    /// The greatest.
+    /// The maximum.
     public var maximum: Double
-    /// The steps between.
+    /// The increment.
     public var increment: Double
-    /// After which edition of the specification it is spelled.
+    /// The edition of the specification that defines the encoding.
     public var edition: FitnessMachineEdition
 
-    /// A range.
+    /// Creates a range.
     public init(minimum: Double, maximum: Double, increment: Double, edition: FitnessMachineEdition = .current) {
         self.minimum = minimum
         self.maximum = maximum
@@ -19,7 +19,7 @@ public struct SupportedResistanceLevelRange: Hashable, ValueCodable {
         self.edition = edition
     }
 
-    /// Three numbers: of one byte in the current edition, and of two in the first.
+    /// Decodes three numbers: of one byte in the current edition, of two in the first.
     public init(from reader: inout ValueReader) throws(BLEError) {
         if reader.remaining >= 6 {
             minimum = Double(try reader.int16()) / 10
@@ -34,7 +34,7 @@ public struct SupportedResistanceLevelRange: Hashable, ValueCodable {
         }
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         switch edition {
         case .first:
@@ -48,7 +48,7 @@ public struct SupportedResistanceLevelRange: Hashable, ValueCodable {
 }
 
 extension Characteristic where Value == SupportedResistanceLevelRange {
-    /// The resistance levels that the machine can take (section 4.13).
+    /// The supported target resistance levels (section 4.13).
     public static var supportedResistanceLevelRange: Self {
         Characteristic(BluetoothUUID(0x2AD6), service: .fitnessMachine)
     }

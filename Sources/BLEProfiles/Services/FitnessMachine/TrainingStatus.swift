@@ -1,22 +1,23 @@
 public import BLE
 
-/// What a training on a fitness machine is doing (Fitness Machine Service 1.0, section 4.10).
+/// The status of a training on a fitness machine (Fitness Machine Service 1.0, section 4.10).
 public struct TrainingStatus: Hashable, ValueCodable {
-    /// What it is doing.
+    /// The activity.
     public var activity: Activity
-    /// What the machine says about it; nil when it says nothing.
+    /// The machine's text about the activity. Nil if there is none.
     public var text: String?
-    /// Whether the text is longer than a notification, so that only reading gets all of it.
+    /// Whether the text is too long for a notification. To receive all of it, read the characteristic.
     public var hasMoreText: Bool
 
-    /// A status.
+    /// Creates a status.
     public init(_ activity: Activity, text: String? = nil, hasMoreText: Bool = false) {
         self.activity = activity
         self.text = text
         self.hasMoreText = hasMoreText
     }
 
-    /// A flag byte, the activity, and text to the end if there is a flag for it. Bytes that are no UTF-8 become U+FFFD.
+    /// Decodes a flag byte, the activity, and text up to the end if the flags announce it. Bytes that are not UTF-8
+    /// become U+FFFD.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         activity = try reader.raw()
@@ -24,7 +25,7 @@ public struct TrainingStatus: Hashable, ValueCodable {
         hasMoreText = flags & 0x02 != 0
     }
 
-    /// The same. Throws `invalidValue` for a text with a NUL, which would end it.
+    /// Encodes the status. Throws `invalidValue` if the text contains a NUL, which would end it.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         guard text?.utf8.contains(0) != true else { throw BLEError(.invalidValue, "the text has a NUL in it") }
         writer.uint8((text == nil ? 0 : 0x01) | (hasMoreText ? 0x02 : 0))
@@ -32,19 +33,19 @@ public struct TrainingStatus: Hashable, ValueCodable {
         text?.encode(into: &writer)
     }
 
-    /// True: reserved flags may announce more one day.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
-    /// What a training is doing. Other numbers are reserved.
+    /// The activity of a training. Other numbers are reserved.
     public struct Activity: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Something else.
+        /// Another one.
         public static let other = Activity(rawValue: 0x00)
-        /// Nothing.
+        /// Idle.
         public static let idle = Activity(rawValue: 0x01)
         /// Warming up.
         public static let warmingUp = Activity(rawValue: 0x02)
@@ -52,23 +53,23 @@ public struct TrainingStatus: Hashable, ValueCodable {
         public static let lowIntensityInterval = Activity(rawValue: 0x03)
         /// An interval of high intensity.
         public static let highIntensityInterval = Activity(rawValue: 0x04)
-        /// An interval to recover.
+        /// A recovery interval.
         public static let recoveryInterval = Activity(rawValue: 0x05)
-        /// An isometric training.
+        /// Isometric training.
         public static let isometric = Activity(rawValue: 0x06)
-        /// Keeping a heart rate.
+        /// Heart rate control.
         public static let heartRateControl = Activity(rawValue: 0x07)
-        /// A test of fitness.
+        /// A fitness test.
         public static let fitnessTest = Activity(rawValue: 0x08)
-        /// Slower than the machine can control.
+        /// The speed is below the range that the machine can control.
         public static let speedBelowControlRegion = Activity(rawValue: 0x09)
-        /// Faster than the machine can control.
+        /// The speed is above the range that the machine can control.
         public static let speedAboveControlRegion = Activity(rawValue: 0x0A)
         /// Cooling down.
         public static let coolingDown = Activity(rawValue: 0x0B)
-        /// Keeping a power.
+        /// Power control.
         public static let wattControl = Activity(rawValue: 0x0C)
-        /// Started without a program.
+        /// Manual mode, without a program.
         public static let manualMode = Activity(rawValue: 0x0D)
         /// Before the training.
         public static let preWorkout = Activity(rawValue: 0x0E)
@@ -85,6 +86,6 @@ extension TrainingStatus.Activity: NamedConstants {
 }
 
 extension Characteristic where Value == TrainingStatus {
-    /// What the training is doing (section 4.10).
+    /// The status of the training (section 4.10).
     public static var trainingStatus: Self { Characteristic(BluetoothUUID(0x2AD3), service: .fitnessMachine) }
 }

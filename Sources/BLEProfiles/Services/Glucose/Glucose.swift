@@ -5,7 +5,7 @@ extension BluetoothUUID {
     public static let glucose = BluetoothUUID(0x1808)
 }
 
-/// The Glucose service of a meter that stores what it measures (Glucose Service 1.0.1).
+/// The Glucose service of a meter that stores its measurements (Glucose Service 1.0.1).
 ///
 /// ```swift
 /// for record in try await Glucose(meter).records() {
@@ -15,22 +15,23 @@ extension BluetoothUUID {
 public struct Glucose: Profile {
     /// 0x1808.
     public static let serviceUUID = BluetoothUUID.glucose
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// Such records with their contexts, oldest first; none where there are none.
+    /// Returns the selected records with their contexts, oldest first. Empty if there are none.
     ///
-    /// Subscribes to both for as long as it takes; see ``RecordAccessControlPoint/records(_:of:timeout:)`` for the rules. A context without
-    /// its record is left out; of several with one number the last counts.
+    /// Subscribes to both characteristics for the duration of the transfer; see
+    /// ``RecordAccessControlPoint/records(_:of:timeout:)``. A context without a record is omitted. Of several with the
+    /// same number, the last is used.
     ///
     /// - Parameters:
-    ///   - timeout: the longest wait for the next record, or for the answer after the last.
-    ///   - malformed: told of each record and context that cannot be decoded; nil to end the transfer there.
+    /// - timeout: the maximum wait for the next record, or for the answer after the last.
+    /// - malformed: called for each record and context that cannot be decoded. Nil to end the transfer.
     public func records(
         _ selection: RecordSelection = .all, timeout: Duration? = nil,
         malformed: (@Sendable (BLEError) -> Void)? = nil
@@ -50,43 +51,44 @@ public struct Glucose: Profile {
         return measurements.records.map { GlucoseRecord($0, context: byNumber[$0.sequenceNumber]) }
     }
 
-    /// How many such records there are.
+    /// Returns the number of selected records.
     public func recordCount(_ selection: RecordSelection = .all) async throws(BLEError) -> Int {
         try await recordAccess.recordCount(selection)
     }
 
-    /// Deletes such records, for good. Throws `procedureFailed` with a ``RecordAccessResult`` when the meter does not.
+    /// Deletes the selected records permanently. Throws `procedureFailed` with a ``RecordAccessResult`` if this fails.
     public func deleteRecords(_ selection: RecordSelection) async throws(BLEError) {
         try await recordAccess.delete(selection)
     }
 
-    /// The records that the meter sends from now on, to whoever asks for them. Keeps the newest 256 that are not read yet.
+    /// Returns the records that the meter sends from now on, for any request. Keeps the newest 256 unread records.
     public func measurements() async throws(BLEError) -> NotificationStream<GlucoseMeasurement> {
         try await service.notifications(.glucoseMeasurement)
     }
 
-    /// The contexts that the meter sends from now on, each after its record; `characteristicNotFound` when it knows none.
+    /// Returns the contexts that the meter sends from now on, each after its record. Throws `characteristicNotFound` if
+    /// it does not support them.
     public func measurementContexts() async throws(BLEError) -> NotificationStream<GlucoseMeasurementContext> {
         try await service.notifications(.glucoseMeasurementContext)
     }
 
-    /// What the meter can tell.
+    /// The features of the meter.
     public func feature() async throws(BLEError) -> GlucoseFeature {
         try await service.read(.glucoseFeature)
     }
 
-    /// Its record access control point.
+    /// The record access control point of the service.
     public var recordAccess: RecordAccessControlPoint { RecordAccessControlPoint(of: service) }
 }
 
-/// What a glucose meter has stored under one number.
+/// A record of a glucose meter, with its context.
 public struct GlucoseRecord: Hashable, Sendable {
-    /// What it measured.
+    /// The measurement.
     public var measurement: GlucoseMeasurement
-    /// What a person noted with it; nil when nothing was sent.
+    /// The notes about the measurement. Nil if not sent.
     public var context: GlucoseMeasurementContext?
 
-    /// A record.
+    /// Creates a record.
     public init(_ measurement: GlucoseMeasurement, context: GlucoseMeasurementContext? = nil) {
         self.measurement = measurement
         self.context = context
@@ -94,48 +96,48 @@ public struct GlucoseRecord: Hashable, Sendable {
 }
 
 extension Characteristic where Value == GlucoseMeasurement {
-    /// A record, notified when it is asked for (section 3.1).
+    /// A record, which is notified on request (section 3.1).
     public static var glucoseMeasurement: Self { Characteristic(BluetoothUUID(0x2A18), service: .glucose) }
 }
 
 extension Characteristic where Value == GlucoseMeasurementContext {
-    /// What a person noted with a record, notified after it (section 3.2).
+    /// The context of a record, which is notified after it (section 3.2).
     public static var glucoseMeasurementContext: Self { Characteristic(BluetoothUUID(0x2A34), service: .glucose) }
 }
 
 extension Characteristic where Value == GlucoseFeature {
-    /// What the meter can tell (section 3.3).
+    /// The features of the meter (section 3.3).
     public static var glucoseFeature: Self { Characteristic(BluetoothUUID(0x2A51), service: .glucose) }
 }
 
-/// What a glucose meter can tell (section 3.3).
+/// The features of a glucose meter (section 3.3).
 public struct GlucoseFeature: OptionSet, Hashable, ValueCodable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// That the battery was low during a measurement.
+    /// The meter detects a low battery during a measurement.
     public static let lowBatteryDetection = GlucoseFeature(rawValue: 0x0001)
-    /// That the sensor does not work.
+    /// The meter detects a sensor malfunction.
     public static let sensorMalfunctionDetection = GlucoseFeature(rawValue: 0x0002)
-    /// That a sample is too small.
+    /// The meter detects an insufficient sample size.
     public static let sampleSizeDetection = GlucoseFeature(rawValue: 0x0004)
-    /// That a strip is not put in as it should.
+    /// The meter detects an incorrectly inserted strip.
     public static let stripInsertionErrorDetection = GlucoseFeature(rawValue: 0x0008)
-    /// That a strip is not for this meter.
+    /// The meter detects a wrong type of strip.
     public static let stripTypeErrorDetection = GlucoseFeature(rawValue: 0x0010)
-    /// That a result is more or less than it can tell.
+    /// The meter detects a result out of range.
     public static let resultHighLowDetection = GlucoseFeature(rawValue: 0x0020)
-    /// That it is too warm or too cold.
+    /// The meter detects a temperature out of range.
     public static let temperatureHighLowDetection = GlucoseFeature(rawValue: 0x0040)
-    /// That a measurement was interrupted.
+    /// The meter detects an interrupted measurement.
     public static let readInterruptDetection = GlucoseFeature(rawValue: 0x0080)
-    /// That something else is wrong.
+    /// The meter detects general faults.
     public static let generalDeviceFault = GlucoseFeature(rawValue: 0x0100)
-    /// That its clock is wrong.
+    /// The meter detects a fault of its clock.
     public static let timeFault = GlucoseFeature(rawValue: 0x0200)
-    /// It has several bonds at a time.
+    /// Multiple bonds are supported.
     public static let multipleBonds = GlucoseFeature(rawValue: 0x0400)
 }
 

@@ -2,20 +2,20 @@ public import BLE
 
 /// A record of a glucose meter (Glucose Service 1.0.1, section 3.1).
 public struct GlucoseMeasurement: Hashable, ValueCodable {
-    /// The record's number, 0 to 65535.
+    /// The sequence number of the record, 0 to 65535.
     public var sequenceNumber: UInt16
-    /// When it was measured by the meter's own clock, which nobody sets back.
+    /// The time of the measurement on the meter's own clock, which is never set back.
     public var baseTime: DateTime
-    /// How many minutes the clock that the user sees is before or after that, -32768 to 32767; nil when that was not sent.
+    /// The offset of the clock that the user sees in minutes, -32768 to 32767. Nil if not sent.
     public var timeOffsetMinutes: Int?
-    /// What was measured; nil when that was not sent.
+    /// The sample. Nil if not sent.
     public var sample: GlucoseSample?
-    /// What the meter noticed; nil when that was not sent.
+    /// The status of the measurement. Nil if not sent.
     public var status: GlucoseStatus?
     /// Whether a ``GlucoseMeasurementContext`` with the same number follows.
     public var hasContext: Bool
 
-    /// A record.
+    /// Creates a record.
     public init(
         sequenceNumber: UInt16, baseTime: DateTime, timeOffsetMinutes: Int? = nil, sample: GlucoseSample? = nil,
         status: GlucoseStatus? = nil, hasContext: Bool = false
@@ -28,10 +28,10 @@ public struct GlucoseMeasurement: Hashable, ValueCodable {
         self.hasContext = hasContext
     }
 
-    /// When it was measured by the clock that the user sees; nil when a part of the date is not known.
+    /// The time of the measurement on the clock that the user sees. Nil if a part of the date is unknown.
     public var userFacingTime: DateTime? { baseTime.adding(minutes: timeOffsetMinutes ?? 0) }
 
-    /// A flag byte, number and time, then what the flags announce.
+    /// Decodes a flag byte, number and time, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         sequenceNumber = try reader.uint16()
@@ -45,7 +45,7 @@ public struct GlucoseMeasurement: Hashable, ValueCodable {
         hasContext = flags.contains(.context)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = hasContext ? .context : []
         if timeOffsetMinutes != nil { flags.insert(.timeOffset) }
@@ -60,7 +60,7 @@ public struct GlucoseMeasurement: Hashable, ValueCodable {
         if let status { writer.raw(status) }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -73,34 +73,34 @@ public struct GlucoseMeasurement: Hashable, ValueCodable {
     }
 }
 
-/// What a glucose meter noticed while it measured (section 3.1.1.7). All is well where nothing is set.
+/// The status of a glucose measurement (section 3.1.1.7). Empty if there was no problem.
 public struct GlucoseStatus: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The battery was low.
     public static let batteryLow = GlucoseStatus(rawValue: 0x0001)
     /// The sensor did not work.
     public static let sensorMalfunction = GlucoseStatus(rawValue: 0x0002)
-    /// There was too little blood, or control solution.
+    /// The sample of blood or control solution was too small.
     public static let sampleSizeInsufficient = GlucoseStatus(rawValue: 0x0004)
-    /// The strip was not put in as it should.
+    /// The strip was not inserted correctly.
     public static let stripInsertionError = GlucoseStatus(rawValue: 0x0008)
     /// The strip is not for this meter.
     public static let stripTypeIncorrect = GlucoseStatus(rawValue: 0x0010)
-    /// The result is more than the meter can tell.
+    /// The result is higher than the meter can measure.
     public static let resultTooHigh = GlucoseStatus(rawValue: 0x0020)
-    /// The result is less than the meter can tell.
+    /// The result is lower than the meter can measure.
     public static let resultTooLow = GlucoseStatus(rawValue: 0x0040)
-    /// It was too warm.
+    /// The temperature was too high.
     public static let temperatureTooHigh = GlucoseStatus(rawValue: 0x0080)
-    /// It was too cold.
+    /// The temperature was too low.
     public static let temperatureTooLow = GlucoseStatus(rawValue: 0x0100)
-    /// The strip was pulled out too soon, or the measurement was interrupted some other way.
+    /// The measurement was interrupted, for example because the strip was removed too soon.
     public static let readInterrupted = GlucoseStatus(rawValue: 0x0200)
-    /// Something else is wrong with the meter.
+    /// The meter has another fault.
     public static let generalDeviceFault = GlucoseStatus(rawValue: 0x0400)
     /// The meter's clock is wrong.
     public static let timeFault = GlucoseStatus(rawValue: 0x0800)

@@ -1,14 +1,14 @@
 internal import BLE
 
 extension GlucoseMeasurementContext {
-    /// What was eaten or drunk.
+    /// The carbohydrates of a meal.
     public struct Carbohydrates: Hashable, Sendable {
-        /// At which meal.
+        /// The meal.
         public var source: CarbohydrateSource
-        /// The carbohydrates in kg, as they were sent.
+        /// The carbohydrates in kg, as sent.
         public var kilograms: MedFloat16
 
-        /// Carbohydrates.
+        /// Creates carbohydrates.
         public init(_ source: CarbohydrateSource, kilograms: MedFloat16) {
             self.source = source
             self.kilograms = kilograms
@@ -25,11 +25,11 @@ extension GlucoseMeasurementContext {
         }
     }
 
-    /// At which meal something was eaten. Other numbers are reserved.
+    /// The meal that carbohydrates belong to. Other numbers are reserved.
     public struct CarbohydrateSource: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Breakfast.
@@ -48,33 +48,33 @@ extension GlucoseMeasurementContext {
         public static let brunch = CarbohydrateSource(rawValue: 7)
     }
 
-    /// How a measurement and a meal lie in time. Other numbers are reserved.
+    /// The relation of a measurement to a meal. Other numbers are reserved.
     public struct Meal: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Before a meal.
         public static let preprandial = Meal(rawValue: 1)
         /// After a meal.
         public static let postprandial = Meal(rawValue: 2)
-        /// Without a meal for long.
+        /// After fasting.
         public static let fasting = Meal(rawValue: 3)
-        /// At no particular time: snacks, drinks.
+        /// Casual, for example with snacks or drinks.
         public static let casual = Meal(rawValue: 4)
         /// Before going to bed.
         public static let bedtime = Meal(rawValue: 5)
     }
 
-    /// Who measured whom.
+    /// The circumstances of a measurement.
     public struct Examination: Hashable, Sendable {
-        /// Who measured.
+        /// The person or institution that performed the measurement.
         public var tester: Tester
-        /// How the person was.
+        /// The health of the person.
         public var health: Health
 
-        /// An examination.
+        /// Creates circumstances.
         public init(tester: Tester = .notAvailable, health: Health = .notAvailable) {
             self.tester = tester
             self.health = health
@@ -94,41 +94,41 @@ extension GlucoseMeasurementContext {
         }
     }
 
-    /// Who measured. Other numbers are reserved.
+    /// The person or institution that performed a measurement. Other numbers are reserved.
     public struct Tester: RawRepresentable, Hashable, Sendable {
-        /// The number, of which the lower four bits are sent.
+        /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The person.
+        /// The measured person.
         public static let oneself = Tester(rawValue: 1)
-        /// A professional.
+        /// A health care professional.
         public static let healthCareProfessional = Tester(rawValue: 2)
         /// A laboratory.
         public static let laboratory = Tester(rawValue: 3)
-        /// Nobody says.
+        /// Not available.
         public static let notAvailable = Tester(rawValue: 15)
     }
 
-    /// How the person was. Other numbers are reserved.
+    /// The health of a person. Other numbers are reserved.
     public struct Health: RawRepresentable, Hashable, Sendable {
-        /// The number, of which the lower four bits are sent.
+        /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// A little ill.
+        /// Minor health issues.
         public static let minorIssues = Health(rawValue: 1)
-        /// Very ill.
+        /// Major health issues.
         public static let majorIssues = Health(rawValue: 2)
         /// During menses.
         public static let duringMenses = Health(rawValue: 3)
         /// Under stress.
         public static let underStress = Health(rawValue: 4)
-        /// Well.
+        /// No health issues.
         public static let noIssues = Health(rawValue: 5)
-        /// Nobody says.
+        /// Not available.
         public static let notAvailable = Health(rawValue: 15)
     }
 }

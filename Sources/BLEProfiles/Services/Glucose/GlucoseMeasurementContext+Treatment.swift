@@ -1,14 +1,14 @@
 internal import BLE
 
 extension GlucoseMeasurementContext {
-    /// What exercise there was.
+    /// Exercise before a measurement.
     public struct Exercise: Hashable, Sendable {
-        /// How long, 0 to 65534 s; nil for longer.
+        /// The duration, 0 to 65534 s. Nil if it is longer.
         public var durationSeconds: Int?
-        /// How hard, in percent.
+        /// The intensity in percent.
         public var intensityPercent: Int
 
-        /// Exercise.
+        /// Creates exercise.
         public init(durationSeconds: Int?, intensityPercent: Int) {
             self.durationSeconds = durationSeconds
             self.intensityPercent = intensityPercent
@@ -29,16 +29,16 @@ extension GlucoseMeasurementContext {
         }
     }
 
-    /// What was taken against diabetes.
+    /// Medication for diabetes.
     public struct Medication: Hashable, Sendable {
-        /// What it is.
+        /// The kind of medication.
         public var kind: MedicationKind
-        /// How much, as it was sent.
+        /// The amount, as sent.
         public var amount: MedFloat16
         /// The unit of the amount.
         public var unit: MedicationUnit
 
-        /// A medication.
+        /// Creates a medication.
         public init(_ kind: MedicationKind, amount: MedFloat16, unit: MedicationUnit) {
             self.kind = kind
             self.amount = amount
@@ -59,28 +59,28 @@ extension GlucoseMeasurementContext {
 
     /// The unit of a medication on the wire.
     public enum MedicationUnit: Sendable {
-        /// kg.
+        /// Kilograms.
         case kilograms
-        /// Litres.
+        /// Liters.
         case liters
     }
 
-    /// What was taken. Other numbers are reserved.
+    /// A kind of medication. Other numbers are reserved.
     public struct MedicationKind: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Insulin that acts rapidly.
+        /// Rapid-acting insulin.
         public static let rapidActingInsulin = MedicationKind(rawValue: 1)
-        /// Insulin that acts for a short time.
+        /// Short-acting insulin.
         public static let shortActingInsulin = MedicationKind(rawValue: 2)
-        /// Insulin that acts for some time.
+        /// Intermediate-acting insulin.
         public static let intermediateActingInsulin = MedicationKind(rawValue: 3)
-        /// Insulin that acts for a long time.
+        /// Long-acting insulin.
         public static let longActingInsulin = MedicationKind(rawValue: 4)
-        /// A mixture of insulins.
+        /// Premixed insulin.
         public static let premixedInsulin = MedicationKind(rawValue: 5)
     }
 }

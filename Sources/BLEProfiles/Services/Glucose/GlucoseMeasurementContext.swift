@@ -1,23 +1,23 @@
 public import BLE
 
-/// What a person noted with a record of a glucose meter (Glucose Service 1.0.1, section 3.2).
+/// The context of a glucose meter's record (Glucose Service 1.0.1, section 3.2).
 public struct GlucoseMeasurementContext: Hashable, ValueCodable {
-    /// The number of the record that it belongs to, 0 to 65535.
+    /// The sequence number of the record, 0 to 65535.
     public var sequenceNumber: UInt16
-    /// What was eaten or drunk; nil when that was not sent.
+    /// The carbohydrates. Nil if not sent.
     public var carbohydrates: Carbohydrates?
-    /// How that lies in time; nil when that was not sent.
+    /// The relation to a meal. Nil if not sent.
     public var meal: Meal?
-    /// Who measured whom; nil when that was not sent.
+    /// The circumstances of the measurement. Nil if not sent.
     public var examination: Examination?
-    /// What exercise there was; nil when that was not sent.
+    /// The exercise. Nil if not sent.
     public var exercise: Exercise?
-    /// What was taken against diabetes; nil when that was not sent.
+    /// The medication. Nil if not sent.
     public var medication: Medication?
-    /// The glycated haemoglobin, in percent; nil when it was not sent.
+    /// The glycated hemoglobin, in percent. Nil if not sent.
     public var hbA1cPercent: MedFloat16?
 
-    /// A context. What is not given is not sent.
+    /// Creates a context. Values are not sent by default.
     public init(
         sequenceNumber: UInt16, carbohydrates: Carbohydrates? = nil, meal: Meal? = nil,
         examination: Examination? = nil, exercise: Exercise? = nil, medication: Medication? = nil,
@@ -32,7 +32,7 @@ public struct GlucoseMeasurementContext: Hashable, ValueCodable {
         self.hbA1cPercent = hbA1cPercent
     }
 
-    /// A flag byte, the number, perhaps further flags, then what the flags announce.
+    /// Decodes a flag byte, the number, optional extended flags, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         sequenceNumber = try reader.uint16()
@@ -47,7 +47,7 @@ public struct GlucoseMeasurementContext: Hashable, ValueCodable {
         hbA1cPercent = flags.contains(.hbA1c) ? try reader.medFloat16() : nil
     }
 
-    /// The same, without further flags, of which none has a meaning.
+    /// Encodes the context without extended flags, all of which are reserved.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = []
         if carbohydrates != nil { flags.insert(.carbohydrates) }
@@ -67,7 +67,7 @@ public struct GlucoseMeasurementContext: Hashable, ValueCodable {
         if let hbA1cPercent { writer.raw(hbA1cPercent) }
     }
 
-    /// Further bytes are passed over, which the further flags may announce.
+    /// True, since the extended flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {

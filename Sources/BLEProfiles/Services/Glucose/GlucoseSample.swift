@@ -1,17 +1,17 @@
 internal import BLE
 
-/// What a glucose meter found in which fluid (Glucose Service 1.0.1, sections 3.1.1.5 and 3.1.1.6).
+/// A glucose concentration in a fluid (Glucose Service 1.0.1, sections 3.1.1.5 and 3.1.1.6).
 public struct GlucoseSample: Hashable, Sendable {
-    /// The concentration as it was sent.
+    /// The concentration, as sent.
     public var concentration: MedFloat16
     /// The unit of the concentration.
     public var unit: Unit
     /// The fluid.
     public var fluid: Fluid
-    /// Where it was taken.
+    /// The location from which the sample was taken.
     public var location: Location
 
-    /// A sample.
+    /// Creates a sample.
     public init(
         concentration: MedFloat16, unit: Unit, fluid: Fluid = .capillaryWholeBlood, location: Location = .notAvailable
     ) {
@@ -21,81 +21,81 @@ public struct GlucoseSample: Hashable, Sendable {
         self.location = location
     }
 
-    /// The unit of a concentration on the wire.
+    /// The unit of a concentration, as sent.
     public enum Unit: Sendable {
-        /// kg/l.
+        /// Kilograms per liter.
         case kilogramsPerLiter
-        /// mol/l.
+        /// Moles per liter.
         case molesPerLiter
     }
 
-    /// The concentration in mg/dl; not a number, or infinite, for a special value.
+    /// The concentration in mg/dl. NaN or infinite for a special value.
     ///
-    /// Of a concentration in mol/l it is computed with glucose's molar mass of 180.156 g/mol, to one digit more than were sent: 99.1 for
-    /// 5.5 mmol/l.
+    /// A concentration in mol/l is converted with glucose's molar mass of 180.156 g/mol, and rounded to one digit more
+    /// than were sent: 99.1 for 5.5 mmol/l.
     public var milligramsPerDeciliter: Double {
         unit == .kilogramsPerLiter ? scaled(5) : concentration.converted(by: 18.0156, exponent: 3)
     }
 
-    /// The concentration in mmol/l; not a number, or infinite, for a special value.
+    /// The concentration in mmol/l. NaN or infinite for a special value.
     ///
-    /// Of a concentration in kg/l it is computed with glucose's molar mass of 180.156 g/mol, to one digit more than were sent: 6.661 for
-    /// 120 mg/dl.
+    /// A concentration in kg/l is converted with glucose's molar mass of 180.156 g/mol, and rounded to one digit more
+    /// than were sent: 6.661 for 120 mg/dl.
     public var millimolesPerLiter: Double {
         unit == .molesPerLiter ? scaled(3) : concentration.converted(by: 1 / 18.0156, exponent: 5)
     }
 
-    /// The number times ten to the power of `exponent`, rounded once.
+    /// Returns the number times ten to the power of `exponent`, rounded once.
     private func scaled(_ exponent: Int) -> Double {
         guard let decimal = concentration.decimal else { return concentration.doubleValue }
         return .decimal(decimal.mantissa, decimal.exponent + exponent)
     }
 
-    /// A fluid that is measured. Other numbers are reserved.
+    /// A measured fluid. Other numbers are reserved.
     public struct Fluid: RawRepresentable, Hashable, Sendable {
-        /// The number, of which the lower four bits are sent.
+        /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Whole blood from capillaries.
+        /// Capillary whole blood.
         public static let capillaryWholeBlood = Fluid(rawValue: 1)
-        /// Plasma from capillaries.
+        /// Capillary plasma.
         public static let capillaryPlasma = Fluid(rawValue: 2)
-        /// Whole blood from a vein.
+        /// Venous whole blood.
         public static let venousWholeBlood = Fluid(rawValue: 3)
-        /// Plasma from a vein.
+        /// Venous plasma.
         public static let venousPlasma = Fluid(rawValue: 4)
-        /// Whole blood from an artery.
+        /// Arterial whole blood.
         public static let arterialWholeBlood = Fluid(rawValue: 5)
-        /// Plasma from an artery.
+        /// Arterial plasma.
         public static let arterialPlasma = Fluid(rawValue: 6)
-        /// Whole blood from anywhere.
+        /// Whole blood of undetermined origin.
         public static let undeterminedWholeBlood = Fluid(rawValue: 7)
-        /// Plasma from anywhere.
+        /// Plasma of undetermined origin.
         public static let undeterminedPlasma = Fluid(rawValue: 8)
-        /// Fluid between the cells.
+        /// Interstitial fluid.
         public static let interstitialFluid = Fluid(rawValue: 9)
-        /// No sample, but a solution that shows whether the meter is right.
+        /// A control solution, which checks the meter, in place of a sample.
         public static let controlSolution = Fluid(rawValue: 10)
     }
 
-    /// Where a sample is taken. Other numbers are reserved.
+    /// The location from which a sample is taken. Other numbers are reserved.
     public struct Location: RawRepresentable, Hashable, Sendable {
-        /// The number, of which the lower four bits are sent.
+        /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// A finger.
         public static let finger = Location(rawValue: 1)
-        /// Another place than usual (alternate site test).
+        /// An alternate site.
         public static let alternateSite = Location(rawValue: 2)
         /// An ear lobe.
         public static let earLobe = Location(rawValue: 3)
-        /// No sample, but a solution that shows whether the meter is right.
+        /// A control solution, which checks the meter, in place of a sample.
         public static let controlSolution = Location(rawValue: 4)
-        /// The meter does not say.
+        /// Not available.
         public static let notAvailable = Location(rawValue: 15)
     }
 

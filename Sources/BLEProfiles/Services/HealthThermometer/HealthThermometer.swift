@@ -5,44 +5,46 @@ extension BluetoothUUID {
     public static let healthThermometer = BluetoothUUID(0x1809)
 }
 
-/// The Health Thermometer service of a thermometer for people (Health Thermometer Service 1.0).
+/// The Health Thermometer service of a clinical thermometer (Health Thermometer Service 1.0).
 public struct HealthThermometer: Profile {
     /// 0x1809.
     public static let serviceUUID = BluetoothUUID.healthThermometer
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, each confirmed to the thermometer. Keeps the newest 256 that are not read yet.
+    /// Returns the measurements from now on, each of which is confirmed to the thermometer. Keeps the newest 256 unread
+    /// measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<TemperatureMeasurement> {
         try await service.notifications(.temperatureMeasurement)
     }
 
-    /// What it shows while it measures, from now on; `characteristicNotFound` when it does not send that.
+    /// Returns the intermediate temperatures during a measurement, from now on. Throws `characteristicNotFound` if the
+    /// thermometer does not support them.
     public func intermediateTemperatures() async throws(BLEError) -> NotificationStream<TemperatureMeasurement> {
         try await service.notifications(.intermediateTemperature)
     }
 
-    /// Where it measures; nil when it does not say, or says so with each measurement.
+    /// Returns the location of the measurement. Nil if not available, or if it is sent with each measurement.
     public func temperatureType() async throws(BLEError) -> TemperatureType? {
         try await service.readIfPresent(.temperatureType)
     }
 
-    /// The seconds from one measurement to the next; 0 for one that does not measure by itself, nil when it does not say.
+    /// Returns the interval between measurements in seconds. 0 without periodic measurements, nil if not available.
     public func measurementIntervalSeconds() async throws(BLEError) -> UInt16? {
         try await service.readIfPresent(.measurementInterval)
     }
 
-    /// The seconds from one measurement to the next, from now on: whenever the thermometer changes them.
+    /// Returns the interval between measurements in seconds, whenever the thermometer changes it.
     public func measurementIntervalsSeconds() async throws(BLEError) -> NotificationStream<UInt16> {
         try await service.notifications(.measurementInterval)
     }
 
-    /// Which intervals the thermometer takes, besides 0; nil when it does not say (Valid Range, section 3.4.2.1).
+    /// Returns the supported intervals, in addition to 0. Nil if not available (Valid Range, section 3.4.2.1).
     public func validMeasurementIntervalSeconds() async throws(BLEError) -> ClosedRange<UInt16>? {
         let (descriptor, key) = (BluetoothUUID(0x2906), service.key(.measurementInterval).key)
         do throws(BLEError) {
@@ -55,58 +57,58 @@ public struct HealthThermometer: Profile {
         }
     }
 
-    /// Says how many seconds there shall be from one measurement to the next, 1 to 65535, or 0 for no measurements by itself.
+    /// Sets the interval between measurements in seconds, 1 to 65535, or 0 for no periodic measurements.
     ///
-    /// Throws `attributeError` for what is not in ``validMeasurementIntervalSeconds()``, with ``BLE/ATTError/outOfRange`` or
-    /// ``BLE/ATTError/measurementIntervalOutOfRange``.
+    /// Throws `attributeError` with ``BLE/ATTError/outOfRange`` or ``BLE/ATTError/measurementIntervalOutOfRange`` if
+    /// the interval is not in ``validMeasurementIntervalSeconds()``.
     public func setMeasurementInterval(seconds: UInt16) async throws(BLEError) {
         try await service.write(seconds, to: .measurementInterval)
     }
 }
 
 extension Characteristic where Value == TemperatureMeasurement {
-    /// A measurement, indicated (section 3.1).
+    /// A measurement, which the thermometer indicates (section 3.1).
     public static var temperatureMeasurement: Self {
         Characteristic(BluetoothUUID(0x2A1C), service: .healthThermometer)
     }
 
-    /// What is shown while a measurement is made, notified (section 3.3).
+    /// An intermediate temperature during a measurement, which the thermometer notifies (section 3.3).
     public static var intermediateTemperature: Self {
         Characteristic(BluetoothUUID(0x2A1E), service: .healthThermometer)
     }
 }
 
 extension Characteristic where Value == TemperatureType {
-    /// Where the temperature is measured (section 3.2).
+    /// The location of the measurement (section 3.2).
     public static var temperatureType: Self { Characteristic(BluetoothUUID(0x2A1D), service: .healthThermometer) }
 }
 
 extension Characteristic where Value == UInt16 {
-    /// The seconds from one measurement to the next; 0 for none by itself (section 3.4).
+    /// The interval between measurements in seconds. 0 without periodic measurements (section 3.4).
     public static var measurementInterval: Self { Characteristic(BluetoothUUID(0x2A21), service: .healthThermometer) }
 }
 
 extension ATTError {
-    /// What a thermometer answers to an interval that it does not take (Health Thermometer Service 1.0, section 1.6).
+    /// The thermometer does not support the interval (Health Thermometer Service 1.0, section 1.6).
     public static let measurementIntervalOutOfRange = ATTError(rawValue: 0x80)
 }
 
-/// The Valid Range descriptor (0x2906) of a measurement interval: the least and the greatest number of seconds.
+/// The Valid Range descriptor (0x2906) of the measurement interval, in seconds.
 public struct MeasurementIntervalRange: Hashable, ValueCodable {
     /// The seconds, 0 to 65535.
     public var seconds: ClosedRange<UInt16>
 
-    /// A range.
+    /// Creates a range.
     public init(seconds: ClosedRange<UInt16>) { self.seconds = seconds }
 
-    /// The least, then the greatest; throws `invalidValue` for the reverse.
+    /// Decodes the minimum and the maximum. Throws `invalidValue` if they are in reverse order.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let (least, greatest) = (try reader.uint16(), try reader.uint16())
         guard least <= greatest else { throw reader.invalid("nothing is from \(least) to \(greatest)") }
         seconds = least...greatest
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) {
         writer.uint16(seconds.lowerBound)
         writer.uint16(seconds.upperBound)

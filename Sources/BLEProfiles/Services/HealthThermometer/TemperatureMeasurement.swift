@@ -1,17 +1,17 @@
 public import BLE
 
-/// What a health thermometer measured, or shows while it measures (Health Thermometer Service 1.0, sections 3.1 and 3.3).
+/// A measurement of a health thermometer, final or intermediate (Health Thermometer Service 1.0, sections 3.1 and 3.3).
 public struct TemperatureMeasurement: Hashable, ValueCodable {
-    /// The number as it was sent, with its digits; special values where there is none.
+    /// The number with its digits, as sent. A special value if there is no measurement.
     public var temperature: MedFloat32
     /// The unit of the number.
     public var unit: Unit
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Where it was measured; nil when that was not sent.
+    /// The location of the measurement. Nil if not sent.
     public var type: TemperatureType?
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         temperature: MedFloat32, unit: Unit = .celsius, timeStamp: DateTime? = nil, type: TemperatureType? = nil
     ) {
@@ -29,18 +29,18 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
         case fahrenheit
     }
 
-    /// The temperature in °C, whatever it was sent in; not a number, or infinite, for a special value.
+    /// The temperature in °C, converted if necessary. NaN or infinite for a special value.
     ///
-    /// Of a temperature in °F it is computed to one decimal place more than were sent: 36.78 for 98.2 °F.
+    /// A temperature in °F is converted to one decimal place more than were sent: 36.78 for 98.2 °F.
     public var celsius: Double {
         guard unit == .fahrenheit, let (_, exponent) = temperature.decimal else { return temperature.doubleValue }
-        // No more places than a Double has.
+        // The precision of a Double limits the number of places.
         let place = max(exponent, -11) - 1
         let celsius = (temperature.doubleValue - 32) * 5 / 9
         return .decimal(Int((celsius / .decimal(1, place)).rounded()), place)
     }
 
-    /// A flag byte, the number, then what the flags announce.
+    /// Decodes a flag byte, the number, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         unit = flags.contains(.fahrenheit) ? .fahrenheit : .celsius
@@ -49,7 +49,7 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
         type = flags.contains(.type) ? try reader.raw() : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = unit == .fahrenheit ? .fahrenheit : []
         if timeStamp != nil { flags.insert(.timeStamp) }
@@ -60,7 +60,7 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
         if let type { writer.raw(type) }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -71,11 +71,12 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
     }
 }
 
-/// Where a temperature was measured (GATT Specification Supplement, Temperature Type). Other numbers are reserved.
+/// The location of a temperature measurement (GATT Specification Supplement, Temperature Type). Other numbers are
+/// reserved.
 public struct TemperatureType: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// In the armpit.

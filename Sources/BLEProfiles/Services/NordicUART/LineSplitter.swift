@@ -1,10 +1,10 @@
-/// Why there is no line of text.
+/// An error in receiving a line of text.
 public enum TextLineError: Error, Hashable, Sendable {
-    /// It has more than `limit` bytes.
+    /// The line has more than `limit` bytes.
     case tooLong(limit: Int)
 }
 
-/// Makes lines of bytes that come in parts, wherever these are cut. A line ends with LF or CR LF; empty ones are lines, too.
+/// Splits bytes, which may arrive in any parts, into lines. A line ends with LF or CR LF, and may be empty.
 struct LineSplitter: Sendable {
     private let limit: Int
     private var line: [UInt8] = []
@@ -12,10 +12,10 @@ struct LineSplitter: Sendable {
 
     init(limit: Int) { self.limit = max(0, limit) }
 
-    /// How many bytes of an unfinished line are held: the limit at most, and one more for a CR.
+    /// The number of bytes held of an incomplete line. At most the limit, plus one for a CR.
     var heldCount: Int { line.count }
 
-    /// The lines that a part completes, in order, and an error in the place of each that is too long.
+    /// Adds bytes, and returns the lines that they complete, in order, with an error for each line that is too long.
     mutating func append(_ part: [UInt8]) -> [Result<String, TextLineError>] {
         var results: [Result<String, TextLineError>] = []
         for byte in part {
@@ -24,7 +24,7 @@ struct LineSplitter: Sendable {
                 reset()
             } else if !isDiscarding {
                 line.append(byte)
-                // A CR may belong to the end.
+                // A CR may be part of the line end.
                 guard line.count - (byte == UInt8(ascii: "\r") ? 1 : 0) > limit else { continue }
                 results.append(.failure(.tooLong(limit: limit)))
                 reset()
@@ -34,7 +34,7 @@ struct LineSplitter: Sendable {
         return results
     }
 
-    /// Forgets an unfinished line.
+    /// Discards an incomplete line.
     mutating func reset() {
         line.removeAll(keepingCapacity: true)
         isDiscarding = false

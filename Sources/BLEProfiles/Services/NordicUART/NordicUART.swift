@@ -5,7 +5,7 @@ extension BluetoothUUID {
     public static let nordicUART = BluetoothUUID(high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
 }
 
-/// The Nordic UART service: a serial line, as many development boards and modules have it.
+/// The Nordic UART service: a serial line, which many development boards and modules provide.
 ///
 /// ```swift
 /// let uart = NordicUART(peripheral)
@@ -14,57 +14,60 @@ extension BluetoothUUID {
 /// for try await line in lines { print(line) }
 /// ```
 ///
-/// The line has bytes and no packets: how they are cut means nothing.
+/// The line is a stream of bytes. The boundaries of its packets have no meaning.
 public struct NordicUART: Profile {
     /// 6E400001-B5A3-F393-E0A9-E50E24DCCA9E.
     public static let serviceUUID = BluetoothUUID.nordicUART
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// What the peripheral sends from now on, in the parts in which it comes. Subscribes, connects and discovers as needed.
+    /// Returns the bytes that the peripheral sends from now on, in the parts in which they arrive. Connects, discovers
+    /// and enables notifications if necessary.
     ///
-    /// - Parameter overflow: what happens when the reader is slower than the peripheral: by default the stream keeps 1024 parts, and
-    ///   throws `overflow` when there are more, so that nothing is missing unnoticed.
+    /// - Parameter overflow: the policy if the reader is slower than the peripheral. By default, the stream keeps 1024
+    ///   parts and then throws `overflow`, so that no bytes are lost unnoticed.
     public func bytes(overflow: OverflowPolicy = .fail(capacity: 1024)) async throws(BLEError)
         -> NotificationStream<[UInt8]>
     {
         try await service.notifications(.nordicUARTTx, overflow: overflow)
     }
 
-    /// The lines of text that the peripheral sends from now on. Subscribes, connects and discovers as needed.
+    /// Returns the lines of text that the peripheral sends from now on. Connects, discovers and enables notifications
+    /// if necessary.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes of UTF-8 that a line may have, without its end; a longer one throws.
-    ///   - overflow: as that of ``bytes(overflow:)``.
+    /// - limit: the maximum length of a line, in bytes of UTF-8 without the line end. A longer line throws.
+    /// - overflow: as for ``bytes(overflow:)``.
     public func lines(
         limit: Int = 4096, overflow: OverflowPolicy = .fail(capacity: 1024)
     ) async throws(BLEError) -> NordicUARTLines {
         NordicUARTLines(events: try await bytes(overflow: overflow).events, limit: limit, service: service)
     }
 
-    /// Sends bytes, in as many packets as they need, and returns once the system has them all: see ``writer()``, which is quicker for
-    /// many small parts. Throws `busy` while another is sending; who sends from several tasks shares a writer.
+    /// Sends bytes in as many packets as necessary. Returns when the system has accepted them. For many small parts,
+    /// ``writer()`` is faster. Throws `busy` while another task is sending; to send from several tasks, share a writer.
     public func send(_ bytes: [UInt8]) async throws(BLEError) {
         let writer = try await writer()
         defer { writer.close() }
         try await writer.write(bytes)
     }
 
-    /// Sends text in UTF-8, as it is: without a line end but those that it has.
+    /// Sends text in UTF-8, without adding a line end.
     public func send(_ text: String) async throws(BLEError) { try await send(Array(text.utf8)) }
 
-    /// A writer of bytes to the peripheral. Connects and discovers as needed.
+    /// Returns a writer of bytes to the peripheral. Connects and discovers if necessary.
     ///
-    /// It writes without response where the peripheral lets, and there can be one such writer at a time (`busy`); else with response.
+    /// It writes without response if the peripheral supports that. There can be only one such writer at a time; others
+    /// throw `busy`. Otherwise, it writes with response.
     public func writer() async throws(BLEError) -> NordicUARTWriter {
         let key = service.key(.nordicUARTRx)
         let properties = try await service.characteristic(key)?.properties
-        // A characteristic that is missing is told by the writer.
+        // The writer reports a missing characteristic.
         guard properties?.contains(.writeWithoutResponse) ?? true else {
             return NordicUARTWriter(peripheral: peripheral, key: key, packets: nil)
         }
@@ -74,13 +77,13 @@ public struct NordicUART: Profile {
 }
 
 extension Characteristic where Value == [UInt8] {
-    /// Takes bytes: the peripheral's receiver.
+    /// The peripheral's receiver, which is written.
     public static var nordicUARTRx: Self {
         Characteristic(
             BluetoothUUID(high: 0x6E40_0002_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E), service: .nordicUART)
     }
 
-    /// Notifies bytes: the peripheral's transmitter.
+    /// The peripheral's transmitter, which notifies.
     public static var nordicUARTTx: Self {
         Characteristic(
             BluetoothUUID(high: 0x6E40_0003_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E), service: .nordicUART)

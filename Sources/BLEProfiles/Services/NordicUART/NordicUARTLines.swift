@@ -1,31 +1,31 @@
 public import BLE
 
-/// The lines of text that a Nordic UART sends, in UTF-8, each without its end, which is LF or CR LF.
+/// The lines of text that a Nordic UART sends, in UTF-8, without their line ends, which are LF or CR LF.
 ///
-/// Bytes that are no UTF-8 become U+FFFD. A line that is too long throws `invalidValue` with ``TextLineError`` as its cause; calling
-/// `next()` again goes on with the line after it. A line that was under way when a maintained link was lost is left out, and what has no
-/// end when the stream ends is, too.
+/// Bytes that are not UTF-8 become U+FFFD. A line that is too long throws `invalidValue`, caused by a
+/// ``TextLineError``; the next call of `next()` continues with the line after it. A line that was incomplete when a
+/// maintained link was lost is omitted, and so is an incomplete line at the end of the stream.
 public struct NordicUARTLines: AsyncSequence, Sendable {
-    /// A line.
+    /// The type of the elements, each a line.
     public typealias Element = String
-    /// Why iterating can fail.
+    /// The type of the errors that iterating throws.
     public typealias Failure = BLEError
 
     let events: NotificationEvents<[UInt8]>
     let limit: Int
     let service: PeripheralService
 
-    /// An iterator.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: events.makeAsyncIterator(), splitter: LineSplitter(limit: limit), service: service)
     }
 
-    /// Reads lines.
+    /// An iterator over the lines.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: NotificationEvents<[UInt8]>.Iterator
         fileprivate var splitter: LineSplitter
         fileprivate let service: PeripheralService
-        /// What has come and was not asked for yet, the last first.
+        /// The lines that are ready to be returned, in reverse order.
         private var ready: [Result<String, TextLineError>] = []
 
         fileprivate init(
@@ -36,12 +36,12 @@ public struct NordicUARTLines: AsyncSequence, Sendable {
             self.service = service
         }
 
-        /// The next line, nil after the end.
+        /// Returns the next line, or nil at the end.
         public mutating func next() async throws(BLEError) -> String? {
             try await next(isolation: #isolation)
         }
 
-        /// The next line, nil after the end, without leaving the caller's actor.
+        /// Returns the next line, or nil at the end, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> String? {
             while ready.isEmpty {
                 switch try await base.next(isolation: actor) {

@@ -1,13 +1,13 @@
 public import BLE
 
-/// Writes bytes to a Nordic UART, in packets as long as the link takes them, as fast as the system does.
+/// Writes bytes to a Nordic UART as fast as the system accepts them, in packets of the maximum length.
 ///
-/// What one task writes arrives in its order; what several write at the same time may be mixed. It is closed with its last reference, with
-/// ``close()`` and with the link.
+/// Bytes that one task writes arrive in order; those of concurrent tasks may be interleaved. The writer is closed when
+/// its last reference is released, by ``close()``, and when the link ends.
 public final class NordicUARTWriter: Sendable {
     private let peripheral: Peripheral
     private let key: Characteristic<[UInt8]>
-    /// Nil for a receiver that is written with response.
+    /// Nil if the receiver is written with response.
     private let packets: PacketWriter<[UInt8]>?
 
     init(peripheral: Peripheral, key: Characteristic<[UInt8]>, packets: PacketWriter<[UInt8]>?) {
@@ -16,9 +16,9 @@ public final class NordicUARTWriter: Sendable {
         self.packets = packets
     }
 
-    /// Writes bytes. Returns once the system has them all, or, with response, the peripheral.
+    /// Writes bytes. Returns when the system has accepted them, or with response, when the peripheral has.
     ///
-    /// Throws what ``BLE/PacketWriter/write(_:timeout:)`` throws; some of the bytes may have been sent then.
+    /// Throws the errors of ``BLE/PacketWriter/write(_:timeout:)``. Some of the bytes may then have been sent.
     public func write(_ bytes: [UInt8]) async throws(BLEError) {
         let length = try await packetLength()
         for start in stride(from: 0, to: bytes.count, by: length) {
@@ -31,19 +31,19 @@ public final class NordicUARTWriter: Sendable {
         }
     }
 
-    /// Writes text in UTF-8, as it is.
+    /// Writes text in UTF-8, without adding a line end.
     public func write(_ text: String) async throws(BLEError) { try await write(Array(text.utf8)) }
 
-    /// Ends it; others may write again. What has been written is sent all the same.
+    /// Closes the writer, so that another one can be opened. Bytes already written are still sent.
     public func close() { packets?.close() }
 
-    /// What fits one packet, so that nothing becomes a long write, which such receivers do not take.
+    /// Returns the maximum length of a packet, so that no long writes occur, which such receivers do not support.
     private func packetLength() async throws(BLEError) -> Int {
         if let packets { return max(1, packets.maximumLength) }
         do throws(BLEError) {
             return max(1, try await peripheral.maximumWriteLength(for: .withoutResponse))
         } catch  where error.code == .notSupported {
-            // What fits the shortest packets that there are, where the system does not tell.
+            // If the system does not report a maximum, the shortest possible one is used.
             return 20
         }
     }

@@ -1,15 +1,15 @@
 public import BLE
 
-/// What a pulse oximeter can tell (Pulse Oximeter Service 1.0.1, section 3.3).
+/// The features of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.3).
 public struct PLXFeatures: Hashable, ValueCodable {
-    /// What it supports.
+    /// The supported features.
     public var supported: Supported
-    /// Which bits of ``PLXMeasurementStatus`` it uses; nil where it sends none.
+    /// The bits of ``PLXMeasurementStatus`` that are used. Nil if the status is not sent.
     public var measurementStatus: PLXMeasurementStatus?
-    /// Which bits of ``PLXDeviceStatus`` it uses; nil where it sends none.
+    /// The bits of ``PLXDeviceStatus`` that are used. Nil if the status is not sent.
     public var deviceStatus: PLXDeviceStatus?
 
-    /// Features; what is said of statuses adds itself to what is supported.
+    /// Creates features. Given statuses are added to the supported features.
     public init(
         _ supported: Supported = [], measurementStatus: PLXMeasurementStatus? = nil,
         deviceStatus: PLXDeviceStatus? = nil
@@ -21,39 +21,39 @@ public struct PLXFeatures: Hashable, ValueCodable {
         self.deviceStatus = deviceStatus
     }
 
-    /// What a pulse oximeter supports.
+    /// The supported features of a pulse oximeter.
     public struct Supported: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt16
-        /// Any bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// It tells how good its measurements are.
+        /// The oximeter sends the quality of measurements.
         public static let measurementStatus = Supported(rawValue: 0x0001)
-        /// It tells how it and its sensor are.
+        /// The oximeter sends the state of itself and its sensor.
         public static let deviceStatus = Supported(rawValue: 0x0002)
-        /// It stores single measurements.
+        /// The oximeter stores spot-check measurements.
         public static let measurementStorage = Supported(rawValue: 0x0004)
-        /// Its single measurements have a time.
+        /// Spot-check measurements have a time.
         public static let timeStamp = Supported(rawValue: 0x0008)
-        /// It has values with a fast response.
+        /// The oximeter sends values with a fast response.
         public static let fast = Supported(rawValue: 0x0010)
-        /// It has values with a slow response.
+        /// The oximeter sends values with a slow response.
         public static let slow = Supported(rawValue: 0x0020)
-        /// It tells how strong the pulse is.
+        /// The oximeter sends the pulse amplitude.
         public static let pulseAmplitudeIndex = Supported(rawValue: 0x0040)
-        /// It has several bonds at a time.
+        /// Multiple bonds are supported.
         public static let multipleBonds = Supported(rawValue: 0x0080)
     }
 
-    /// What is supported, then what of the two statuses.
+    /// Decodes the supported features, and the used bits of the two statuses.
     public init(from reader: inout ValueReader) throws(BLEError) {
         supported = try reader.raw()
         measurementStatus = supported.contains(.measurementStatus) ? try reader.raw() : nil
         deviceStatus = supported.contains(.deviceStatus) ? try PLXDeviceStatus(from: &reader) : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let whole = PLXFeatures(supported, measurementStatus: measurementStatus, deviceStatus: deviceStatus)
         writer.raw(whole.supported)
@@ -61,7 +61,7 @@ public struct PLXFeatures: Hashable, ValueCodable {
         try deviceStatus?.encode(into: &writer)
     }
 
-    /// Further bytes are passed over, which the reserved bits may announce.
+    /// True, since reserved bits may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 }
 
@@ -71,34 +71,34 @@ extension PLXFeatures.Supported: NamedConstants {
         "multipleBonds")
 }
 
-/// How good a measurement of a pulse oximeter is (section 3.1.1.5).
+/// The quality of a pulse oximeter's measurement (section 3.1.1.5).
 public struct PLXMeasurementStatus: OptionSet, Hashable, Sendable {
-    /// The bits, of which the lower five are reserved.
+    /// The bits. The lower five are reserved.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// It is still being measured.
+    /// The measurement is in progress.
     public static let measurementOngoing = PLXMeasurementStatus(rawValue: 0x0020)
-    /// It is an early estimate.
+    /// The value is an early estimate.
     public static let earlyEstimate = PLXMeasurementStatus(rawValue: 0x0040)
-    /// It has been validated.
+    /// The value was validated.
     public static let validated = PLXMeasurementStatus(rawValue: 0x0080)
-    /// It has been qualified in full.
+    /// The value is fully qualified.
     public static let fullyQualified = PLXMeasurementStatus(rawValue: 0x0100)
-    /// It was stored.
+    /// The value was stored.
     public static let dataFromMeasurementStorage = PLXMeasurementStatus(rawValue: 0x0200)
-    /// It shows what could be measured.
+    /// The value is a demonstration.
     public static let demonstration = PLXMeasurementStatus(rawValue: 0x0400)
-    /// It is a test.
+    /// The value is a test.
     public static let testing = PLXMeasurementStatus(rawValue: 0x0800)
-    /// The oximeter calibrates itself.
+    /// The oximeter is being calibrated.
     public static let calibrationOngoing = PLXMeasurementStatus(rawValue: 0x1000)
-    /// There is no measurement.
+    /// The measurement is not available.
     public static let measurementUnavailable = PLXMeasurementStatus(rawValue: 0x2000)
-    /// It is doubtful.
+    /// The value is questionable.
     public static let questionable = PLXMeasurementStatus(rawValue: 0x4000)
-    /// It is not valid.
+    /// The value is invalid.
     public static let invalid = PLXMeasurementStatus(rawValue: 0x8000)
 }
 
@@ -108,44 +108,44 @@ extension PLXMeasurementStatus: NamedConstants {
         "demonstration", "testing", "calibrationOngoing", "measurementUnavailable", "questionable", "invalid")
 }
 
-/// How a pulse oximeter and its sensor are (section 3.1.1.6).
+/// The state of a pulse oximeter and its sensor (section 3.1.1.6).
 public struct PLXDeviceStatus: OptionSet, Hashable, Sendable {
-    /// The bits, of which the lower 24 are sent.
+    /// The bits. Only the lower 24 are sent.
     public let rawValue: UInt32
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The display is updated less often than usual.
     public static let extendedDisplayUpdateOngoing = PLXDeviceStatus(rawValue: 0x0001)
-    /// The oximeter does not work.
+    /// The oximeter malfunctions.
     public static let equipmentMalfunction = PLXDeviceStatus(rawValue: 0x0002)
-    /// The signal cannot be processed as usual.
+    /// The signal processing is irregular.
     public static let signalProcessingIrregularity = PLXDeviceStatus(rawValue: 0x0004)
-    /// The signal does not suffice.
+    /// The signal is inadequate.
     public static let inadequateSignal = PLXDeviceStatus(rawValue: 0x0008)
     /// The signal is poor.
     public static let poorSignal = PLXDeviceStatus(rawValue: 0x0010)
-    /// There is little blood in the tissue.
+    /// The perfusion of the tissue is low.
     public static let lowPerfusion = PLXDeviceStatus(rawValue: 0x0020)
     /// The signal is erratic.
     public static let erraticSignal = PLXDeviceStatus(rawValue: 0x0040)
-    /// The signal does not pulsate.
+    /// The signal is not pulsatile.
     public static let nonPulsatileSignal = PLXDeviceStatus(rawValue: 0x0080)
-    /// The pulse is doubtful.
+    /// The pulse is questionable.
     public static let questionablePulse = PLXDeviceStatus(rawValue: 0x0100)
     /// The signal is being analyzed.
     public static let signalAnalysisOngoing = PLXDeviceStatus(rawValue: 0x0200)
-    /// Something disturbs the sensor.
+    /// The sensor is disturbed.
     public static let sensorInterference = PLXDeviceStatus(rawValue: 0x0400)
-    /// Nobody wears the sensor.
+    /// The sensor is not attached to the user.
     public static let sensorUnconnectedToUser = PLXDeviceStatus(rawValue: 0x0800)
-    /// The sensor is not one that the oximeter knows.
+    /// The type of the sensor is unknown.
     public static let unknownSensor = PLXDeviceStatus(rawValue: 0x1000)
-    /// The sensor has slipped.
+    /// The sensor is displaced.
     public static let sensorDisplaced = PLXDeviceStatus(rawValue: 0x2000)
-    /// The sensor does not work.
+    /// The sensor malfunctions.
     public static let sensorMalfunctioning = PLXDeviceStatus(rawValue: 0x4000)
-    /// There is no sensor.
+    /// The sensor is disconnected.
     public static let sensorDisconnected = PLXDeviceStatus(rawValue: 0x8000)
 
     init(from reader: inout ValueReader) throws(BLEError) { rawValue = try reader.uint24() }

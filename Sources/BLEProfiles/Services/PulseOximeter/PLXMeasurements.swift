@@ -1,21 +1,21 @@
 public import BLE
 
-/// A single measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.1).
+/// A spot-check measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.1).
 public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
     /// Saturation and pulse.
     public var value: OxygenSaturation
-    /// When it was measured; nil when that was not sent.
+    /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
-    /// Whether the oximeter's clock has been set.
+    /// Whether the oximeter's clock was set.
     public var isClockSet: Bool
-    /// How good the measurement is; nil when that was not sent.
+    /// The quality of the measurement. Nil if not sent.
     public var measurementStatus: PLXMeasurementStatus?
-    /// How the oximeter and its sensor are; nil when that was not sent.
+    /// The state of the oximeter and its sensor. Nil if not sent.
     public var deviceStatus: PLXDeviceStatus?
-    /// How strong the pulse is, in percent of the constant light; nil when that was not sent.
+    /// The pulse amplitude, in percent of the constant light. Nil if not sent.
     public var pulseAmplitudeIndexPercent: MedFloat16?
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         _ value: OxygenSaturation, timeStamp: DateTime? = nil, isClockSet: Bool = true,
         measurementStatus: PLXMeasurementStatus? = nil, deviceStatus: PLXDeviceStatus? = nil,
@@ -29,7 +29,7 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
         self.pulseAmplitudeIndexPercent = pulseAmplitudeIndexPercent
     }
 
-    /// A flag byte, saturation and pulse, then what the flags announce.
+    /// Decodes a flag byte, saturation and pulse rate, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         value = try OxygenSaturation(from: &reader)
@@ -40,7 +40,7 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
         isClockSet = !flags.contains(.clockNotSet)
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = isClockSet ? [] : .clockNotSet
         if timeStamp != nil { flags.insert(.timeStamp) }
@@ -55,7 +55,7 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
         if let pulseAmplitudeIndexPercent { writer.raw(pulseAmplitudeIndexPercent) }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -68,22 +68,22 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
     }
 }
 
-/// One of the continuous measurements of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.2).
+/// A continuous measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.2).
 public struct PLXContinuousMeasurement: Hashable, ValueCodable {
-    /// Saturation and pulse, averaged as usual.
+    /// Saturation and pulse rate with normal averaging.
     public var normal: OxygenSaturation
-    /// The same with a fast response; nil when it was not sent.
+    /// Saturation and pulse rate with a fast response. Nil if not sent.
     public var fast: OxygenSaturation?
-    /// The same with a slow response; nil when it was not sent.
+    /// Saturation and pulse rate with a slow response. Nil if not sent.
     public var slow: OxygenSaturation?
-    /// How good the measurement is; nil when that was not sent.
+    /// The quality of the measurement. Nil if not sent.
     public var measurementStatus: PLXMeasurementStatus?
-    /// How the oximeter and its sensor are; nil when that was not sent.
+    /// The state of the oximeter and its sensor. Nil if not sent.
     public var deviceStatus: PLXDeviceStatus?
-    /// How strong the pulse is, in percent of the constant light; nil when that was not sent.
+    /// The pulse amplitude, in percent of the constant light. Nil if not sent.
     public var pulseAmplitudeIndexPercent: MedFloat16?
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         _ normal: OxygenSaturation, fast: OxygenSaturation? = nil, slow: OxygenSaturation? = nil,
         measurementStatus: PLXMeasurementStatus? = nil, deviceStatus: PLXDeviceStatus? = nil,
@@ -97,7 +97,7 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
         self.pulseAmplitudeIndexPercent = pulseAmplitudeIndexPercent
     }
 
-    /// A flag byte, saturation and pulse, then what the flags announce.
+    /// Decodes a flag byte, saturation and pulse rate, and the fields that the flags announce.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags: Flags = try reader.raw()
         normal = try OxygenSaturation(from: &reader)
@@ -108,7 +108,7 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
         pulseAmplitudeIndexPercent = flags.contains(.pulseAmplitudeIndex) ? try reader.medFloat16() : nil
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         var flags: Flags = []
         if fast != nil { flags.insert(.fast) }
@@ -125,7 +125,7 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
         if let pulseAmplitudeIndexPercent { writer.raw(pulseAmplitudeIndexPercent) }
     }
 
-    /// Further bytes are passed over, which the reserved flags may announce.
+    /// True, since reserved flags may announce further fields.
     public static var ignoresFurtherBytes: Bool { true }
 
     private struct Flags: OptionSet {
@@ -138,11 +138,11 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
     }
 }
 
-/// How much oxygen the blood carries, and how fast it is pumped.
+/// The oxygen saturation of the blood, and the pulse rate.
 public struct OxygenSaturation: Hashable, Sendable {
-    /// SpO2 in percent, as it was sent; a special value where it is not known.
+    /// The SpO2 in percent, as sent. A special value if unknown.
     public var percent: MedFloat16
-    /// Beats per minute, as they were sent; a special value where they are not known.
+    /// The pulse rate in beats per minute, as sent. A special value if unknown.
     public var pulseRate: MedFloat16
 
     /// Saturation and pulse.

@@ -2,19 +2,21 @@ public import BLE
 internal import Synchronization
 
 extension RecordAccessControlPoint {
-    /// Such records, in the order in which the device sends them, which is that of their age; none where there are none.
+    /// Returns the selected records in the order in which the device sends them, which is by age. Empty if there are
+    /// none.
     ///
-    /// Subscribes to `characteristic` for as long as it takes. Somebody else who is subscribed sees the records, too. A record that cannot
-    /// be decoded throws `invalidValue`, unless `malformed` takes the error and the transfer goes on; more than 65,536 records throw
-    /// `overflow`.
+    /// Subscribes to `characteristic` for the duration of the transfer. Other subscribers also receive the records. A
+    /// record that cannot be decoded throws `invalidValue`, unless `malformed` receives the error, in which case the
+    /// transfer continues. More than 65,536 records throw `overflow`.
     ///
-    /// When it is given up, by cancellation, at a deadline or because of such a record, the device is asked to abort, without waiting for
-    /// its answer; until that comes, 5 s at most, other requests wait.
+    /// If the transfer ends early, by cancellation, at a deadline or because of such a record, the device is asked to
+    /// abort, without waiting for its answer. Other requests wait for that answer, up to 5 s.
     ///
     /// - Parameters:
-    ///   - timeout: the longest wait for the next record, or for the answer after the last; nil for the configuration's operation
-    ///     timeout.
-    ///   - malformed: told of each record that cannot be decoded, with its bytes in the message; nil to end the transfer there.
+    /// - timeout: the maximum wait for the next record, or for the answer after the last. Nil for the configuration's
+    ///   operation timeout.
+    /// - malformed: called for each record that cannot be decoded, with its bytes in the message. Nil to end the
+    ///   transfer.
     public func records<Record>(
         _ selection: RecordSelection = .all, of characteristic: Characteristic<Record>,
         timeout: Duration? = nil,
@@ -25,7 +27,7 @@ extension RecordAccessControlPoint {
         return records.records
     }
 
-    /// Subscribed from now on.
+    /// Returns a collector that is subscribed from now on.
     func collector<Record>(
         of characteristic: Characteristic<Record>, _ malformed: (@Sendable (BLEError) -> Void)? = nil
     ) async throws(BLEError) -> RecordCollector<Record> {
@@ -33,11 +35,11 @@ extension RecordAccessControlPoint {
             try await service.notifications(characteristic, overflow: .fail(capacity: recordCapacity)), malformed)
     }
 
-    /// Has such records sent, and returns when the collectors have all of them.
+    /// Requests a report of the records, and returns when the collectors have received all of them.
     func collect(
         _ collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) {
-        // Held, so that an abort finds the indications switched on.
+        // Kept, so that indications are enabled for an abort.
         let indications = try await service.notifications(
             .recordAccessControlPoint, overflow: .dropOldest(capacity: 1))
         do throws(BLEError) {
@@ -76,23 +78,23 @@ extension RecordAccessControlPoint {
                 return true
             }
             while try await group.next() == false {}
-            // What was sent before the answer has arrived before it: the collectors take it, then end.
+            // Records that were sent before the answer arrived before it. The collectors process them, then end.
             group.cancelAll()
             while try await group.next() != nil {}
         }
     }
 }
 
-/// What gathers the records of a transfer.
+/// Collects the records of a transfer.
 protocol RecordCollection: Sendable {
-    /// Takes records until the task is cancelled, and then those that have arrived already.
+    /// Collects records until the task is cancelled, and then those that have already arrived.
     func collect(_ noteProgress: @Sendable () -> Void) async throws(BLEError)
 }
 
-/// How many records are gathered at most: as many as there are sequence numbers.
+/// The maximum number of collected records, which is the number of sequence numbers.
 private let recordCapacity = 65536
 
-/// Gathers the records that one characteristic sends.
+/// Collects the records of one characteristic.
 final class RecordCollector<Record: Sendable>: RecordCollection {
     private let stream: NotificationStream<Record>
     private let malformed: (@Sendable (BLEError) -> Void)?
@@ -103,7 +105,7 @@ final class RecordCollector<Record: Sendable>: RecordCollection {
         self.malformed = malformed
     }
 
-    /// What has been gathered.
+    /// The collected records.
     var records: [Record] { collected.withLock { $0 } }
 
     func collect(_ noteProgress: @Sendable () -> Void) async throws(BLEError) {
@@ -113,7 +115,7 @@ final class RecordCollector<Record: Sendable>: RecordCollection {
                 guard let record = try await records.next() else { return }
                 try take(record)
             } catch {
-                // A stream that is empty tells so.
+                // An empty stream throws this.
                 if error.code == .cancelled, Task.isCancelled { return }
                 guard let malformed, error.code == .invalidValue else { throw error }
                 malformed(error)
@@ -133,7 +135,7 @@ final class RecordCollector<Record: Sendable>: RecordCollection {
     }
 }
 
-/// Ends a transfer in which nothing happens any more.
+/// Ends a transfer without progress.
 private final class TransferWatch: Sendable {
     private let central: Central
     private let lastProgress: Mutex<Duration>
@@ -143,10 +145,10 @@ private final class TransferWatch: Sendable {
         lastProgress = Mutex(central.elapsed())
     }
 
-    /// Something has happened.
+    /// Notes progress.
     func reset() { lastProgress.withLock { $0 = central.elapsed() } }
 
-    /// Throws `timedOut` once nothing has happened for so long; returns when the task is cancelled.
+    /// Throws `timedOut` after the given time without progress. Returns if the task is cancelled.
     func expire(after timeout: Duration) async throws {
         while true {
             let left = lastProgress.withLock { $0 } + timeout - central.elapsed()

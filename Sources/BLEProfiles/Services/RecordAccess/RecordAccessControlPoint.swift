@@ -1,20 +1,22 @@
 public import BLE
 
-/// The Record Access Control Point of a service that stores records (GATT Specification Supplement, Record Access Control Point).
+/// The record access control point of a service that stores records (GATT Specification Supplement, Record Access
+/// Control Point).
 ///
-/// All operations throw `characteristicNotFound` where the service stores nothing, `procedureFailed` with a ``RecordAccessResult``
-/// when the device could not do it, `requestInProgress` while another request of this central waits for its answer, `attributeError`
-/// when the device refuses at once, as with 0x80 or 0xFE while it serves another central, and `timedOut` without an answer.
+/// All operations throw `characteristicNotFound` if the service does not store records, `procedureFailed` with a
+/// ``RecordAccessResult`` if the device cannot perform the request, `requestInProgress` while another request of this
+/// central waits for its answer, `attributeError` if the device rejects the request, for example with 0x80 or 0xFE
+/// while it serves another central, and `timedOut` without an answer.
 public struct RecordAccessControlPoint: Sendable {
     /// The service that stores the records.
     public let service: PeripheralService
 
-    /// The control point of a service. Nothing is sent yet.
+    /// Creates a client for the control point of a service. Nothing is sent yet.
     public init(of service: PeripheralService) {
         self.service = service
     }
 
-    /// How many such records there are.
+    /// Returns the number of selected records.
     public func recordCount(
         _ selection: RecordSelection = .all, timeout: Duration? = nil
     ) async throws(BLEError) -> Int {
@@ -26,35 +28,39 @@ public struct RecordAccessControlPoint: Sendable {
         }
     }
 
-    /// Deletes such records, for good. Where there are none, the result is ``RecordAccessResult/noRecordsFound``.
+    /// Deletes the selected records permanently. If there are none, the result is
+    /// ``RecordAccessResult/noRecordsFound``.
     public func delete(_ selection: RecordSelection, timeout: Duration? = nil) async throws(BLEError) {
         try check(
             await request(.deleteRecords, selection, timeout), of: .deleteRecords)
     }
 
-    /// Has such records sent as values of characteristics of the service, for those who have subscribed to them; returns when all are
-    /// sent. Most call ``records(_:of:timeout:)`` instead.
+    /// Makes the device send the selected records as values of characteristics, to their subscribers. Returns when all
+    /// are sent.
     ///
-    /// Cancelling this, or its deadline, does not stop the device; ``abort(timeout:)`` does.
+    /// In most cases, use ``records(_:of:timeout:)`` instead.
     ///
-    /// Where there are none, the result is ``RecordAccessResult/noRecordsFound``; after an ``abort(timeout:)`` it is
+    /// Cancelling this, or its deadline, does not stop the device. ``abort(timeout:)`` does.
+    ///
+    /// If there are no records, the result is ``RecordAccessResult/noRecordsFound``. After an ``abort(timeout:)`` it is
     /// ``RecordAccessResult/procedureNotCompleted``.
     public func report(_ selection: RecordSelection = .all, timeout: Duration?) async throws(BLEError) {
         try check(await request(.reportRecords, selection, timeout), of: .reportRecords)
     }
 
-    /// Has such records sent and told how many; otherwise as ``report(_:timeout:)``. Few devices know it.
+    /// Makes the device send the selected records, as ``report(_:timeout:)`` does, and returns their number. Few
+    /// devices support it.
     public func combinedReport(
         _ selection: RecordSelection = .all, timeout: Duration?
     ) async throws(BLEError) -> Int {
         try await count(.combinedReport, selection, timeout)
     }
 
-    /// Stops the report or the deletion that is under way. The result is ``RecordAccessResult/abortUnsuccessful`` when the device
-    /// could not, or has nothing to stop.
+    /// Stops the current report or deletion. The result is ``RecordAccessResult/abortUnsuccessful`` if the device
+    /// cannot stop it, or if there is nothing to stop.
     public func abort(timeout: Duration? = nil) async throws(BLEError) {
         let key = service.key(.recordAccessControlPoint)
-        // Not as a request: the one to be stopped may wait for its answer.
+        // This does not use a request, because the one to be stopped may be waiting for its answer.
         let answers = try await service.notifications(.recordAccessControlPoint)
         let answer: RecordAccessMessage? = try await typed {
             try await service.peripheral.central.withDeadline(self.timeout(timeout)) {
@@ -70,7 +76,7 @@ public struct RecordAccessControlPoint: Sendable {
         try check(answer, of: .abort)
     }
 
-    /// The one that was asked for, or else the configuration's for operations.
+    /// Returns the given timeout, or else the configuration's operation timeout.
     func timeout(_ timeout: Duration?) -> Duration {
         timeout ?? service.peripheral.central.configuration.operationTimeout
     }
@@ -83,7 +89,7 @@ public struct RecordAccessControlPoint: Sendable {
             try check(answer, of: opcode)
             throw invalid(answer, "tells no number")
         }
-        // Its width is the service's to say, and two bytes in all that there are.
+        // The service defines the width. All known services use two bytes.
         guard 1...4 ~= answer.operand.count else { throw invalid(answer, "has no number of records") }
         return answer.operand.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
@@ -98,7 +104,7 @@ public struct RecordAccessControlPoint: Sendable {
         }
     }
 
-    /// Throws unless an answer tells success.
+    /// Throws unless the answer is success.
     private func check(_ answer: RecordAccessMessage, of opcode: RecordAccessMessage.Opcode) throws(BLEError) {
         guard answer.opcode == .response, answer.operand.count >= 2 else { throw invalid(answer, "has no result") }
         let isAborted = answer.isAbortion && opcode != .abort
@@ -117,7 +123,7 @@ public struct RecordAccessControlPoint: Sendable {
 }
 
 extension RecordAccessMessage {
-    /// Whether it answers a request of that kind.
+    /// Whether the message answers a request with the given opcode.
     func isAnswer(to request: Opcode) -> Bool {
         switch opcode {
         case .response: operand.first == request.rawValue
@@ -127,11 +133,11 @@ extension RecordAccessMessage {
         }
     }
 
-    /// Whether it tells that what was under way has been aborted, which then gets no answer of its own.
+    /// Whether the message confirms an abort. The aborted request then has no answer of its own.
     var isAbortion: Bool { self == .response(to: .abort, .success) }
 }
 
-/// What `body` returns; whatever it throws as a `BLEError`.
+/// Returns the result of `body`, and throws any error as a `BLEError`.
 func typed<Value>(_ body: () async throws -> Value) async throws(BLEError) -> Value {
     do {
         return try await body()

@@ -1,81 +1,83 @@
 public import BLE
 
-/// What is written to a record access control point, and what it answers (GATT Specification Supplement, Record Access Control
-/// Point): an opcode, an operator, and an operand that depends on both and on the service.
+/// A request to a record access control point, or its answer (GATT Specification Supplement, Record Access Control
+/// Point).
+///
+/// It consists of an opcode, an operator, and an operand that depends on both and on the service.
 public struct RecordAccessMessage: Hashable, ValueCodable {
-    /// What is asked for, or that it is an answer.
+    /// The opcode of a request or an answer.
     public var opcode: Opcode
-    /// Which records; none in answers.
+    /// The operator, which selects records. None in answers.
     public var `operator`: Operator
-    /// The rest: what the operator compares with, or the answer.
+    /// The operand of the operator, or the contents of an answer.
     public var operand: [UInt8]
 
-    /// A message.
+    /// Creates a message.
     public init(_ opcode: Opcode, _ operator: Operator = .none, operand: [UInt8] = []) {
         self.opcode = opcode
         self.operator = `operator`
         self.operand = operand
     }
 
-    /// A request about some records.
+    /// Creates a request for the selected records.
     public init(_ opcode: Opcode, of selection: RecordSelection) {
         self.init(opcode, selection.operator, operand: selection.operand)
     }
 
-    /// The answer that tells how a request went.
+    /// Returns the answer with the result of a request.
     public static func response(to opcode: Opcode, _ result: RecordAccessResult) -> RecordAccessMessage {
         RecordAccessMessage(.response, operand: [opcode.rawValue, result.rawValue])
     }
 
-    /// The answer that tells how many records there are, 0 to 65535.
+    /// Returns the answer with a number of records, 0 to 65535.
     public static func recordCount(_ count: UInt16, _ opcode: Opcode = .recordCountResponse) -> RecordAccessMessage {
         RecordAccessMessage(opcode, operand: [UInt8(truncatingIfNeeded: count), UInt8(count >> 8)])
     }
 
-    /// Two bytes and the rest.
+    /// Decodes two bytes and the operand.
     public init(from reader: inout ValueReader) throws(BLEError) {
         opcode = try reader.raw()
         `operator` = try reader.raw()
         operand = reader.rest()
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) {
         writer.raw(opcode)
         writer.raw(`operator`)
         writer.bytes(operand)
     }
 
-    /// What a record access control point is asked for, and what it answers. Other numbers are reserved.
+    /// The opcode of a request or an answer. Other numbers are reserved.
     public struct Opcode: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Send records.
         public static let reportRecords = Opcode(rawValue: 1)
         /// Delete records.
         public static let deleteRecords = Opcode(rawValue: 2)
-        /// Stop what is under way.
+        /// Abort the current operation.
         public static let abort = Opcode(rawValue: 3)
-        /// Tell how many records there are.
+        /// Report the number of records.
         public static let reportRecordCount = Opcode(rawValue: 4)
-        /// So many there are.
+        /// The answer with the number of records.
         public static let recordCountResponse = Opcode(rawValue: 5)
-        /// How a request went.
+        /// The answer with the result of a request.
         public static let response = Opcode(rawValue: 6)
-        /// Send records, and tell how many there were.
+        /// Send records, and report their number.
         public static let combinedReport = Opcode(rawValue: 7)
-        /// So many there were.
+        /// The answer with the number of records that were sent.
         public static let combinedReportResponse = Opcode(rawValue: 8)
     }
 
-    /// How records are compared with an operand. Other numbers are reserved.
+    /// The comparison of records with an operand. Other numbers are reserved.
     public struct Operator: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt8
-        /// Any number.
+        /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// No comparison.
@@ -84,9 +86,9 @@ public struct RecordAccessMessage: Hashable, ValueCodable {
         public static let all = Operator(rawValue: 1)
         /// Up to the operand, inclusive.
         public static let lessThanOrEqual = Operator(rawValue: 2)
-        /// From the operand on.
+        /// From the operand on, inclusive.
         public static let greaterThanOrEqual = Operator(rawValue: 3)
-        /// From one to the other, inclusive.
+        /// Between two operands, inclusive.
         public static let within = Operator(rawValue: 4)
         /// The oldest record.
         public static let first = Operator(rawValue: 5)
@@ -106,39 +108,39 @@ extension RecordAccessMessage.Operator: NamedConstants {
 }
 
 extension Characteristic where Value == RecordAccessMessage {
-    /// Takes requests about records and indicates how they went, in whichever service has it.
+    /// The control point for requests about records, in any service that contains it.
     public static var recordAccessControlPoint: Self { Characteristic(BluetoothUUID(0x2A52)) }
 }
 
-/// How a record access control point's request went (GATT Specification Supplement, Response Code Values).
+/// The result code of a record access control point (GATT Specification Supplement, Response Code Values).
 public struct RecordAccessResult: ControlPointResult {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// It was done.
+    /// The operation succeeded.
     public static let success = RecordAccessResult(rawValue: 1)
-    /// The device does not know the request.
+    /// The device does not support the opcode.
     public static let opcodeNotSupported = RecordAccessResult(rawValue: 2)
-    /// The operator does not go with the request.
+    /// The operator is not valid for the request.
     public static let invalidOperator = RecordAccessResult(rawValue: 3)
-    /// The device does not know the operator.
+    /// The device does not support the operator.
     public static let operatorNotSupported = RecordAccessResult(rawValue: 4)
-    /// The operand is not what the service wants.
+    /// The operand is not valid for the service.
     public static let invalidOperand = RecordAccessResult(rawValue: 5)
     /// There is no such record.
     public static let noRecordsFound = RecordAccessResult(rawValue: 6)
-    /// What is under way could not be stopped, or there is nothing.
+    /// The operation could not be aborted, or there is none.
     public static let abortUnsuccessful = RecordAccessResult(rawValue: 7)
-    /// It could not be finished, or was aborted.
+    /// The operation was aborted, or could not be completed.
     public static let procedureNotCompleted = RecordAccessResult(rawValue: 8)
-    /// The device does not know the operand.
+    /// The device does not support the operand.
     public static let operandNotSupported = RecordAccessResult(rawValue: 9)
     /// The device is busy.
     public static let serverBusy = RecordAccessResult(rawValue: 10)
 
-    /// A few words; nil for a reserved number.
+    /// A short description. Nil for a reserved number.
     public var meaning: String? {
         switch self {
         case .success: "success"

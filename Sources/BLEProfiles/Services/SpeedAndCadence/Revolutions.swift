@@ -1,22 +1,24 @@
 internal import BLE
 
-/// Revolutions of a wheel or of a crank, as a sensor counts them: how many, and when the last of them was complete.
+/// The revolutions of a wheel or a crank: their number, and the time at which the last one was complete.
 ///
-/// Both numbers begin again at zero when their fields are full.
+/// Both numbers wrap around to zero.
 public struct Revolutions: Hashable, Sendable {
-    /// The number of revolutions: of a wheel up to 2^32 - 1, of a crank up to 65535.
+    /// The number of revolutions: for a wheel up to 2^32 - 1, for a crank up to 65535.
     public var count: Int
-    /// When the last of them was complete, in seconds by the sensor's clock, which begins again after 64 s; 32 s for the wheel of a
-    /// power meter. The resolution is 1/1024 s; 1/2048 s for the wheel of a power meter.
+    /// The time at which the last revolution was complete, in seconds of the sensor's clock.
+    ///
+    /// The clock wraps around after 64 s and has a resolution of 1/1024 s. For the wheel of a power meter, these are 32
+    /// s and 1/2048 s.
     public var lastEventSeconds: Double
 
-    /// A number of revolutions.
+    /// Creates a number of revolutions.
     public init(count: Int, lastEventSeconds: Double) {
         self.count = count
         self.lastEventSeconds = lastEventSeconds
     }
 
-    /// How a kind of revolutions is spelled.
+    /// The encoding of wheel or crank revolutions.
     struct Format {
         let count: IntegerFormat
         let ticksPerSecond: Double
@@ -36,8 +38,11 @@ public struct Revolutions: Hashable, Sendable {
         try writer.rounded(lastEventSeconds * format.ticksPerSecond, .uint16)
     }
 
-    /// Revolutions per second between an earlier count and this one, each number full at most once in between; 0 when the sensor's clock
-    /// has moved and the count has not; nil when the clock has not moved, the count went back, or a number is none that its field can hold.
+    /// Returns the revolutions per second between an earlier count and this one, with at most one wrap-around of each
+    /// number.
+    ///
+    /// 0 if the sensor's clock advanced and the count did not. Nil if the clock did not advance, the count decreased,
+    /// or a number is out of range.
     func perSecond(since earlier: Revolutions, _ format: Format) -> Double? {
         guard format.count.range.contains(count), format.count.range.contains(earlier.count),
             let ticks = ticks(format), let earlierTicks = earlier.ticks(format)
@@ -45,7 +50,7 @@ public struct Revolutions: Hashable, Sendable {
         let elapsed = ticks &- earlierTicks
         let countRange = format.count.range.upperBound + 1
         let turned = (count - earlier.count + countRange) % countRange
-        // More than half the range is a count that was set back, or a wheel that rolled back.
+        // More than half of the range means that the count was set back, or that the wheel rolled back.
         guard elapsed > 0, turned < countRange / 2 else { return nil }
         return Double(turned) * format.ticksPerSecond / Double(elapsed)
     }
@@ -55,7 +60,7 @@ public struct Revolutions: Hashable, Sendable {
     }
 }
 
-/// Revolutions of a wheel and of a crank that come with a measurement, and what two such measurements say together.
+/// A measurement with wheel and crank revolutions, and the values calculated from two such measurements.
 protocol RevolutionMeasurement {
     var wheelRevolutions: Revolutions? { get }
     var crankRevolutions: Revolutions? { get }

@@ -9,34 +9,34 @@ extension BluetoothUUID {
 public struct RunningSpeedAndCadence: Profile {
     /// 0x1814.
     public static let serviceUUID = BluetoothUUID.runningSpeedAndCadence
-    /// The service that is spoken to.
+    /// The service of the peripheral.
     public let service: PeripheralService
 
-    /// Speaks to a service. Nothing is sent yet.
+    /// Creates a client for the service. Nothing is sent yet.
     public init(service: PeripheralService) {
         self.service = service
     }
 
-    /// The measurements from now on, about one a second. Keeps the newest 256 that are not read yet.
+    /// Returns the measurements from now on, about one per second. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<RSCMeasurement> {
         try await service.notifications(.rscMeasurement)
     }
 
-    /// What the sensor can do.
+    /// Returns the features of the sensor.
     public func feature() async throws(BLEError) -> RSCFeature {
         try await service.read(.rscFeature)
     }
 
-    /// Where the sensor sits; nil when it does not say.
+    /// Returns the location of the sensor. Nil if it does not have the characteristic.
     public func sensorLocation() async throws(BLEError) -> SensorLocation? {
         try await service.readIfPresent(.sensorLocation)
     }
 
-    /// The control point, as it is; the methods here are its procedures.
+    /// The control point. The methods of this type perform its procedures.
     public var controlPoint: SCControlPoint { SCControlPoint(of: service) }
 
-    /// Sets the total distance in metres, from 0 to 429,496,729.5, to the nearest tenth; `invalidArgument` for others. Throws what
-    /// ``SCControlPoint`` says.
+    /// Sets the total distance in meters, from 0 to 429,496,729.5, rounded to tenths. Throws `invalidArgument` for
+    /// other distances, and the errors of ``SCControlPoint``.
     public func setTotalDistance(meters: Double) async throws(BLEError) {
         guard let tenths = UInt32(exactly: (meters * 10).rounded()) else {
             throw BLEError(.invalidArgument, "\(meters) m is no distance that a sensor can count")
@@ -44,17 +44,17 @@ public struct RunningSpeedAndCadence: Profile {
         try await controlPoint.setCumulativeValue(tenths)
     }
 
-    /// Starts the sensor's calibration, and returns when it is done. Throws what ``SCControlPoint`` says.
+    /// Calibrates the sensor, and returns when the calibration is complete. Throws the errors of ``SCControlPoint``.
     public func startSensorCalibration() async throws(BLEError) {
         try await controlPoint.startSensorCalibration()
     }
 
-    /// Tells the sensor where it sits. Throws what ``SCControlPoint`` says.
+    /// Sets the location of the sensor. Throws the errors of ``SCControlPoint``.
     public func updateSensorLocation(_ location: SensorLocation) async throws(BLEError) {
         try await controlPoint.updateSensorLocation(location)
     }
 
-    /// Where the sensor may be put. Throws what ``SCControlPoint`` says.
+    /// Returns the locations that the sensor supports. Throws the errors of ``SCControlPoint``.
     public func supportedSensorLocations() async throws(BLEError) -> [SensorLocation] {
         try await controlPoint.supportedSensorLocations()
     }
@@ -66,24 +66,25 @@ extension Characteristic where Value == RSCMeasurement {
 }
 
 extension Characteristic where Value == RSCFeature {
-    /// What the sensor can do (section 3.2).
+    /// The features of the sensor (section 3.2).
     public static var rscFeature: Self { Characteristic(BluetoothUUID(0x2A54), service: .runningSpeedAndCadence) }
 }
 
-/// What a sensor measured of somebody who runs or walks (section 3.1).
+/// A measurement of a running speed and cadence sensor (section 3.1).
 public struct RSCMeasurement: Hashable, ValueCodable {
-    /// Metres per second, 0 to 255.996, with a resolution of 1/256 m/s.
+    /// The speed in meters per second, 0 to 255.996, with a resolution of 1/256 m/s.
     public var speedMetersPerSecond: Double
-    /// Steps per minute, 0 to 255; some sensors count those of one foot only.
+    /// The cadence in steps per minute, 0 to 255. Some sensors count only the steps of one foot.
     public var cadencePerMinute: Int
-    /// The length of a stride in metres, 0 to 655.35; nil when it was not sent.
+    /// The stride length in meters, 0 to 655.35. Nil if not sent.
     public var strideLengthMeters: Double?
-    /// The distance since the last reset in metres, with a resolution of 0.1 m; nil when it was not sent.
+    /// The distance since the last reset in meters, with a resolution of 0.1 m. Nil if not sent.
     public var totalDistanceMeters: Double?
-    /// Whether it is running; false for walking, and for a sensor that does not tell them apart (``RSCFeature/runningStatus``).
+    /// Whether the user is running. False while walking, and if the sensor cannot distinguish them
+    /// (``RSCFeature/runningStatus``).
     public var isRunning: Bool
 
-    /// A measurement.
+    /// Creates a measurement.
     public init(
         speedMetersPerSecond: Double, cadencePerMinute: Int, strideLengthMeters: Double? = nil,
         totalDistanceMeters: Double? = nil, isRunning: Bool = false
@@ -95,7 +96,7 @@ public struct RSCMeasurement: Hashable, ValueCodable {
         self.isRunning = isRunning
     }
 
-    /// A flag byte, speed, cadence, and what the flags announce. Reserved flags are ignored.
+    /// Decodes a flag byte, speed, cadence, and the fields that the flags announce. Reserved flags are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         speedMetersPerSecond = Double(try reader.uint16()) / 256
@@ -105,7 +106,7 @@ public struct RSCMeasurement: Hashable, ValueCodable {
         isRunning = flags & 0x04 != 0
     }
 
-    /// The same.
+    /// Encodes the value in the format that `init(from:)` decodes.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(
             (strideLengthMeters == nil ? 0 : 0x01) | (totalDistanceMeters == nil ? 0 : 0x02) | (isRunning ? 0x04 : 0))
@@ -115,26 +116,26 @@ public struct RSCMeasurement: Hashable, ValueCodable {
         if let totalDistanceMeters { try writer.rounded(totalDistanceMeters * 10, .uint32) }
     }
 
-    /// True: reserved flags may announce more one day (section 3.1.1.1).
+    /// True, since reserved flags may announce further fields (section 3.1.1.1).
     public static var ignoresFurtherBytes: Bool { true }
 }
 
-/// What a sensor of running speed and cadence can do (section 3.2).
+/// The features of a running speed and cadence sensor (section 3.2).
 public struct RSCFeature: OptionSet, Hashable, ValueCodable {
-    /// The bits; reserved ones are kept.
+    /// The bits, including reserved ones.
     public let rawValue: UInt16
-    /// Any bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// It measures the length of a stride.
+    /// The sensor measures the stride length.
     public static let strideLength = RSCFeature(rawValue: 0x01)
-    /// It measures the total distance, and takes one to go on from.
+    /// The sensor measures the total distance, which can be set.
     public static let totalDistance = RSCFeature(rawValue: 0x02)
-    /// It tells running from walking.
+    /// The sensor distinguishes running from walking.
     public static let runningStatus = RSCFeature(rawValue: 0x04)
-    /// It can be calibrated.
+    /// The sensor can be calibrated.
     public static let calibration = RSCFeature(rawValue: 0x08)
-    /// It may be put in several places, and is told which.
+    /// The location of the sensor can be set to one of several.
     public static let multipleSensorLocations = RSCFeature(rawValue: 0x10)
 }
 

@@ -1,22 +1,22 @@
 public import BLE
 
-/// What a sensor of speed and cadence is told to do (GATT Specification Supplement, SC Control Point).
+/// A request to the control point of a speed and cadence sensor (GATT Specification Supplement, SC Control Point).
 ///
-/// The methods of ``SCControlPoint`` send these. A sensor that is simulated, or played by this host, decodes what it is sent and answers
-/// with ``response(_:parameter:)``.
+/// The methods of ``SCControlPoint`` send requests. A sensor that is simulated or hosted decodes them, and answers with
+/// ``response(_:parameter:)``.
 public enum SCControlPointRequest: Hashable, ValueCodable {
-    /// Go on from a number: of wheel revolutions when cycling, of tenths of a metre when running.
+    /// Set the cumulative value: wheel revolutions for cycling, tenths of a meter for running.
     case setCumulativeValue(UInt32)
     /// Calibrate the sensor.
     case startSensorCalibration
-    /// The sensor sits elsewhere.
+    /// Update the location of the sensor.
     case updateSensorLocation(SensorLocation)
-    /// Tell where the sensor may be put; the response has a byte for each place.
+    /// Request the supported locations. The response has a byte for each of them.
     case supportedSensorLocations
-    /// Something of a later edition.
+    /// A request of a later edition of the specification.
     case other(opcode: UInt8, parameter: [UInt8])
 
-    /// An opcode and its parameter.
+    /// Decodes an opcode and its parameter.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let opcode = try reader.uint8()
         switch opcode {
@@ -28,7 +28,7 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The same. Throws `invalidValue` for something `other` that has a case of its own.
+    /// Encodes the value. Throws `invalidValue` for something `other` that has a case of its own.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(opcode)
         switch self {
@@ -43,7 +43,7 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The number of the procedure, with which a request begins.
+    /// The opcode, which is the first byte of a request.
     public var opcode: UInt8 {
         switch self {
         case .setCumulativeValue: 1
@@ -54,13 +54,13 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
         }
     }
 
-    /// The bytes that a sensor indicates when it is done with the request.
+    /// Returns the bytes that a sensor indicates when the request is complete.
     public func response(_ result: SCControlPointResult, parameter: [UInt8] = []) -> [UInt8] {
         [0x10, opcode, result.rawValue] + parameter
     }
 }
 
 extension Characteristic where Value == SCControlPointRequest {
-    /// Takes requests, and indicates how they went, in whichever service has it: Cycling or Running Speed and Cadence.
+    /// The control point for requests, in the Cycling or Running Speed and Cadence service.
     public static var scControlPoint: Self { Characteristic(BluetoothUUID(0x2A55)) }
 }

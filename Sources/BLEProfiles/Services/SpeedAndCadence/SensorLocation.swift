@@ -1,13 +1,14 @@
 public import BLE
 
-/// Where a cycling or running sensor sits (GATT Specification Supplement, Sensor Location). Other numbers are reserved.
+/// The location of a cycling or running sensor (GATT Specification Supplement, Sensor Location). Other numbers are
+/// reserved.
 public struct SensorLocation: RawRepresentable, Hashable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
-    /// Any number.
+    /// Creates a value with any number.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Somewhere else.
+    /// Another location.
     public static let other = SensorLocation(rawValue: 0)
     /// On top of a shoe.
     public static let topOfShoe = SensorLocation(rawValue: 1)
@@ -37,7 +38,7 @@ public struct SensorLocation: RawRepresentable, Hashable, ValueCodable {
     public static let rearHub = SensorLocation(rawValue: 13)
     /// On the chest.
     public static let chest = SensorLocation(rawValue: 14)
-    /// In the spider.
+    /// On the spider.
     public static let spider = SensorLocation(rawValue: 15)
     /// On the chain ring.
     public static let chainRing = SensorLocation(rawValue: 16)
@@ -50,6 +51,7 @@ extension SensorLocation: NamedConstants {
 }
 
 extension Characteristic where Value == SensorLocation {
-    /// Where the sensor sits, in whichever service has it: Cycling Speed and Cadence, Running Speed and Cadence, Cycling Power.
+    /// The location of the sensor, in the Cycling Speed and Cadence, Running Speed and Cadence, or Cycling Power
+    /// service.
     public static var sensorLocation: Self { Characteristic(BluetoothUUID(0x2A5D)) }
 }
