@@ -5,20 +5,26 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways; or
-/// measures messages: their codec, and requests with their replies on the simulation.
+/// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways, or what a
+/// scan hears there; or measures messages: their codec, and requests with their replies on the simulation.
 @main
 enum Benchmarks {
     static func main() async throws {
-        switch CommandLine.arguments.dropFirst().first {
+        let arguments = CommandLine.arguments.dropFirst()
+        switch arguments.first {
         case "stream": try await receiveElsewhere()
         case "loop": try await receiveOnLoop()
         case "session": try await receiveFromSession()
         case "codec":
             try CodecBenchmark.run()
             try await ExchangeBenchmark.run()
+        case "scan":
+            guard arguments.count == 3, let way = ScanBenchmark.Way(rawValue: arguments[2]),
+                let devices = Int(arguments[3]), devices > 0
+            else { fallthrough }
+            try await ScanBenchmark.run(way, devices: devices)
         default:
-            print("usage: Benchmarks stream|loop|session|codec")
+            print("usage: Benchmarks stream|loop|session|codec|scan stream|loop|matching DEVICES")
             exit(64)
         }
     }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// What every receiver measures: whether all values came in order, and the processor time from the first to the marker.
+/// What every receiver measures: whether everything came in order, and the processor time from the first value to the marker.
 struct Measurement {
-    private var count: UInt32 = 0
-    private var isInOrder = true
+    var count: UInt32 = 0
+    var isInOrder = true
     private var cpuStart = 0.0
     private var wallStart = ContinuousClock.now
 
@@ -14,12 +14,11 @@ struct Measurement {
         return Double(now.tv_sec) * 1e6 + Double(now.tv_nsec) / 1e3
     }
 
-    private static func uint32(_ bytes: [UInt8], at index: Int) -> UInt32 {
+    static func uint32(_ bytes: [UInt8], at index: Int) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(bytes[index + $1]) << (8 * $1) }
     }
 
-    /// Takes a value in. True at the marker, for which it has printed the result: values, complete or not, microseconds of
-    /// processor time for each value, and of time that passed.
+    /// Takes a value in. True at the marker, for which it has printed the result.
     mutating func take(_ value: [UInt8]) -> Bool {
         guard value.count >= 8 else { return false }
         let counter = Self.uint32(value, at: 0)
@@ -27,13 +26,17 @@ struct Measurement {
             report(total: Self.uint32(value, at: 4))
             return true
         }
-        if count == 0 { (cpuStart, wallStart) = (Self.cpuTime, .now) }
+        if count == 0 { start() }
         if counter != count { isInOrder = false }
         count += 1
         return false
     }
 
-    private func report(total: UInt32) {
+    /// Starts the clocks.
+    mutating func start() { (cpuStart, wallStart) = (Self.cpuTime, .now) }
+
+    /// Prints the result: values, complete or not, microseconds of processor time for each value, and of time that passed.
+    func report(total: UInt32) {
         let cpu = Self.cpuTime - cpuStart
         let wall = (ContinuousClock.now - wallStart) / .microseconds(1)
         let completeness = isInOrder && count == total ? "complete" : "incomplete"

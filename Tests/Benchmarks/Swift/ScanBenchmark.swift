@@ -1,0 +1,94 @@
+internal import BLE
+internal import BLEBlueZ
+
+/// Scans on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, whose fake bluetoothd announces devices and changes them; `scan.h` tells how.
+enum ScanBenchmark {
+    /// How the scan is read.
+    enum Way: String {
+        /// Everything, on the global executor.
+        case stream
+        /// Everything, on the backend's executor.
+        case loop
+        /// Only devices with the Heart Rate service, on the global executor.
+        case matching
+    }
+
+    /// Reads the scan as users write it, up to the marker. `devices` is the number of devices in range.
+    @concurrent
+    static func run(_ way: Way, devices: Int) async throws {
+        switch way {
+        case .stream: try await receive(Central(), .any, ScanMeasurement(devices: devices))
+        case .matching:
+            let heartRate = DiscoveryCriteria.service(BluetoothUUID(0x180D))
+            try await receive(Central(), heartRate, ScanMeasurement(devices: devices, stride: 10))
+        case .loop:
+            let backend = BlueZBackend.bluez()
+            let central = try await Central(backend: backend)
+            try await Task(executorPreference: backend.taskExecutor) {
+                try await receive(central, .any, ScanMeasurement(devices: devices))
+            }.value
+        }
+    }
+
+    private nonisolated static func receive(
+        _ central: Central, _ criteria: DiscoveryCriteria, _ measurement: ScanMeasurement
+    ) async throws {
+        var measurement = measurement
+        for try await event in central.discoveryEvents(matching: criteria, duplicates: true) {
+            switch event {
+            case .found(let discovery), .updated(let discovery):
+                if measurement.take(discovery) { return await central.shutDown() }
+            case .lost: measurement.miss()
+            }
+        }
+    }
+}
+
+/// Checks that every announcement and change comes, in order, and measures the changes.
+private struct ScanMeasurement {
+    private static let company: UInt16 = 0x0499
+
+    private let devices: Int
+    /// One device in so many is reported.
+    private let stride: Int
+    /// The number of the next report: a round of announcements comes before the changes.
+    private var next = 0
+    private var measurement = Measurement()
+
+    init(devices: Int, stride: Int = 1) {
+        (self.devices, self.stride) = (devices, stride)
+    }
+
+    /// Takes a report in. True at the marker, for which it has printed the result.
+    mutating func take(_ discovery: Discovery) -> Bool {
+        guard let data = discovery.advertisement.manufacturerData[Self.company], data.count >= 8 else {
+            miss()
+            return false
+        }
+        let dataRound = Measurement.uint32(data, at: 0)
+        if dataRound == .max {
+            measurement.count = UInt32(max(0, next - devices))
+            measurement.report(total: Measurement.uint32(data, at: 4))
+            return true
+        }
+        if next == devices { measurement.start() }
+        let (round, number) = next.quotientAndRemainder(dividingBy: devices)
+        if Self.number(of: discovery.peripheral.id) != number || discovery.advertisement.rssi != -40 - round % 50
+            || Int(dataRound) != max(0, round - (number + round) % 4)
+        {
+            miss()
+        }
+        next += stride
+        return false
+    }
+
+    mutating func miss() { measurement.isInOrder = false }
+
+    /// The last two bytes of an address such as `F0:F1:F2:F3:F4:F5`.
+    private static func number(of id: Peripheral.ID) -> Int {
+        id.rawValue.utf8.suffix(5).reduce(0) { number, digit in
+            guard digit != UInt8(ascii: ":") else { return number }
+            return number << 4 | Int(digit & 0xF) + (digit > UInt8(ascii: "9") ? 9 : 0)
+        }
+    }
+}
