@@ -31,8 +31,8 @@ struct PairingTests {
         }
     }
 
-    @Test(arguments: PairingCapability.allCases)
-    func `the agent is registered with its capability`(_ capability: PairingCapability) async throws {
+    @Test(arguments: IOCapability.allCases)
+    func `the agent is registered with its capability`(_ capability: IOCapability) async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes(), capability: capability))
         // Who only scans has none.

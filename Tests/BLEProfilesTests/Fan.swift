@@ -26,7 +26,7 @@ struct FanState: Hashable, ValueCodable {
         if let temperatureCelsius { try writer.rounded(temperatureCelsius * 100, .int16) }
     }
 
-    static var ignoresFurtherBytes: Bool { true }
+    static var ignoresTrailingBytes: Bool { true }
 }
 
 extension BluetoothUUID {

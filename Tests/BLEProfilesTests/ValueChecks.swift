@@ -15,7 +15,7 @@ func checkSpelling<Value: ValueCodable & Equatable>(
             try Value(bytes: Array(bytes.prefix(count)))
         }
     }
-    guard !Value.ignoresFurtherBytes else { return }
+    guard !Value.ignoresTrailingBytes else { return }
     await expectError(.invalidValue, sourceLocation: sourceLocation) { try Value(bytes: bytes + [0]) }
 }
 

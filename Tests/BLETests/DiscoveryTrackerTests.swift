@@ -15,9 +15,9 @@ import Testing
 
     @Test func `the first advertisement of each peripheral is a find`() {
         var tracker = tracker()
-        #expect(tracker.heard(strap, advertisement, now: .zero) == .found)
-        #expect(tracker.heard(lamp, advertisement, now: .zero) == .found)
-        #expect(tracker.heard(strap, advertisement, now: .zero) == nil)
+        #expect(tracker.record(strap, advertisement, now: .zero) == .found)
+        #expect(tracker.record(lamp, advertisement, now: .zero) == .found)
+        #expect(tracker.record(strap, advertisement, now: .zero) == nil)
     }
 
     @Test(arguments: [
@@ -29,36 +29,36 @@ import Testing
     ])
     func `a peripheral that says something new is updated once`(_ new: Advertisement) {
         var tracker = tracker()
-        _ = tracker.heard(strap, advertisement, now: .zero)
-        #expect(tracker.heard(strap, new, now: .zero) == .updated)
-        #expect(tracker.heard(strap, new, now: .zero) == nil)
+        _ = tracker.record(strap, advertisement, now: .zero)
+        #expect(tracker.record(strap, new, now: .zero) == .updated)
+        #expect(tracker.record(strap, new, now: .zero) == nil)
     }
 
     @Test(arguments: [-30, nil]) func `signal strength alone is nothing new`(_ rssi: Int?) {
         var tracker = tracker()
-        _ = tracker.heard(strap, advertisement, now: .zero)
-        #expect(tracker.heard(strap, Advertisement(localName: "Strap", rssi: rssi), now: .zero) == nil)
+        _ = tracker.record(strap, advertisement, now: .zero)
+        #expect(tracker.record(strap, Advertisement(localName: "Strap", rssi: rssi), now: .zero) == nil)
     }
 
     @Test func `with duplicates every advertisement is an update`() {
         var tracker = tracker(duplicates: true)
-        #expect(tracker.heard(strap, advertisement, now: .zero) == .found)
-        #expect(tracker.heard(strap, advertisement, now: .zero) == .updated)
-        #expect(tracker.heard(strap, advertisement, now: .zero) == .updated)
+        #expect(tracker.record(strap, advertisement, now: .zero) == .found)
+        #expect(tracker.record(strap, advertisement, now: .zero) == .updated)
+        #expect(tracker.record(strap, advertisement, now: .zero) == .updated)
     }
 
     @Test func `what does not meet the criteria is not heard, and does not keep a peripheral from getting lost`() {
         var tracker = tracker(DiscoveryCriteria(minimumRSSI: -80))
-        #expect(tracker.heard(strap, Advertisement(rssi: -90), now: .zero) == nil)
+        #expect(tracker.record(strap, Advertisement(rssi: -90), now: .zero) == nil)
         #expect(tracker.lost(now: .seconds(60)) { _ in false } == [])
-        #expect(tracker.heard(strap, Advertisement(rssi: -70), now: .zero) == .found)
-        #expect(tracker.heard(strap, Advertisement(rssi: -90), now: .seconds(5)) == nil)
+        #expect(tracker.record(strap, Advertisement(rssi: -70), now: .zero) == .found)
+        #expect(tracker.record(strap, Advertisement(rssi: -90), now: .seconds(5)) == nil)
         #expect(tracker.lost(now: .seconds(8)) { _ in false } == [strap])
     }
 
     @Test func `a peripheral is lost when it has been silent for the whole interval`() {
         var tracker = tracker()
-        _ = tracker.heard(strap, advertisement, now: .seconds(1))
+        _ = tracker.record(strap, advertisement, now: .seconds(1))
         #expect(tracker.lost(now: .seconds(1)) { _ in false } == [])
         #expect(tracker.lost(now: .milliseconds(8_999)) { _ in false } == [])
         #expect(tracker.lost(now: .seconds(9)) { _ in false } == [strap])
@@ -66,41 +66,41 @@ import Testing
 
     @Test func `a repeated advertisement is a sign of life`() {
         var tracker = tracker()
-        _ = tracker.heard(strap, advertisement, now: .zero)
-        _ = tracker.heard(strap, advertisement, now: .seconds(7))
+        _ = tracker.record(strap, advertisement, now: .zero)
+        _ = tracker.record(strap, advertisement, now: .seconds(7))
         #expect(tracker.lost(now: .seconds(14)) { _ in false } == [])
         #expect(tracker.lost(now: .seconds(15)) { _ in false } == [strap])
     }
 
     @Test func `a peripheral is lost once, and found anew`() {
         var tracker = tracker()
-        _ = tracker.heard(strap, advertisement, now: .zero)
+        _ = tracker.record(strap, advertisement, now: .zero)
         #expect(tracker.lost(now: .seconds(8)) { _ in false } == [strap])
         #expect(tracker.lost(now: .seconds(9)) { _ in false } == [])
-        #expect(tracker.heard(strap, advertisement, now: .seconds(10)) == .found)
+        #expect(tracker.record(strap, advertisement, now: .seconds(10)) == .found)
     }
 
     @Test func `those with a link are not lost, the others in the order of their last sign`() {
         var tracker = tracker()
         let ids = (0..<5).map { Peripheral.ID(rawValue: "\($0)") }
-        for (index, id) in ids.enumerated() { _ = tracker.heard(id, advertisement, now: .seconds(5 - index)) }
+        for (index, id) in ids.enumerated() { _ = tracker.record(id, advertisement, now: .seconds(5 - index)) }
         #expect(tracker.lost(now: .seconds(60)) { $0 == ids[2] } == [ids[4], ids[3], ids[1], ids[0]])
         #expect(tracker.lost(now: .seconds(61)) { _ in false } == [ids[2]])
     }
 
     @Test func `without an interval nobody is lost`() {
         var tracker = tracker(staleAfter: nil)
-        _ = tracker.heard(strap, advertisement, now: .zero)
+        _ = tracker.record(strap, advertisement, now: .zero)
         #expect(tracker.lost(now: .seconds(1_000_000)) { _ in false } == [])
     }
 
     @Test func `only a reported peripheral can be removed, and is found anew`() {
         var tracker = tracker(DiscoveryCriteria(minimumRSSI: -80))
-        _ = tracker.heard(lamp, Advertisement(rssi: -90), now: .zero)
-        _ = tracker.heard(strap, advertisement, now: .zero)
+        _ = tracker.record(lamp, Advertisement(rssi: -90), now: .zero)
+        _ = tracker.record(strap, advertisement, now: .zero)
         #expect(tracker.removed(lamp) == false)
         #expect(tracker.removed(strap) == true)
         #expect(tracker.removed(strap) == false)
-        #expect(tracker.heard(strap, advertisement, now: .zero) == .found)
+        #expect(tracker.record(strap, advertisement, now: .zero) == .found)
     }
 }

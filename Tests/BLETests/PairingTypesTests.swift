@@ -25,19 +25,22 @@ import Testing
 @Suite struct PairingProcedureTests {
     /// Core Specification 5.4, volume 3, part H, table 2.8: rows are the initiator's capability, columns the responder's, both in
     /// the order DisplayOnly, DisplayYesNo, KeyboardOnly, NoInputNoOutput, KeyboardDisplay.
-    private static let table: [[PairingProcedure]] = [
-        [.justWorks, .justWorks, .enteredByResponder, .justWorks, .enteredByResponder],
-        [.justWorks, .comparison, .enteredByResponder, .justWorks, .comparison],
-        [.enteredByInitiator, .enteredByInitiator, .enteredByBoth, .justWorks, .enteredByInitiator],
+    private static let table: [[AssociationModel]] = [
+        [.justWorks, .justWorks, .passkeyEnteredOnResponder, .justWorks, .passkeyEnteredOnResponder],
+        [.justWorks, .numericComparison, .passkeyEnteredOnResponder, .justWorks, .numericComparison],
+        [
+            .passkeyEnteredOnInitiator, .passkeyEnteredOnInitiator, .passkeyEnteredOnBoth, .justWorks,
+            .passkeyEnteredOnInitiator,
+        ],
         [.justWorks, .justWorks, .justWorks, .justWorks, .justWorks],
-        [.enteredByInitiator, .comparison, .enteredByResponder, .justWorks, .comparison],
+        [.passkeyEnteredOnInitiator, .numericComparison, .passkeyEnteredOnResponder, .justWorks, .numericComparison],
     ]
 
     @Test func `what happens is that of the specification's table`() {
-        for (row, initiator) in zip(Self.table, PairingCapability.allCases) {
-            for (expected, responder) in zip(row, PairingCapability.allCases) {
+        for (row, initiator) in zip(Self.table, IOCapability.allCases) {
+            for (expected, responder) in zip(row, IOCapability.allCases) {
                 #expect(
-                    PairingProcedure(initiator: initiator, responder: responder) == expected,
+                    AssociationModel(initiator: initiator, responder: responder) == expected,
                     "\(initiator) with \(responder)")
             }
         }

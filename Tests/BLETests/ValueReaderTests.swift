@@ -127,7 +127,7 @@ import Testing
             writer.uint8(first)
             writer.bytes(rest)
         }
-        static var ignoresFurtherBytes: Bool { true }
+        static var ignoresTrailingBytes: Bool { true }
     }
 
     @Test func `a type may pass over further bytes`() async throws {

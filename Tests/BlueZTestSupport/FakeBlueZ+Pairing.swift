@@ -8,7 +8,7 @@ import DBus
 struct FakeAgent {
     let owner: String
     let path: String
-    let capability: PairingCapability?
+    let capability: IOCapability?
 }
 
 /// Pairing on the bus: agents on one side, the radio's way to pair on the other. What `Pair` answers, and when, is that of
@@ -26,7 +26,7 @@ extension FakeBlueZ {
             agents.append(
                 FakeAgent(
                     owner: call.sender, path: path,
-                    capability: name.isEmpty ? .keyboardDisplay : PairingCapability(rawValue: name)))
+                    capability: name.isEmpty ? .keyboardDisplay : IOCapability(rawValue: name)))
         case ("RegisterAgent", _):
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         case (_, nil):
@@ -54,7 +54,7 @@ extension FakeBlueZ {
     }
 
     /// How many agents there are, and which is asked first.
-    public var agentCapabilities: [PairingCapability] { agents.compactMap(\.capability) }
+    public var agentCapabilities: [IOCapability] { agents.compactMap(\.capability) }
 
     /// The bus names of the agents' programs.
     public var agentOwners: [String] { agents.map(\.owner) }

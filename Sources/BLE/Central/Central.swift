@@ -58,14 +58,14 @@ public actor Central {
 
     private(set) var isShutDown = false
     /// The task that shuts down the backend.
-    private var leaving: Task<Void, Never>?
+    private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0
     var operations = Operations()
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
     /// The last 1024 peripherals to which this central had a link. If the system has removed one since, connecting
     /// searches for it.
-    var acquainted = RecentSet<Peripheral.ID>(capacity: 1024)
+    var formerlyConnected = RecentSet<Peripheral.ID>(capacity: 1024)
     var subscriptions: [AttributeID: Subscription] = [:]
     /// The open writers.
     var writers: [AttributeID: PacketWriterCore] = [:]
@@ -73,7 +73,7 @@ public actor Central {
     var requests: Set<AttributeID> = []
     /// The control points that may still answer an abandoned request. Each task ends with the answer, or after a time
     /// limit.
-    var owedAnswers: [AttributeID: Task<Void, Never>] = [:]
+    var lateAnswers: [AttributeID: Task<Void, Never>] = [:]
     var pairings = Pairings()
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting
@@ -97,10 +97,10 @@ public actor Central {
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
         try await backend.start(context)
-        lookAtAdapter()
+        updateAdapterState()
     }
 
-    private func lookAtAdapter() {
+    private func updateAdapterState() {
         adapterState = backend.assumeIsolated { $0.adapterState() }
     }
 
@@ -131,9 +131,9 @@ public actor Central {
             isShutDown = true
             end()
             // In a separate task, which is never cancelled.
-            leaving = Task { [backend] in await backend.shutDown() }
+            shutdownTask = Task { [backend] in await backend.shutDown() }
         }
-        await leaving?.value
+        await shutdownTask?.value
     }
 
     /// Ends everything that a caller may be waiting for.
@@ -188,7 +188,7 @@ public actor Central {
     }
 
     /// Waits while Bluetooth restarts. Returns immediately if the adapter is not resetting.
-    func untilAdapterHasSettled() async throws(BLEError) {
+    func waitWhileAdapterResets() async throws(BLEError) {
         while adapterState == .resetting {
             try checkRunning()
             let (token, outcome) = beginAdapterWait()
@@ -226,13 +226,13 @@ public actor Central {
     private func handle(_ event: BackendEvent) {
         switch event {
         case .advertisement(let id, let advertisement):
-            heard(id, advertisement)
+            didReceive(advertisement, from: id)
         case .adapter(let state):
             adapterChanged(state)
         case .scanEnded(let error):
             scanning.finish(error)
         case .removed(let id):
-            forgotten(id)
+            didRemove(id)
         case .disconnected(let id, let error):
             linkEnded(id, error)
         case .servicesChanged(let id):

@@ -52,11 +52,11 @@ extension Central {
         do throws(BLEError) {
             try await outcome.wait()
             connections[id]?.waiters[waiter] = nil
-            tidy(id)
+            removeConnectionIfUnused(id)
         } catch {
             connections[id]?.waiters[waiter] = nil
             step(id, abandon)
-            tidy(id)
+            removeConnectionIfUnused(id)
             throw error.at(id)
         }
     }
@@ -179,7 +179,7 @@ extension Central {
                 return try await self.discover(id)
             }
             connections[id]?.database = database
-            acquainted.insert(id)
+            formerlyConnected.insert(id)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lostInAttempt { throw lost }
@@ -197,7 +197,7 @@ extension Central {
             step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
             if connectionState(id) == .disconnected { reportFailure(error, of: id) }
         }
-        tidy(id)
+        removeConnectionIfUnused(id)
         return nil
     }
 
@@ -210,7 +210,7 @@ extension Central {
     /// maintained.
     private func isSearchedFor(_ id: Peripheral.ID, _ error: BLEError) -> Bool {
         error.code == .peripheralNotFound && !Task.isCancelled
-            && (acquainted.contains(id) || connections[id]?.machine.upkeep != nil)
+            && (formerlyConnected.contains(id) || connections[id]?.machine.upkeep != nil)
     }
 
     /// Performs `work` with a time limit.
@@ -262,17 +262,17 @@ extension Central {
         // If the link could not be ended, it is no longer used by this central. Reporting that it ended would be wrong.
         report(.disconnected(hasFailed ? connections[id]?.error ?? error : error), of: id)
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
-        tidy(id)
+        removeConnectionIfUnused(id)
     }
 
     /// Handles a link that ended without a call to disconnect.
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
-        seeAgain(id)
+        refreshLastSeen(id)
         connections[id]?.lostInAttempt = error
         guard connectionState(id) == .connected else { return }
         connections[id]?.database = nil
         report(.disconnected(error), of: id)
         step(id) { $0.linkLost() }
-        tidy(id)
+        removeConnectionIfUnused(id)
     }
 }

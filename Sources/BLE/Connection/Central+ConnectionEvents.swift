@@ -36,7 +36,7 @@ extension Central {
     private func removeObserver(_ token: Int, of id: Peripheral.ID) {
         connections[id]?.observers[token] = nil
         connections[id]?.eventObservers[token] = nil
-        tidy(id)
+        removeConnectionIfUnused(id)
     }
 
     func report(_ event: ConnectionEvent, of id: Peripheral.ID) {
@@ -44,7 +44,7 @@ extension Central {
     }
 
     /// Removes a connection that is no longer used.
-    func tidy(_ id: Peripheral.ID) {
+    func removeConnectionIfUnused(_ id: Peripheral.ID) {
         if connections[id]?.isDisposable == true { connections[id] = nil }
     }
 }

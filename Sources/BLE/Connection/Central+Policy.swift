@@ -69,7 +69,7 @@ extension Central {
         connections[id]?.scopes -= 1
         if !hadLink, policy(id) == .manual, isUnused(id) { try? await disconnect(id) }
         considerIdle(id)
-        tidy(id)
+        removeConnectionIfUnused(id)
     }
 
     // MARK: The handler of new links
@@ -79,7 +79,7 @@ extension Central {
         connections[id, default: Connection()].handler = handler
         stopHandler(id)
         if connectionState(id) == .connected { runHandler(id) }
-        tidy(id)
+        removeConnectionIfUnused(id)
     }
 
     func runHandler(_ id: Peripheral.ID) {

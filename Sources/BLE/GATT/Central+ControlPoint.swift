@@ -19,7 +19,7 @@ extension Central {
             }
             defer { requests.remove(target.attribute) }
             let end = elapsed() + timeout
-            if let owed = owedAnswers[target.attribute] {
+            if let owed = lateAnswers[target.attribute] {
                 try await perform(on: id, timeout: timeout, name: "waiting for the answer to an earlier request") {
                     (_) throws(BLEError) in await owed.value
                 }
@@ -36,7 +36,7 @@ extension Central {
                 }
             } catch {
                 if [.cancelled, .timedOut].contains(error.code), sending.hasBegun {
-                    awaitOwed(target.attribute, answers, isAnswer)
+                    awaitLateAnswer(target.attribute, answers, isAnswer)
                 }
                 throw error
             }
@@ -52,23 +52,23 @@ extension Central {
 
     /// Keeps waiting for the answer to an abandoned request, in the background, so that it is not taken for the answer
     /// to the next one. The next request waits for this to end.
-    private func awaitOwed(
+    private func awaitLateAnswer(
         _ attribute: AttributeID, _ answers: BoundedStream<NotificationPacket>,
         _ isAnswer: @escaping @Sendable ([UInt8]) -> Bool
     ) {
-        owedAnswers[attribute] = Task {
+        lateAnswers[attribute] = Task {
             _ = try? await perform(
-                on: attribute.peripheral, timeout: Self.patienceWithOwedAnswers, name: "waiting for an owed answer"
+                on: attribute.peripheral, timeout: Self.lateAnswerTimeout, name: "waiting for an owed answer"
             ) { (_) throws(BLEError) in
                 for try await packet in answers {
                     guard case .value(let answer) = packet, !isAnswer(answer) else { return }
                 }
             }
-            owedAnswers[attribute] = nil
+            lateAnswers[attribute] = nil
         }
     }
 
-    private static let patienceWithOwedAnswers = Duration.seconds(5)
+    private static let lateAnswerTimeout = Duration.seconds(5)
 
     /// Writes a request, and returns the first value after it that is an answer.
     private func exchange(

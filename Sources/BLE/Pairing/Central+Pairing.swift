@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The first display is always shown. A later one that still waits for its predecessor when another follows, or when
 /// the pairing ends, is never shown.
-final class Showing: Sendable {
+final class DisplayQueue: Sendable {
     private struct Display {
         let show: @Sendable () async -> Void
         let begun = Outcome<Void>()
@@ -100,7 +100,7 @@ struct Pairings {
     var provisional: Set<Peripheral.ID> = []
     var questions: [Int: Question] = [:]
     /// The displays for each peripheral.
-    var showing: [Peripheral.ID: Showing] = [:]
+    var showing: [Peripheral.ID: DisplayQueue] = [:]
     /// The last task that notifies the delegate. The next one waits for it.
     var telling: Task<Void, Never>?
 
@@ -124,7 +124,7 @@ extension Central {
         defer {
             connections[id]?.scopes -= 1
             considerIdle(id)
-            tidy(id)
+            removeConnectionIfUnused(id)
         }
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
@@ -171,7 +171,7 @@ extension Central {
             return try await perform(timeout: configuration.operationTimeout, name: "asking for the pairing") {
                 [weak self] (backend) throws(BLEError) in
                 // Waits while Bluetooth restarts.
-                try await self?.untilAdapterHasSettled()
+                try await self?.waitWhileAdapterResets()
                 return try await backend.pairingState(id)
             }
         } catch {
@@ -184,7 +184,7 @@ extension Central {
         do throws(BLEError) {
             try await perform(timeout: configuration.operationTimeout, name: "changing a setting") {
                 [weak self] (backend) throws(BLEError) in
-                try await self?.untilAdapterHasSettled()
+                try await self?.waitWhileAdapterResets()
                 try await backend.set(setting, value, id)
             }
         } catch {
@@ -278,7 +278,7 @@ extension Central {
     /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
     /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
-        let showing = pairings.showing[peripheral.id] ?? Showing()
+        let showing = pairings.showing[peripheral.id] ?? DisplayQueue()
         pairings.showing[peripheral.id] = showing
         await showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }

@@ -31,7 +31,7 @@ public enum PairingAnswer: Hashable, Sendable {
 /// The agent that a backend prompts while it pairs. A central's agent prompts the user's ``PairingDelegate``.
 public struct PairingAgent: Sendable {
     /// The IO capability of this side. Nil if there is no user, and no pairing can succeed.
-    public let capability: @Sendable () -> PairingCapability?
+    public let capability: @Sendable () -> IOCapability?
     /// Whether it is the default agent of the system.
     public let isDefault: Bool
     /// Answers a prompt for a peripheral, within 60 s. Cancelling the task ends the prompt.
@@ -39,7 +39,7 @@ public struct PairingAgent: Sendable {
 
     /// Creates an agent.
     public init(
-        capability: @escaping @Sendable () -> PairingCapability?, isDefault: Bool = false,
+        capability: @escaping @Sendable () -> IOCapability?, isDefault: Bool = false,
         answer: @escaping @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer
     ) {
         self.capability = capability

@@ -1,5 +1,5 @@
 /// The IO capability of this side. With the peripheral's, it determines the association model; see Docs/Pairing.md.
-public enum PairingCapability: String, CaseIterable, Hashable, Sendable {
+public enum IOCapability: String, CaseIterable, Hashable, Sendable {
     /// Numbers can be shown, but the user cannot answer.
     case displayOnly = "DisplayOnly"
     /// Numbers can be shown, and the user can answer yes or no.
@@ -24,7 +24,7 @@ public enum PairingCapability: String, CaseIterable, Hashable, Sendable {
 /// - refused if it requires more than consent: numbers, PIN codes, and services that the other side wants to use here.
 public struct PairingBehavior: Sendable {
     /// The IO capability of this side.
-    public var capability: PairingCapability
+    public var capability: IOCapability
     /// The delegate that shows and answers prompts. Nil for Just Works.
     public var delegate: (any PairingDelegate)?
     /// Whether this central also answers for the system: for peripherals that it is not connected to, and for other
@@ -39,7 +39,7 @@ public struct PairingBehavior: Sendable {
 
     /// Creates a behavior that prompts `delegate`.
     public init(
-        capability: PairingCapability, delegate: any PairingDelegate, isDefaultAgent: Bool = false
+        capability: IOCapability, delegate: any PairingDelegate, isDefaultAgent: Bool = false
     ) {
         self.capability = capability
         self.delegate = delegate
@@ -56,7 +56,7 @@ public struct PairingBehavior: Sendable {
 
     /// Pairing with prompts. The delegate can show and enter numbers by default.
     public static func prompting(
-        _ delegate: any PairingDelegate, capability: PairingCapability = .keyboardDisplay
+        _ delegate: any PairingDelegate, capability: IOCapability = .keyboardDisplay
     ) -> PairingBehavior {
         PairingBehavior(capability: capability, delegate: delegate)
     }
@@ -69,7 +69,7 @@ public struct PairingBehavior: Sendable {
 /// withdraws. The peripheral's own limit is 30 s from step to step (Core Specification 5.4, volume 3, part H, section
 /// 3.4).
 ///
-/// A prompt whose method is not implemented is refused. A prompt that the ``PairingCapability`` rules out never occurs.
+/// A prompt whose method is not implemented is refused. A prompt that the ``IOCapability`` rules out never occurs.
 public protocol PairingDelegate: Sendable {
     /// Returns whether the peripheral shows the same number.
     func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool

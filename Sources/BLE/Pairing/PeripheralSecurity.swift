@@ -30,7 +30,7 @@ public enum PairingMethod: Sendable {
     case unanswered
 
     /// The IO capability of the peripheral.
-    public var capability: PairingCapability {
+    public var capability: IOCapability {
         switch self {
         case .justWorks, .rejected, .unanswered: .noInputNoOutput
         case .display: .displayOnly
@@ -42,30 +42,30 @@ public enum PairingMethod: Sendable {
 
 /// The association model of a pairing, which the two IO capabilities determine (Core Specification 5.4, volume 3, part
 /// H, table 2.8, for LE Secure Connections).
-public enum PairingProcedure: Hashable, Sendable {
+public enum AssociationModel: Hashable, Sendable {
     /// Just Works: no number is compared or entered, and there is no protection against a device in the middle.
     case justWorks
     /// Numeric comparison: both sides show a number, and both users confirm that it is the same.
-    case comparison
+    case numericComparison
     /// Passkey entry: the responder shows a number, which is entered on the initiator.
-    case enteredByInitiator
+    case passkeyEnteredOnInitiator
     /// Passkey entry: the initiator shows a number, which is entered on the responder.
-    case enteredByResponder
+    case passkeyEnteredOnResponder
     /// Passkey entry: the same number is entered on both sides.
-    case enteredByBoth
+    case passkeyEnteredOnBoth
 
     /// Returns the model for an initiator, here the central, and a responder.
-    public init(initiator: PairingCapability, responder: PairingCapability) {
+    public init(initiator: IOCapability, responder: IOCapability) {
         self =
             switch (initiator, responder) {
             case (.noInputNoOutput, _), (_, .noInputNoOutput): .justWorks
-            case (.keyboardOnly, .keyboardOnly): .enteredByBoth
-            case (_, .keyboardOnly): .enteredByResponder
-            case (.keyboardOnly, _): .enteredByInitiator
-            case (.displayOnly, .keyboardDisplay): .enteredByResponder
-            case (.keyboardDisplay, .displayOnly): .enteredByInitiator
+            case (.keyboardOnly, .keyboardOnly): .passkeyEnteredOnBoth
+            case (_, .keyboardOnly): .passkeyEnteredOnResponder
+            case (.keyboardOnly, _): .passkeyEnteredOnInitiator
+            case (.displayOnly, .keyboardDisplay): .passkeyEnteredOnResponder
+            case (.keyboardDisplay, .displayOnly): .passkeyEnteredOnInitiator
             case (.displayOnly, _), (_, .displayOnly): .justWorks
-            case (.displayYesNo, _), (.keyboardDisplay, _): .comparison
+            case (.displayYesNo, _), (.keyboardDisplay, _): .numericComparison
             }
     }
 }

@@ -192,24 +192,24 @@ extension Central {
 
     // MARK: Received advertisements
 
-    func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
+    func didReceive(_ advertisement: Advertisement, from id: Peripheral.ID) {
         for search in scanning.searches.values where search.peripheral == id { search.found.deliver(.success(())) }
         guard !scanning.scans.isEmpty else { return }
         let now = elapsed()
         for scan in scanning.scans.values {
-            guard let change = scan.tracker.withLock({ $0.heard(id, advertisement, now: now) }) else { continue }
+            guard let change = scan.tracker.withLock({ $0.record(id, advertisement, now: now) }) else { continue }
             let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
             scan.producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
     }
 
     /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.
-    func seeAgain(_ id: Peripheral.ID) {
+    func refreshLastSeen(_ id: Peripheral.ID) {
         let now = elapsed()
         for scan in scanning.scans.values { scan.tracker.withLock { $0.sign(of: id, now: now) } }
     }
 
-    func forgotten(_ id: Peripheral.ID) {
+    func didRemove(_ id: Peripheral.ID) {
         for scan in scanning.scans.values {
             let isLost = scan.tracker.withLock { $0.removed(id) && $0.staleAfter != nil }
             if isLost { scan.producer.yield(.lost(peripheral(id))) }

@@ -110,5 +110,5 @@ extension PresentationFormat: ValueCodable {
     }
 
     /// Always true: additional bytes are ignored.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }

@@ -24,19 +24,19 @@ public protocol ValueCodable: Sendable {
     func encode(into writer: inout ValueWriter) throws(BLEError)
     /// Whether bytes after the value are ignored, as required by specifications whose later versions add fields. False
     /// by default: additional bytes then throw `invalidValue`.
-    static var ignoresFurtherBytes: Bool { get }
+    static var ignoresTrailingBytes: Bool { get }
 }
 
 extension ValueCodable {
     /// False.
-    public static var ignoresFurtherBytes: Bool { false }
+    public static var ignoresTrailingBytes: Bool { false }
 
     /// Decodes a value. Throws `invalidValue` if there are too few or too many bytes, or if they do not encode a value.
     public init(decoding bytes: Span<UInt8>) throws(BLEError) {
         self = try bytes.withUnsafeBufferPointer { (bytes) throws(BLEError) in
             var reader = ValueReader(bytes)
             let value = try Self(from: &reader)
-            if !Self.ignoresFurtherBytes { try reader.end() }
+            if !Self.ignoresTrailingBytes { try reader.end() }
             return value
         }
     }

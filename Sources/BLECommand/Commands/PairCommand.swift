@@ -3,18 +3,18 @@ import BLE
 
 /// An IO capability, with BlueZ's name or in lowercase with hyphens.
 struct CapabilityArgument: ExpressibleByArgument, Sendable {
-    let capability: PairingCapability
+    let capability: IOCapability
 
     init?(argument: String) {
         let wanted = argument.lowercased().filter { $0 != "-" }
-        guard let found = PairingCapability.allCases.first(where: { $0.rawValue.lowercased() == wanted }) else {
+        guard let found = IOCapability.allCases.first(where: { $0.rawValue.lowercased() == wanted }) else {
             return nil
         }
         capability = found
     }
 
     /// The names in lowercase with hyphens.
-    static let names = PairingCapability.allCases.map { capability in
+    static let names = IOCapability.allCases.map { capability in
         capability.rawValue.reduce(into: "") { text, character in
             if character.isUppercase, !text.isEmpty { text += "-" }
             text += character.lowercased()

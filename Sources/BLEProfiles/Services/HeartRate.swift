@@ -106,7 +106,7 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
     }
 
     /// True (Heart Rate Profile 1.0, section 4.5.1).
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8

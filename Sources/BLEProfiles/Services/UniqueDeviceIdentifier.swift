@@ -45,7 +45,7 @@ public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private static func text(_ reader: inout ValueReader) throws(BLEError) -> String {
         var bytes: [UInt8] = []

@@ -104,7 +104,7 @@ extension SimulatedRadio {
 
     /// Prompts the users of both sides, and returns the security that results.
     private static func negotiate(
-        _ id: Peripheral.ID, _ method: PairingMethod, _ capability: PairingCapability, _ agent: PairingAgent,
+        _ id: Peripheral.ID, _ method: PairingMethod, _ capability: IOCapability, _ agent: PairingAgent,
         isAsked: Bool, _ clock: any Clock<Duration>
     ) async throws(BLEError) -> AttributeSecurity {
         let refused = isAsked ? BLEError.pairingFailed("refused here") : .pairingRefused
@@ -116,26 +116,26 @@ extension SimulatedRadio {
         default: break
         }
         let number = Passkey(.random(in: 0...999_999))!
-        let procedure = PairingProcedure(initiator: capability, responder: method.capability)
+        let procedure = AssociationModel(initiator: capability, responder: method.capability)
         switch procedure {
         case .justWorks:
             // The user is not asked to authorize a pairing that was requested here.
             if isAsked { return .encrypted }
             guard await agent.answer(id, .authorizePairing) == .accept else { throw refused }
             return .encrypted
-        case .comparison:
+        case .numericComparison:
             guard case .comparison(let agrees) = method else { break }
             async let theirs = agrees(number)
             guard await agent.answer(id, .confirm(number)) == .accept else { throw refused }
             guard await theirs else { throw .pairingFailed("the peripheral's user has found another number") }
-        case .enteredByInitiator:
+        case .passkeyEnteredOnInitiator:
             guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
             guard entered == method.shown(number) else { throw .pairingFailed("a wrong number") }
-        case .enteredByResponder:
+        case .passkeyEnteredOnResponder:
             guard case .keyboard(let enter) = method else { break }
             _ = await agent.answer(id, .show(number, entered: 0))
             guard await enter(number) == number else { throw .pairingFailed("a wrong number") }
-        case .enteredByBoth:
+        case .passkeyEnteredOnBoth:
             guard case .keyboard(let enter) = method else { break }
             guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
             guard await enter(entered) == entered else { throw .pairingFailed("a wrong number") }

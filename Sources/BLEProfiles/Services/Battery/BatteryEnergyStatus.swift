@@ -57,7 +57,7 @@ public struct BatteryEnergyStatus: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 extension ValueReader {

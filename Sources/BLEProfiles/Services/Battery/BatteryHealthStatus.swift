@@ -47,7 +47,7 @@ public struct BatteryHealthStatus: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The limits that a battery was designed for (GATT Specification Supplement, Battery Health Information). Values that
@@ -98,5 +98,5 @@ public struct BatteryHealthInformation: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }

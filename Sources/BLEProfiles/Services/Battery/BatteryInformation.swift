@@ -90,7 +90,7 @@ public struct BatteryInformation: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt16

@@ -152,7 +152,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     /// Decodes the lower two bits: no, yes, unknown. The fourth value is reserved.
     private static func truth(_ bits: UInt16) -> Bool? { [false, true, nil, nil][Int(bits & 3)] }

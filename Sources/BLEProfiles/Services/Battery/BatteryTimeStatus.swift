@@ -43,7 +43,7 @@ public struct BatteryTimeStatus: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private static let most = 0xFF_FFFD
 

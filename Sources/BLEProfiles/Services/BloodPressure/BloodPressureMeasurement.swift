@@ -49,7 +49,7 @@ public struct BloodPressureMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The three pressures of a measurement, in one unit.

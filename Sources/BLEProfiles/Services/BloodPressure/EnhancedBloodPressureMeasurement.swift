@@ -29,7 +29,7 @@ public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since the reserved flag may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The cuff pressure during a measurement, with both kinds of time (GATT Specification Supplement, Enhanced
@@ -68,7 +68,7 @@ public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
     }
 
     /// True, since the reserved flag may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The optional values of an enhanced blood pressure measurement.

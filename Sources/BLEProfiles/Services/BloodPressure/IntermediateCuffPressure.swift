@@ -45,5 +45,5 @@ public struct IntermediateCuffPressure: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }

@@ -144,7 +144,7 @@ public struct WeightMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8

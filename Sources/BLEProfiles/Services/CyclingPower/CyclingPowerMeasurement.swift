@@ -92,7 +92,7 @@ public struct CyclingPowerMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 extension CyclingPowerMeasurement: RevolutionMeasurement {

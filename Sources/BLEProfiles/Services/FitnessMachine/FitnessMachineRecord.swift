@@ -17,7 +17,7 @@ public protocol FitnessMachineRecord: Hashable, ValueCodable {
 extension FitnessMachineRecord {
     /// True, since reserved flags may announce further fields (Fitness Machine Service 1.0, sections 4.4.1.1 to
     /// 4.9.1.1).
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The edition of the specification that defines the encoding of fields whose format was changed.

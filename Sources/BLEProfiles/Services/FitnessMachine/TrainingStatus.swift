@@ -34,7 +34,7 @@ public struct TrainingStatus: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     /// The activity of a training. Other numbers are reserved.
     public struct Activity: RawRepresentable, Hashable, Sendable {

@@ -68,7 +68,7 @@ public struct GlucoseMeasurementContext: Hashable, ValueCodable {
     }
 
     /// True, since the extended flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8

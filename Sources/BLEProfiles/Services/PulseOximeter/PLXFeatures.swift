@@ -62,7 +62,7 @@ public struct PLXFeatures: Hashable, ValueCodable {
     }
 
     /// True, since reserved bits may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 extension PLXFeatures.Supported: NamedConstants {

@@ -56,7 +56,7 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8
@@ -126,7 +126,7 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields.
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8

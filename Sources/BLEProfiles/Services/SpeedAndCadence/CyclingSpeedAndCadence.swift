@@ -101,7 +101,7 @@ public struct CSCMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields (section 3.1.1.1).
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 extension CSCMeasurement: RevolutionMeasurement {

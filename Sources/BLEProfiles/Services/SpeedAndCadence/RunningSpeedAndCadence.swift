@@ -117,7 +117,7 @@ public struct RSCMeasurement: Hashable, ValueCodable {
     }
 
     /// True, since reserved flags may announce further fields (section 3.1.1.1).
-    public static var ignoresFurtherBytes: Bool { true }
+    public static var ignoresTrailingBytes: Bool { true }
 }
 
 /// The features of a running speed and cadence sensor (section 3.2).
