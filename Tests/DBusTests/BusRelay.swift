@@ -44,9 +44,8 @@ final class BusRelay: Sendable {
                     (peers[client], peers[bus]) = (bus, client)
                     accepted.append(client)
                     guard accepted.count == 2 else { continue }
+                    // The second takes several more round trips to open, during which this end is noticed.
                     shutdown(accepted[0], Int32(SHUT_RDWR))
-                    // Mostly enough for the first's end to be noticed before the second is open; either order has to do.
-                    usleep(50_000)
                 } else if let peer = peers[state.fd] {
                     var space = [UInt8](repeating: 0, count: 65536)
                     let count = recv(state.fd, &space, space.count, Int32(MSG_DONTWAIT))
