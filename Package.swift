@@ -1,39 +1,21 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// The BlueZ backend, the command line tool and their tests need GLib and D-Bus. `BLE_WITHOUT_BLUEZ=1 swift test` leaves
-/// them out, which is how the rest builds and passes its tests where neither library is installed.
-#if os(Linux)
-    let withBlueZ = Context.environment["BLE_WITHOUT_BLUEZ"] == nil
-#else
-    let withBlueZ = false
-#endif
-
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .treatAllWarnings(as: .error),
-]
-
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-/// AES-CCM is made of the block cipher in CryptoExtras.
-let bthomeEncryption = ["Crypto", "CryptoExtras"].map {
-    Target.Dependency.product(name: $0, package: "swift-crypto", condition: .when(traits: ["BTHomeEncryption"]))
-}
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
-let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+// The map of this package. `Docs/Architecture.md` has the picture; `Scripts/lint` checks that sources import only what
+// is declared here.
 
 let package = Package(
     name: "swift-ble",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "BLE", targets: ["BLE"]),
-        .library(name: "BLEBTHome", targets: ["BLEBTHome"]),
-        .library(name: "BLEFeatures", targets: ["BLEFeatures"]),
-        .library(name: "BLEProfiles", targets: ["BLEProfiles"]),
-        .library(name: "BLESimulation", targets: ["BLESimulation"]),
+        .library("BLE"),
+        .library("BLEAssignedNumbers"),
+        .library("BLEBTHome"),
+        .library("BLEBackendTesting"),
+        .library("BLEBeacons"),
+        .library("BLEFeatures"),
+        .library("BLEProfiles"),
+        .library("BLESimulation"),
     ],
     traits: [
         .default(enabledTraits: ["DeviceCommands"]),
@@ -49,54 +31,59 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
-        .target(name: "BLE", dependencies: [log], swiftSettings: settings),
-        .target(name: "BLEFeatures", dependencies: ["BLE", crypto, log], swiftSettings: settings),
-        .target(
-            name: "BLEBTHome", dependencies: ["BLE", "BLEProfiles"] + bthomeEncryption, swiftSettings: settings),
-        .target(name: "BLEProfiles", dependencies: ["BLE"], swiftSettings: settings),
-        .target(name: "BLESimulation", dependencies: ["BLE", log], swiftSettings: settings),
-        .target(
-            name: "BackendContract", dependencies: ["BLE", "BLEProfiles", "BLESimulation", log],
-            path: "Tests/BackendContract",
-            swiftSettings: settings),
-        .target(
-            name: "BLETestSupport", dependencies: ["BLE", "BLESimulation", log], path: "Tests/TestSupport",
-            swiftSettings: settings),
-        // The worked example of BLEFeatures: it sees what any other package would see.
-        .target(
-            name: "SmartLock", dependencies: ["BLE", "BLEFeatures"], path: "Docs/SmartLock/Sources",
-            packageAccess: false, swiftSettings: settings),
+        // The central, its seam for backends, and everything that all modules share. No I/O, no Foundation, no C.
+        .module("BLE", [.log]),
+
+        // What is said over Bluetooth: each of these modules needs BLE alone.
+        // One type for each standard service.
+        .module("BLEProfiles", ["BLE"]),
+        // The numbers that the Bluetooth SIG has assigned, and the formats of all its characteristics.
+        .module("BLEAssignedNumbers", ["BLE"]),
+        // Formats of advertising data: iBeacon, Eddystone, RuuviTag.
+        .module("BLEBeacons", ["BLE"]),
+        // BTHome v2, a format of advertising data.
+        .module("BLEBTHome", ["BLE"] + .bthomeEncryption),
+        // Protocols of one's own: messages, their encryption, transactions and devices.
+        .module("BLEFeatures", ["BLE", .crypto, .log]),
+
+        // A radio in memory, as a backend.
+        .module("BLESimulation", ["BLE", .log]),
+        // The behavior that all backends must have, as a test suite.
+        .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", .log]),
+
+        // A worked example of BLEFeatures. It sees only what any other package would see.
+        .example("SmartLock", ["BLE", "BLEFeatures"], "SmartLock/Sources"),
+
+        // Tests, and what they share.
+        .support("BLETestSupport", ["BLE", "BLESimulation", .log]),
+        .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+        .tests(
+            "BLEProfilesTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+        .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
+        .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
+        .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .bthomeEncryption),
+        .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"]),
+        .tests(
+            "BLESimulationTests",
+            ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
         .testTarget(
             name: "SmartLockTests",
             dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"],
-            path: "Docs/SmartLock/Tests", packageAccess: false, swiftSettings: settings),
-        .testTarget(
-            name: "BLETests", dependencies: ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLEFeaturesTests",
-            dependencies: ["BLEFeatures", "BLESimulation", "BLETestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLEBTHomeTests",
-            dependencies: ["BLEBTHome", "BLE", "BLEProfiles", "BLETestSupport"] + bthomeEncryption,
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLEProfilesTests", dependencies: ["BLEProfiles", "BLESimulation", "BLETestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLESimulationTests",
-            dependencies: ["BLESimulation", "BLEProfiles", "BackendContract", "BLETestSupport"],
-            swiftSettings: settings),
+            path: "Docs/Examples/SmartLock/Tests", packageAccess: false, swiftSettings: .strict),
     ],
     swiftLanguageModes: [.v6]
 )
 
+// BlueZ needs GLib, its tests libdbus too. `BLE_WITHOUT_BLUEZ=1 swift test` builds and tests the rest where neither is
+// installed. `Docs/Decisions/0007-not-a-trait.md` says why this is not a trait.
+#if os(Linux)
+    let withBlueZ = Context.environment["BLE_WITHOUT_BLUEZ"] == nil
+#else
+    let withBlueZ = false
+#endif
+
 if withBlueZ {
-    package.products += [
-        .library(name: "BLEBlueZ", targets: ["BLEBlueZ"]),
-        .executable(name: "ble", targets: ["BLECommand"]),
-    ]
+    package.products += [.library("BLEBlueZ"), .executable(name: "ble", targets: ["BLECommand"])]
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // For the tests alone. They rely on how this version starts processes; see TestProgram.
@@ -104,51 +91,106 @@ if withBlueZ {
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ]
     package.targets += [
-        .systemLibrary(
-            name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
-        .systemLibrary(
-            name: "CDBus", path: "Tests/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
-        .target(name: "DBus", dependencies: ["CGLib", log], swiftSettings: settings),
-        .target(name: "BLEBlueZ", dependencies: ["BLE", "DBus", log], swiftSettings: settings),
+        .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        // A session on a D-Bus bus and the event loop that everything below the seam shares.
+        .module("DBus", ["CGLib", .log]),
+        // bluetoothd, as a backend.
+        .module("BLEBlueZ", ["BLE", "DBus", .log]),
+        // The command line tool `ble`.
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation",
+                "BLE", "BLEAssignedNumbers", "BLEBlueZ", "BLEProfiles", "BLESimulation",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
-                log,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .log, .argumentParser,
             ],
-            swiftSettings: settings),
-        .target(
-            name: "BlueZTestSupport",
-            dependencies: [
-                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", log,
-                subprocess, .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            path: "Tests/BlueZTestSupport", swiftSettings: settings),
-        .testTarget(
-            name: "DBusTests", dependencies: ["DBus", "CDBus", "BLETestSupport", "BlueZTestSupport"],
-            swiftSettings: settings),
+            swiftSettings: .strict),
+        // The first program of the README.
         .executableTarget(
-            name: "ReadmeExample", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Tests/ReadmeExample",
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLEBlueZTests",
-            dependencies: [
-                "ReadmeExample", "SmartLock", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation",
-                "BackendContract", "BLETestSupport", "BlueZTestSupport", subprocess,
-            ],
-            swiftSettings: settings),
+            name: "FirstProgram", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Docs/Examples/FirstProgram",
+            swiftSettings: .strict),
+
+        // The tests' adversary on a private bus.
+        .systemLibrary(
+            name: "CDBus", path: "Tests/Tools/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .support(
+            "BlueZTestSupport",
+            ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", .log, .subprocess, .systemPackage]),
+        .tests("DBusTests", ["CDBus", "DBus", "BLETestSupport", "BlueZTestSupport", .log]),
+        .tests(
+            "BLEBlueZTests",
+            [
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
+                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", .log, .subprocess,
+            ]),
+        .tests(
+            "BLECommandTests",
+            [
+                "BLE", "BLEAssignedNumbers", "BLECommand", "BLEProfiles", "BLESimulation", "BLETestSupport",
+                "BlueZTestSupport", "SmartLock", .subprocess,
+            ]),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", log],
-            path: "Tests/Benchmarks/Swift",
-            swiftSettings: settings),
-        .testTarget(
-            name: "BLECommandTests",
-            dependencies: [
-                "BLECommand", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", subprocess,
-            ],
-            swiftSettings: settings),
+            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
+            path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
     ]
+}
+
+// MARK: Words of the map
+
+extension Product {
+    static func library(_ name: String) -> Product { .library(name: name, targets: [name]) }
+}
+
+extension Target {
+    /// A module in `Sources`.
+    static func module(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .target(name: name, dependencies: dependencies, swiftSettings: .strict)
+    }
+
+    /// A module in `Docs/Examples`, without access to what is `package`.
+    static func example(_ name: String, _ dependencies: [Dependency], _ path: String) -> Target {
+        .target(
+            name: name, dependencies: dependencies, path: "Docs/Examples/\(path)", packageAccess: false,
+            swiftSettings: .strict)
+    }
+
+    /// Tests, in `Tests`.
+    static func tests(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .testTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
+    }
+
+    /// A module that tests share, in `Tests/Support`.
+    static func support(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: .strict)
+    }
+}
+
+extension Target.Dependency {
+    static var argumentParser: Self { .product(name: "ArgumentParser", package: "swift-argument-parser") }
+    static var crypto: Self { .product(name: "Crypto", package: "swift-crypto") }
+    static var log: Self { .product(name: "Logging", package: "swift-log") }
+    static var subprocess: Self { .product(name: "Subprocess", package: "swift-subprocess") }
+    static var systemPackage: Self { .product(name: "SystemPackage", package: "swift-system") }
+}
+
+extension [Target.Dependency] {
+    /// AES-CCM is made of the block cipher in CryptoExtras.
+    static var bthomeEncryption: Self {
+        ["Crypto", "CryptoExtras"].map {
+            .product(name: $0, package: "swift-crypto", condition: .when(traits: ["BTHomeEncryption"]))
+        }
+    }
+}
+
+extension [SwiftSetting] {
+    static var strict: Self {
+        [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .treatAllWarnings(as: .error),
+        ]
+    }
 }

@@ -1,5 +1,5 @@
 #if BTHomeEncryption
-    public import BLEProfiles
+    public import BLE
 
     extension BTHome {
         /// Returns the objects, decrypted if necessary.

@@ -1,5 +1,4 @@
 public import BLE
-public import BLEProfiles
 
 /// The report of a BTHome v2 device (bthome.io/format).
 ///

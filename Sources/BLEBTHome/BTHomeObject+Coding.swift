@@ -1,4 +1,4 @@
-internal import BLEProfiles
+internal import BLE
 
 extension BTHomeObject {
     /// Decodes an object of the given kind, whose id was read already, from the beginning of `rest`. Throws if it is

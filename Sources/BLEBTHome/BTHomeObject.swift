@@ -1,4 +1,4 @@
-public import BLEProfiles
+public import BLE
 
 /// An object in the report of a BTHome device, such as a measurement or an event.
 public struct BTHomeObject: Hashable, Sendable {

@@ -1,12 +1,12 @@
 #if BTHomeEncryption
     import BLE
     import BLEBTHome
-    import BLEProfiles
+    import BLE
     import Foundation
     import Testing
 
     /// What the package bthome-ble makes of packets is what comes out here. `Scripts/test --differential` writes the packets; the file's
-    /// form is told in Tests/Differential/bthome.py.
+    /// form is told in Tests/Tools/Differential/bthome.py.
     @Suite struct BTHomeDifferentialTests {
         private static let path = ProcessInfo.processInfo.environment["BLE_BTHOME_CASES"]
 

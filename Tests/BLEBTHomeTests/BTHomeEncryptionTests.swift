@@ -1,7 +1,7 @@
 #if BTHomeEncryption
     import BLE
     import BLEBTHome
-    import BLEProfiles
+    import BLE
     import BLETestSupport
     import Crypto
     import Testing

@@ -1,5 +1,5 @@
+import BLE
 import BLEBTHome
-import BLEProfiles
 import BLETestSupport
 import Testing
 

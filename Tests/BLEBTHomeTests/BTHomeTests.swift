@@ -1,6 +1,5 @@
 import BLE
 import BLEBTHome
-import BLEProfiles
 import BLETestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import BLE
 import BLESimulation
 import BLETestSupport
-import BackendContract
+import BLEBackendTesting
 import Testing
 
 /// The contract on the simulated radio, in real time: what takes a second there takes one here.

@@ -16,8 +16,8 @@ public struct Advertisement: Hashable, Sendable {
     public var manufacturerData: [UInt16: [UInt8]]
     /// Service data by service UUID.
     public var serviceData: [BluetoothUUID: [UInt8]]
-    /// The appearance value (Assigned Numbers, section 2.6).
-    public var appearance: UInt16?
+    /// The external appearance, such as that of a heart rate belt.
+    public var appearance: Appearance?
     /// The class of device (Assigned Numbers, section 2.8), 24 bits. Only a Classic device has one.
     public var deviceClass: UInt32?
     /// The kind of address that the device uses.
@@ -40,7 +40,7 @@ public struct Advertisement: Hashable, Sendable {
     public init(
         localName: String? = nil, rssi: Int? = nil, txPower: Int? = nil, serviceUUIDs: Set<BluetoothUUID> = [],
         manufacturerData: [UInt16: [UInt8]] = [:], serviceData: [BluetoothUUID: [UInt8]] = [:],
-        appearance: UInt16? = nil, deviceClass: UInt32? = nil, addressType: AddressType? = nil,
+        appearance: Appearance? = nil, deviceClass: UInt32? = nil, addressType: AddressType? = nil,
         isConnectable: Bool? = nil, flags: AdvertisingFlags? = nil, solicitedServiceUUIDs: Set<BluetoothUUID> = [],
         advertisingInterval: Duration? = nil, structures: [AdvertisingStructure] = []
     ) {

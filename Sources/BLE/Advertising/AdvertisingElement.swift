@@ -16,7 +16,7 @@ public enum AdvertisingElement: Hashable, Sendable {
     /// The transmit power in dBm, −127 to 127 (section 1.5).
     case txPower(Int)
     /// The appearance (section 1.12; values in Assigned Numbers, section 2.6).
-    case appearance(UInt16)
+    case appearance(Appearance)
     /// Manufacturer specific data, without the company identifier's two bytes (section 1.4).
     case manufacturerData(company: UInt16, [UInt8])
     /// The advertising interval, in units of 625 µs. Values over 65535 are sent in the long form (section 1.15).
@@ -74,7 +74,7 @@ public enum AdvertisingElement: Hashable, Sendable {
             self = .txPower(Int(power))
         case ADType.appearance:
             try expect(bytes.count == 2)
-            self = .appearance(UInt16(truncatingIfNeeded: bytes.littleEndian))
+            self = .appearance(Appearance(rawValue: UInt16(truncatingIfNeeded: bytes.littleEndian)))
         case ADType.manufacturerData:
             try expect(bytes.count >= 2)
             self = .manufacturerData(
@@ -112,7 +112,7 @@ extension AdvertisingStructure {
         case .txPower(let power):
             guard (-127...127).contains(power) else { throw .invalidValue(type: ADType.txPower) }
             self.init(type: ADType.txPower, bytes: [UInt8(bitPattern: Int8(power))])
-        case .appearance(let value): self.init(type: ADType.appearance, bytes: value.littleEndianBytes)
+        case .appearance(let value): self.init(type: ADType.appearance, bytes: value.rawValue.littleEndianBytes)
         case .manufacturerData(let company, let data):
             self.init(type: ADType.manufacturerData, bytes: company.littleEndianBytes + data)
         case .advertisingInterval(let units):

@@ -123,7 +123,7 @@ struct ObjectTree {
         if let value = properties.uuids { device.advertisement.serviceUUIDs = value }
         if let value = properties.manufacturerData { device.advertisement.manufacturerData = value }
         if let value = properties.serviceData { device.advertisement.serviceData = value }
-        if let value = properties.appearance { device.advertisement.appearance = value }
+        if let value = properties.appearance { device.advertisement.appearance = Appearance(rawValue: value) }
         if let value = properties.deviceClass { device.advertisement.deviceClass = value }
         if let value = properties.addressType { device.advertisement.addressType = value }
         if let value = properties.flags { device.advertisement.flags = value }

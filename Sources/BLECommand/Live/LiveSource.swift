@@ -1,5 +1,5 @@
 import BLE
-import BLEProfiles
+import BLEAssignedNumbers
 
 /// A characteristic whose values a live view shows.
 struct LiveSource: Sendable {

@@ -1,4 +1,4 @@
-import BLEProfiles
+import BLEAssignedNumbers
 
 /// The table of a live view: a row for each field of each characteristic, with its recent values.
 struct LiveTable {

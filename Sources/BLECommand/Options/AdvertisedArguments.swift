@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
 import BLEProfiles
 
 /// Advertised data on the command line: `owner`, `owner:hex` or `owner:hex/mask`.

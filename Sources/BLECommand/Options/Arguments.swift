@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
 import BLEProfiles
 
 /// A characteristic on the command line.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BLE
-import BLEProfiles
+import BLEAssignedNumbers
 
 /// The options of commands that show values.
 struct ValueOptions: ParsableArguments {

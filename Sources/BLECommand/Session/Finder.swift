@@ -1,4 +1,5 @@
 import BLE
+import BLEAssignedNumbers
 import BLEProfiles
 import Logging
 

@@ -1,5 +1,5 @@
 import BLE
-import BLEProfiles
+import BLEAssignedNumbers
 
 /// The form of a field for people. For programs, it is as the SIG defines it.
 extension FieldValue {

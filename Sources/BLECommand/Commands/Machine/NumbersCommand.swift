@@ -1,0 +1,60 @@
+import ArgumentParser
+import BLE
+import BLEAssignedNumbers
+
+struct NumbersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "numbers", abstract: "Look up what the Bluetooth SIG has assigned.",
+        discussion: """
+            Shows what has all the words in its name, each at the beginning of a word, or has one of them as its number, in \
+            hexadecimal: services, characteristics, descriptors, units, companies, appearances and all else that is numbered. Needs no \
+            Bluetooth.
+            """)
+
+    @Argument(help: "Words of a name such as heart rate, or a number such as 2a37 or 0x004C.")
+    var words: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this kind; repeatable. One of: "
+                + AssignedNumber.Kind.allCases.map(\.rawValue).joined(separator: ", ") + ".", valueName: "kind"),
+        transform: kind(of:))
+    var kind: [AssignedNumber.Kind] = []
+
+    @Flag(help: "JSON Lines instead of text.")
+    var json = false
+
+    func run() async throws {
+        let output = Output(json: json)
+        let kinds = kind.isEmpty ? AssignedNumber.Kind.allCases : kind
+        let numbers = Set(words.compactMap(Self.number)).sorted()
+        let byNumber = numbers.flatMap { AssignedNumbers.numbered($0, kinds) }
+        let byName = AssignedNumbers.containing(words, kinds).filter { !byNumber.contains($0) }
+        guard !(byNumber + byName).isEmpty else {
+            output.note("nothing is called or numbered \(words.joined(separator: " "))")
+            throw ExitCode(ExitStatus.nothingFound)
+        }
+        for entry in byNumber + byName {
+            try output.line(
+                .object([
+                    "kind": .string(entry.kind.rawValue), "number": .string(entry.numberText),
+                    "uuid": .optional(entry.uuid) { .string($0.fullDescription) }, "name": .string(entry.name),
+                ]),
+                "\(entry.kind.rawValue.padded(to: 21))  \(entry.numberText.padded(to: 6))  \(entry.name)")
+        }
+    }
+
+    private static func kind(of text: String) throws -> AssignedNumber.Kind {
+        guard let kind = AssignedNumber.Kind(rawValue: text) else { throw ValidationError("\(text) is no kind.") }
+        return kind
+    }
+
+    /// Returns the number in a word: up to four hexadecimal digits, with or without `0x`, or a 16-bit UUID in its long
+    /// form.
+    private static func number(_ word: String) -> UInt16? {
+        if let uuid = BluetoothUUID(word) { return uuid.short }
+        let digits = word.lowercased().hasPrefix("0x") ? word.dropFirst(2) : word[...]
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
+        return UInt16(digits, radix: 16)
+    }
+}

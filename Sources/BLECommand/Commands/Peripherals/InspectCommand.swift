@@ -1,0 +1,125 @@
+import ArgumentParser
+import BLE
+import BLEAssignedNumbers
+import BLEProfiles
+
+struct InspectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect", abstract: "Show a peripheral's services, characteristics and descriptors.")
+
+    @OptionGroup var options: CommonOptions
+    @OptionGroup var valueOptions: ValueOptions
+
+    @Flag(
+        help: """
+            Read every characteristic that can be read, and show its value. Where one wants a paired link, the system pairs.
+            """)
+    var values = false
+
+    @Argument(help: idHelp)
+    var id: String
+
+    func run() async throws {
+        let (id, timeout) = (id, options.timeoutDuration)
+        let (readsValues, guesses) = (values, valueOptions.guess)
+        try await Session.run(options) { central, output in
+            let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let database = try await output.progress.during("Connecting to \(peripheral)") {
+                try await peripheral.services()
+            }
+            let values: [UInt16: Read] =
+                readsValues ? try await Self.read(database, of: peripheral, guessing: guesses, output) : [:]
+            try output.line(
+                .object(["services": .array(database.map { Self.json($0, values) })]),
+                database.map { Self.text($0, values, output) }.joined(separator: "\n"))
+        }
+    }
+
+    /// The result of reading a characteristic.
+    private typealias Read = Result<ShownValue, BLEError>
+
+    /// Returns the values of all readable characteristics, by handle.
+    private static func read(
+        _ database: GATTDatabase, of peripheral: Peripheral, guessing: Bool, _ output: Output
+    ) async throws -> [UInt16: Read] {
+        var values: [UInt16: Read] = [:]
+        for characteristic in database.joined() where characteristic.properties.contains(.read) {
+            // Without this check, reading would connect again, after which handles may have changed.
+            try await requireLink(to: peripheral)
+            let key = characteristic.key
+            values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
+                try await Read(of: peripheral) { () throws(BLEError) in
+                    let bytes = try await peripheral.read(key)
+                    let format = await ShownValue.format(of: key, on: peripheral)
+                    return ShownValue(bytes, format, guessing: guessing)
+                }
+            }
+            try Task.checkCancellation()
+        }
+        return values
+    }
+
+    private static func requireLink(to peripheral: Peripheral) async throws(BLEError) {
+        guard await peripheral.connectionState == .connected else {
+            var error = BLEError(.disconnected, "the link ended before all values were read")
+            error.peripheral = peripheral.id
+            throw error
+        }
+    }
+
+    private static func json(_ service: GATTService, _ values: [UInt16: Read]) -> JSON {
+        .object([
+            "uuid": .string(service.uuid.description), "handle": .int(Int(service.handle)),
+            "primary": .bool(service.isPrimary),
+            "characteristics": .array(service.characteristics.map { .object(json($0, values[$0.handle])) }),
+        ])
+    }
+
+    /// Returns the JSON of a characteristic, including the keys of its value if it was read.
+    private static func json(_ characteristic: GATTCharacteristic, _ value: Read?) -> [String: JSON] {
+        let keys: [String: JSON] = [
+            "uuid": .string(characteristic.uuid.description), "handle": .int(Int(characteristic.handle)),
+            "properties": .array(names(characteristic.properties).map { .string($0) }),
+            "descriptors": .array(
+                characteristic.descriptors.map {
+                    .object(["uuid": .string($0.uuid.description), "handle": .int(Int($0.handle))])
+                }),
+        ]
+        return switch value {
+        case .success(let value): keys.merging(value.json) { $1 }
+        case .failure(let error): keys.merging(ShownValue.json(error)) { $1 }
+        case nil: keys
+        }
+    }
+
+    private static func names(_ properties: CharacteristicProperties) -> [String] {
+        CharacteristicProperties.names.filter { properties.contains($0.property) }.map(\.name)
+    }
+
+    private static func text(_ service: GATTService, _ values: [UInt16: Read], _ output: Output) -> String {
+        var lines = [line(0, service.handle, service.uuid, output.paint("service", .bold))]
+        for characteristic in service.characteristics {
+            lines.append(
+                line(
+                    1, characteristic.handle, characteristic.uuid,
+                    names(characteristic.properties).joined(separator: " ")
+                        + (values[characteristic.handle].map { "  " + text($0, output) } ?? "")))
+            for descriptor in characteristic.descriptors {
+                lines.append(line(2, descriptor.handle, descriptor.uuid, "descriptor"))
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func text(_ value: Read, _ output: Output) -> String {
+        switch value {
+        case .success(let value): value.text(output)
+        case .failure(let error): output.paint("(\(error.message.harmless))", .red)
+        }
+    }
+
+    private static func line(_ depth: Int, _ handle: UInt16, _ uuid: BluetoothUUID, _ rest: String) -> String {
+        let number = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
+        return "\(number)  \(String(repeating: "  ", count: depth))\(uuid) \(uuid.name ?? "")  \(rest)"
+    }
+}

@@ -1,0 +1,302 @@
+import BLE
+import BLEBlueZ
+import BLEProfiles
+import BLESimulation
+import BLETestSupport
+import BLEBackendTesting
+import BlueZTestSupport
+import DBus
+import Synchronization
+import Testing
+
+/// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
+@Suite(.startsProcesses, .hangLimit)
+struct FailureTests {
+    enum Operation: String, CaseIterable, Sendable {
+        case scan, connect, discover, read, write, readDescriptor, writeDescriptor, subscribe
+
+        /// The method that does not answer.
+        var method: String {
+            switch self {
+            case .scan: "StartDiscovery"
+            case .connect: "Connect"
+            case .discover: "ServicesResolved"
+            case .read, .readDescriptor: "ReadValue"
+            case .write, .writeDescriptor: "WriteValue"
+            case .subscribe: "StartNotify"
+            }
+        }
+
+        /// Whether it needs a link first.
+        var isOnLink: Bool { ![.scan, .connect, .discover].contains(self) }
+
+        func run(_ strap: Peripheral) async throws {
+            switch self {
+            case .scan: for try await _ in strap.central.discoveries() { return }
+            case .connect, .discover: try await strap.connect()
+            case .read: _ = try await strap.read(EchoStrap.output)
+            case .write: try await strap.write([1], to: EchoStrap.input)
+            case .readDescriptor:
+                _ = try await strap.readDescriptor(BluetoothUUID(0x2901), of: EchoStrap.output.key)
+            case .writeDescriptor:
+                try await strap.writeDescriptor([1], to: BluetoothUUID(0x2901), of: EchoStrap.output.key)
+            case .subscribe: _ = try await strap.notifications(EchoStrap.output)
+            }
+        }
+    }
+
+    /// What ends the wait, and the error that it ends with.
+    enum End: CaseIterable, Sendable {
+        case cancellation, deadline, linkLoss, deathOfBluetooth, deathOfBus
+
+        var code: BLEError.Code {
+            switch self {
+            case .cancellation: .cancelled
+            case .deadline: .timedOut
+            case .linkLoss: .disconnected
+            case .deathOfBluetooth, .deathOfBus: .bluetoothLost
+            }
+        }
+    }
+
+    @Test func `a peripheral that does not answer within the protocol's limit has timed out, whatever bluetoothd says`()
+        async throws
+    {
+        let peer = try await FakePeer()
+        let clock = ManualClock()
+        let central = try await peer.makeCentral(
+            Central.Configuration(operationTimeout: .seconds(600), clock: clock))
+        let strap = try await central.find()
+        try await strap.connect()
+        let unlikely = DBusError.bluez("Failed", "Operation failed with ATT error: 0x0e")
+        for (elapsed, code) in [(Duration.seconds(30), BLEError.Code.timedOut), (.seconds(3), .attributeError)] {
+            await peer.daemon.hang("ReadValue")
+            let reading = Task { try await strap.read(.batteryLevel) }
+            await peer.daemon.untilHung()
+            clock.advance(by: elapsed)
+            await peer.daemon.fail("ReadValue", unlikely)
+            await peer.daemon.release()
+            await expectError(code) { try await reading.value }
+        }
+        await central.shutDown()
+    }
+
+    @Test(arguments: [0, 22]) func `a packet length that no link has is an error`(_ length: Int) async throws {
+        let peer = try await FakePeer()
+        await peer.daemon.tellPacketLength(length)
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        await expectError(.failed) { _ = try await strap.maximumPacketLength() }
+        await expectError(.failed) { _ = try await strap.packetWriter(to: EchoStrap.input) }
+        await central.shutDown()
+    }
+
+    @Test func `who has paired is not told to pair`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.connect()
+        for isPaired in [false, true] {
+            if isPaired { try await strap.pair() }
+            await peer.daemon.fail("ReadValue", .bluez("NotPermitted", "Not paired"))
+            let error = await expectError(.pairingRequired) { _ = try await strap.read(.batteryLevel) }
+            #expect(error?.remedy?.hasPrefix("Unpair") == isPaired)
+        }
+        await central.shutDown()
+    }
+
+    @Test func `what bluetoothd keeps to itself is not said to be absent`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        for uuid in [0x2A00, 0x2A05] as [UInt32] {
+            let error = await expectError(.characteristicNotFound) {
+                _ = try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(uuid)))
+            }
+            #expect(error?.message.contains("bluetoothd keeps") == true)
+        }
+        await central.shutDown()
+    }
+
+    @Test(arguments: Operation.allCases, End.allCases)
+    func `every wait ends with its own error`(_ operation: Operation, _ end: End) async throws {
+        // There is no link yet that a scan or a connect could lose.
+        if end == .linkLoss, operation == .scan || operation == .connect { return }
+        // A scan comes back by itself; see RecoveryTests.
+        if operation == .scan, end == .deathOfBluetooth || end == .deathOfBus { return }
+        let peer = try await FakePeer()
+        // For a deadline time is moved; otherwise it passes, for what the backend tries again after a while.
+        let clock = ManualClock()
+        let central = try await peer.makeCentral(
+            end == .deadline ? .quiet(clock: clock) : .quiet())
+        let strap = try await central.find()
+        if operation.isOnLink { try await strap.connect() }
+        switch operation {
+        // The daemon tries to connect, and the peripheral does not answer.
+        case .connect: await peer.setAdvertising(false)
+        case .discover: await peer.daemon.withholdServices()
+        case .scan:
+            // The scan that found the strap is over when the daemon says so.
+            await until { await !peer.daemon.isDiscovering }
+            await peer.daemon.hang(operation.method)
+        default: await peer.daemon.hang(operation.method)
+        }
+
+        let task = Task {
+            do {
+                try await operation.run(strap)
+                return BLEError.Code?.none
+            } catch {
+                return (error as? BLEError)?.code
+            }
+        }
+        if operation == .connect {
+            await until { await peer.daemon.calls["Connect"] != nil }
+        } else {
+            await peer.daemon.untilHung()
+        }
+        switch end {
+        case .cancellation: task.cancel()
+        case .deadline:
+            // Again and again: the deadline's own task may not have begun to sleep.
+            let ended = Atomic(false)
+            async let end: Void = {
+                _ = await task.value
+                ended.store(true, ordering: .relaxed)
+            }()
+            while !ended.load(ordering: .relaxed) {
+                clock.advance(by: .seconds(40))
+                await Task.yield()
+            }
+            await end
+        case .linkLoss: await peer.loseLink()
+        case .deathOfBluetooth: await peer.daemon.kill()
+        case .deathOfBus: peer.bus.stop()
+        }
+        #expect(await task.value == end.code)
+        await peer.daemon.release()
+        // Afterwards everything is as it was.
+        if operation == .connect {
+            // Only when the attempt has been taken back may the peripheral answer.
+            await until { await strap.connectionState == .disconnected }
+            await peer.setAdvertising(true)
+        }
+        if end == .cancellation || end == .deadline {
+            if end == .deadline { await central.shutDown() }
+            let other = end == .deadline ? try await peer.makeCentral(.quiet()) : central
+            // A peripheral with a link does not advertise.
+            let again = end == .deadline ? try await other.find() : strap
+            #expect(try await again.read(.batteryLevel) == 87)
+            let values = try await again.notifications(EchoStrap.output)
+            await peer.notify([7])
+            for try await value in values {
+                #expect(value == [7])
+                break
+            }
+            await other.shutDown()
+        }
+        await central.shutDown()
+        // A link outlives the bus, not its bluetoothd.
+        if end != .deathOfBus { #expect(await peer.isConnected == false) }
+    }
+
+    // MARK: Errors of bluetoothd
+
+    @Test(arguments: [
+        (
+            DBusError.bluez("NotPermitted", "Read not permitted"), BLEError.Code.notPermitted,
+            ATTError?.some(.readNotPermitted)
+        ),
+        (.bluez("NotPermitted", "Not paired"), .pairingRequired, nil),
+        (.bluez("NotAuthorized", "Operation Not Authorized"), .notPermitted, nil),
+        (.bluez("NotSupported", "Operation is not supported"), .notSupported, nil),
+        (.bluez("InvalidArguments", "Invalid offset"), .invalidOffset, .invalidOffset),
+        (.bluez("InvalidArguments", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
+        (.bluez("InvalidValueLength", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
+        (.bluez("Failed", "Operation failed with ATT error: 0x80"), .attributeError, ATTError(rawValue: 0x80)),
+        (.bluez("Failed", "Operation failed with ATT error: 0x0e"), .attributeError, .unlikelyError),
+        (.bluez("Failed", "Not connected"), .disconnected, nil),
+        (.bluez("Failed", ""), .failed, nil),
+        (.bluez("NotConnected", "Not Connected"), .disconnected, nil),
+        (.bluez("Unheard", "of"), .failed, nil),
+        (.bus("AccessDenied", "no"), .unauthorized, nil),
+        (.bus("NoReply", ""), .bluetoothLost, nil),
+    ])
+    func `an error of bluetoothd keeps what it says`(
+        _ answer: DBusError, _ code: BLEError.Code, _ attError: ATTError?
+    ) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.connect()
+        await peer.daemon.fail("ReadValue", answer)
+        let error = await #expect(throws: BLEError.self) { _ = try await strap.read(EchoStrap.output) }
+        #expect(error?.code == code)
+        #expect(error?.attError == attError)
+        #expect(error?.busErrorName == answer.name)
+        #expect(error?.peripheral == strap.id)
+        #expect(error?.service == EchoStrap.service)
+        #expect(error?.characteristic == EchoStrap.output.key.characteristic)
+        await central.shutDown()
+    }
+
+    @Test(arguments: [
+        (DBusError.bluez("Failed", "br-connection-canceled"), BLEError.Code.connectionCancelled),
+        (.bluez("Failed", "le-connection-unknown"), .connectionFailed),
+        (.bluez("NotReady", "Resource Not Ready"), .poweredOff),
+        (.bus("UnknownObject", "gone"), .peripheralNotFound),
+    ])
+    func `a refused connect says why`(_ answer: DBusError, _ code: BLEError.Code) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        await peer.daemon.fail("Connect", answer)
+        #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
+        #expect(await strap.connectionState == .disconnected)
+        try await strap.connect()
+        await central.shutDown()
+    }
+
+    @Test(arguments: [
+        DBusError.bluez("Failed", "le-connection-abort-by-local"),
+        .bluez("Failed", "Operation already in progress"), .bluez("InProgress", "In Progress"),
+    ])
+    func `a connect that was cut short is tried again`(_ answer: DBusError) async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        await peer.daemon.fail("Connect", answer)
+        try await strap.connect()
+        #expect(await peer.daemon.calls["Connect"] == 2)
+        await central.shutDown()
+    }
+
+    @Test func `a scan that a dead bluetoothd's scan stands in the way of is tried again`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        await peer.daemon.fail("StartDiscovery", .bluez("InProgress", "Operation already in progress"))
+        #expect(try await central.find().id == EchoStrap.id)
+        #expect(await peer.daemon.calls["StartDiscovery"] == 2)
+        await central.shutDown()
+    }
+
+    @Test func `an operation that another client holds up is tried again`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.connect()
+        await peer.daemon.fail("WriteValue", .bluez("InProgress", "In Progress"))
+        try await strap.write([1, 2], to: EchoStrap.input)
+        #expect(await peer.written() == [1, 2])
+        await central.shutDown()
+    }
+
+    @Test func `a connection that bluetoothd does not signal is noticed`() async throws {
+        let peer = try await FakePeer()
+        await peer.daemon.omitConnectedSignal()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        #expect(try await strap.read(.batteryLevel) == 87)
+        await central.shutDown()
+    }
+}

@@ -1,0 +1,44 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import BLETestSupport
+import BLEBackendTesting
+import BlueZTestSupport
+import Testing
+
+/// The contract over a private bus, with a fake bluetoothd at its other end.
+@Suite(.startsProcesses, .hangLimit)
+struct FakeBlueZContractTests {
+    @Test(arguments: BackendContract.selected)
+    func contract(_ item: BackendContract) async throws {
+        try await item.check(try await FakePeer())
+    }
+}
+
+/// The contract's peripheral behind a fake bluetoothd on a bus of its own.
+struct FakePeer: SimulatedStrapPeer {
+    private let world: BlueZWorld
+    var bus: PrivateBus { world.bus }
+    var daemon: FakeBlueZ { world.daemon }
+    let strap = SimulatedStrap()
+    let peripheral: SimulatedPeripheral
+
+    init() async throws {
+        world = try await BlueZWorld()
+        peripheral = await world.radio.add(strap.definition)
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await world.makeCentral(configuration)
+    }
+
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async {
+        await daemon.stopNotifications(of: EchoStrap.output.key.characteristic)
+    }
+
+    func stopBluetooth() async { await daemon.kill() }
+    func restartBluetooth() async throws { try await daemon.start() }
+    func setPowered(_ isPowered: Bool) async { await daemon.setPowered(isPowered) }
+    func unplug() async { await daemon.setPresent(false) }
+    func plug() async { await daemon.setPresent(true) }
+}

@@ -1,0 +1,165 @@
+import BLE
+import BLEBlueZ
+import BLETestSupport
+import BLEBackendTesting
+import Foundation
+import Testing
+
+/// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez` only:
+/// `Scripts/test` sees to that.
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+struct RealBlueZContractTests {
+    @Test(arguments: BackendContract.selected)
+    func contract(_ item: BackendContract) async throws {
+        try await item.check(RealPeer())
+    }
+}
+
+/// The contract's peripheral: the guest's peer, commanded over a socket. See `Scripts/guest/peer`.
+struct RealPeer: ContractPeer {
+    private static let socket = "/run/peer.sock"
+
+    /// A lost `Connected` signal, or a packet that the kernel drops: then asking again helps.
+    let timeout = Duration.seconds(30)
+
+    static var isThere: Bool { ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1" }
+
+    struct Failure: Error {
+        let command: String
+        let answer: String
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await Central(configuration: configuration)
+    }
+
+    func disconnect() async throws { try await tell("disconnect") }
+    func loseLink() async throws { try await tell("lost") }
+    func setAdvertising(_ isAdvertising: Bool) async throws { try await tell("adv \(isAdvertising ? "on" : "off")") }
+    func setStrength(_ strength: Int?) async throws { try await tell("strength \(strength ?? 127)") }
+    func notify(_ value: [UInt8]) async throws { try await tell("notify \(Hex.string(value))") }
+    func burst(count: Int, length: Int) async throws { try await ask("burst \(count) \(length)") }
+
+    func written() async throws -> [UInt8] {
+        let answer = try await ask("written")
+        return answer == "-" ? [] : Hex.bytes(answer) ?? []
+    }
+
+    func hold() async throws { try await tell("hold") }
+    func release() async throws { try await tell("release") }
+
+    func setPairing(_ pairing: PeerPairing) async throws { try await tell("pairing \(pairing.rawValue)") }
+    func enter(_ passkey: Passkey) async throws { try await tell("type \(passkey.value)") }
+    func untilAskedToPair() async throws { try await until("requests") { $0 > 0 } }
+    func bonds() async throws -> Int { Int(try await ask("bonds")) ?? -1 }
+    func loseBonds() async throws { try await tell("forget") }
+
+    func reset() async throws {
+        try await tell("reset")
+        // A check that failed while bluetoothd was stopped must not fail those that follow.
+        try await run("read -r pid </run/bluez/bluetoothd.pid && kill -0 $pid || /run/bluez/start")
+        try await endLinks()
+    }
+
+    func until(connections: Int) async throws { try await until("connections") { $0 == connections } }
+    func until(subscribers: Int) async throws { try await until("subscribers") { $0 == subscribers } }
+    func untilHeld() async throws { try await until("held") { $0 > 0 } }
+
+    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async throws {
+        func digits(_ handle: UInt16) -> String { Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)]) }
+        let device = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5"
+        let path = "\(device)/service\(digits(service))/char\(digits(characteristic))"
+        try await run("busctl call org.bluez \(path) org.bluez.GattCharacteristic1 StopNotify")
+    }
+
+    func stopBluetooth() async throws { try await run("/run/bluez/kill") }
+
+    func restartBluetooth() async throws {
+        try await run("/run/bluez/start")
+        try await endLinks()
+    }
+
+    /// Ends the links that are left, those included that are on their way down anyhow.
+    private func endLinks() async throws {
+        try await until("connections") { connections in
+            if connections > 0 { _ = try? await ask("disconnect") }
+            return connections == 0
+        }
+    }
+
+    func setPowered(_ isPowered: Bool) async throws {
+        try await run("busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered)")
+    }
+
+    func unplug() async throws { try await tell("unplug") }
+    func plug() async throws { try await tell("plug") }
+
+    // MARK: The guest
+
+    /// Asks until the answer, a number, is right.
+    func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
+        while !(await matches(Int(try await ask(command)) ?? -1)) { try Task.checkCancellation() }
+    }
+
+    /// A command that is answered with "ok".
+    func tell(_ command: String) async throws {
+        let answer = try await ask(command)
+        guard answer == "ok" else { throw Failure(command: command, answer: answer) }
+    }
+
+    /// One line to the peer, its answer back; on a thread that may wait.
+    @discardableResult func ask(_ command: String) async throws -> String {
+        let answer = try await onThread { try Self.converse(command) }
+        guard !answer.hasPrefix("error") else { throw Failure(command: command, answer: answer) }
+        return answer
+    }
+
+    /// A shell command in the guest. (Not Foundation's Process: that waits for what its child leaves running, too.)
+    func run(_ command: String) async throws {
+        try await onThread {
+            let status = system(command)
+            guard status == 0 else { throw Failure(command: command, answer: "status \(status)") }
+        }
+    }
+
+    /// The number that a shell command in the guest prints.
+    func count(_ command: String) async throws -> Int {
+        let file = "/tmp/count-\(UUID().uuidString)"
+        try await run("\(command) > \(file)")
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        return Int(try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
+            ?? -1
+    }
+
+    private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
+    private static func converse(_ command: String) throws -> String {
+        let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socket.utf8) }
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0 else { throw Failure(command: command, answer: "no peer at \(socket)") }
+        let line = Array((command + "\n").utf8)
+        guard send(descriptor, line, line.count, 0) == line.count else {
+            throw Failure(command: command, answer: "closed")
+        }
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while answer.last != UInt8(ascii: "\n") {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { throw Failure(command: command, answer: "no answer") }
+            answer += buffer.prefix(count)
+        }
+        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+}

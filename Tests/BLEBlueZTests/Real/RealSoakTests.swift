@@ -1,0 +1,142 @@
+import BLE
+import BLEProfiles
+import BLETestSupport
+import BLEBackendTesting
+import Foundation
+import Logging
+import Testing
+
+private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].flatMap { Int($0) }
+
+/// Rounds of faults on the real bluetoothd under a maintained link with two subscribers and a scan; `Scripts/soak` runs it
+/// inside `Scripts/with-bluez` and writes down what it prints.
+@Suite(.enabled(if: RealPeer.isThere && soakRounds != nil), .serialized, .timeLimit(.minutes(60)))
+struct RealSoakTests {
+    private enum Fault: String, CaseIterable {
+        case disconnect, linkLoss, powerCycle, unplugging, terminate, kill
+    }
+
+    private static let characteristic = EchoStrap.output
+
+    @Test func `it always recovers, and nothing that is sent while the link is up is missed`() async throws {
+        let peer = RealPeer()
+        try await peer.reset()
+        var logger = Logger(label: "soak")
+        if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {
+            logger.logLevel = .init(rawValue: level) ?? .info
+        }
+        let central = try await peer.makeCentral(Central.Configuration(logger: logger))
+        let strap = try await central.find(EchoStrap.id)
+        try await strap.setConnectionPolicy(
+            .maintained(backoff: Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(2))))
+        let logs = [NotificationLog(), NotificationLog()]
+        var tasks: [Task<Void, any Error>] = []
+        for log in logs {
+            let stream = try await strap.notifications(Self.characteristic, overflow: .fail(capacity: 10_000))
+            tasks.append(Task { try await log.record(stream.events) })
+        }
+        tasks.append(Task { for try await _ in central.discoveryEvents(duplicates: true) {} })
+        var random = SystemRandomNumberGenerator()
+        var sent: [[UInt8]] = []
+        var faults: [Fault: (count: Int, longest: Duration)] = [:]
+        var before: Resources?
+        for round in 1...soakRounds! {
+            try await peer.until(subscribers: 1)
+            for _ in 0..<Int.random(in: 1...20, using: &random) {
+                let value = withUnsafeBytes(of: UInt32(sent.count).littleEndian) { [UInt8]($0) }
+                try await peer.notify(value)
+                sent.append(value)
+            }
+            for log in logs {
+                try await log.until(valueCount: sent.count)
+                try #require(log.values == sent, "in round \(round)")
+            }
+            if round == 6 { before = try await Resources() }
+            if round == soakRounds! { break }
+            let fault = Fault.allCases.randomElement(using: &random)!
+            let gaps = logs.map(\.gapCount)
+            let start = ContinuousClock.now
+            try await cause(fault, peer)
+            // The link that the values went over is gone for both before the next one counts.
+            for (log, gaps) in zip(logs, gaps) {
+                try await log.until(gapCount: gaps + 1)
+            }
+            // A bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened.
+            for try await state in await strap.connectionStates() where state == .connected { break }
+            try await peer.until(subscribers: 1)
+            let duration = ContinuousClock.now - start
+            let known = faults[fault] ?? (0, .zero)
+            faults[fault] = (known.count + 1, max(known.longest, duration))
+        }
+        let after = try await Resources()
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+        try await peer.until(subscribers: 0)
+        while try await central.adapters().contains(where: \.isDiscovering) {}
+        await central.shutDown()
+        print("soak: bluetoothd, \(soakRounds!) rounds, \(sent.count) values to each of 2 subscribers, none missed")
+        for (fault, seen) in faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            print("soak: \(seen.count) × \(fault.rawValue), back after at most \(seen.longest.formatted)")
+        }
+        guard let before else { return }
+        print("soak: before \(before)")
+        print("soak: after  \(after)")
+        #expect(after.descriptors == before.descriptors)
+        #expect(after.threads <= before.threads)
+        #expect(after.matchRules == before.matchRules)
+        #expect(after.memory <= before.memory + 4096, "KiB of memory")
+    }
+
+    private func cause(_ fault: Fault, _ peer: RealPeer) async throws {
+        switch fault {
+        case .disconnect: try await peer.disconnect()
+        case .linkLoss: try await peer.loseLink()
+        case .powerCycle:
+            try await peer.setPowered(false)
+            try await peer.setPowered(true)
+        case .unplugging:
+            try await peer.unplug()
+            try await peer.plug()
+        case .terminate:
+            try await peer.run("/run/bluez/terminate")
+            try await peer.run("/run/bluez/start")
+        case .kill:
+            try await peer.run("/run/bluez/kill")
+            try await peer.run("/run/bluez/start")
+        }
+    }
+
+    /// What this process holds.
+    private struct Resources: CustomStringConvertible {
+        /// Resident, in KiB.
+        let memory: Int
+        let descriptors: Int
+        let threads: Int
+        /// On the whole bus.
+        let matchRules: Int
+
+        init() async throws {
+            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            func number(_ name: String) -> Int {
+                status.split(separator: "\n").first { $0.hasPrefix(name) }?
+                    .split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0
+            }
+            memory = number("VmRSS:")
+            threads = number("Threads:")
+            descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            matchRules = try await RealPeer().count(
+                "busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules"
+                    + " | grep -o org.bluez | wc -l")
+        }
+
+        var description: String {
+            "\(memory) KiB, \(descriptors) descriptors, \(threads) threads, \(matchRules) match rules about org.bluez"
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var formatted: String {
+        String(format: "%.1f s", Double(components.seconds) + Double(components.attoseconds) / 1e18)
+    }
+}

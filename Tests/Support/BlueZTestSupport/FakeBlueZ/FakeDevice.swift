@@ -1,0 +1,147 @@
+import BLE
+import BLEBlueZ
+import DBus
+
+/// A device of the fake daemon, and its attributes once they have been discovered.
+struct FakeDevice {
+    let id: Peripheral.ID
+    let path: String
+    var advertisement: Advertisement
+    /// It is heard, and so has a signal strength, known or not.
+    var isInRange = true
+    /// What its characteristics are used for, by their handles: the properties that say so.
+    var uses: [UInt16: Set<String>] = [:]
+    /// What `MTU` shows while there is a link.
+    var packetLength: Int?
+    /// What the link's packets hold while there is one.
+    var linkPacketLength: Int?
+    var isConnected = false
+    /// How many links there have been.
+    var links = 0
+    var areServicesResolved = false
+    var database: GATTDatabase?
+    var connecting: Task<BLEError?, Never>?
+    var pairing: Task<BLEError?, Never>?
+    var isPaired = false
+    var isTrusted = false
+    var isBlocked = false
+    /// Its identity address, where that is not the one in its path.
+    var identity: String?
+
+    init(id: Peripheral.ID, advertisement: Advertisement) {
+        self.id = id
+        self.advertisement = advertisement
+        path = "\(FakeBlueZ.adapterPath)/dev_\(String(id.rawValue.map { $0 == ":" ? "_" : $0 }))"
+    }
+
+    /// All objects of the device by their paths, with their interfaces and properties.
+    var objects: [String: [String: [String: DBusValue]]] {
+        var objects = [path: [BlueZ.device: properties]]
+        for attribute in attributes { objects[attribute.path] = [attribute.interface: attribute.properties] }
+        return objects
+    }
+
+    var properties: [String: DBusValue] {
+        Self.advertised(advertisement).filter { isInRange || $0.key != "RSSI" }.merging([
+            "UUIDs": .strings(services.map(\.fullDescription)),
+            "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
+            "Trusted": .boolean(isTrusted), "Blocked": .boolean(isBlocked),
+            "Adapter": .objectPath(FakeBlueZ.adapterPath),
+            "Connected": .boolean(isConnected), "ServicesResolved": .boolean(areServicesResolved),
+        ]) { $1 }
+    }
+
+    /// What `UUIDs` shows: besides what is advertised, what was found on a link.
+    var services: Set<BluetoothUUID> {
+        advertisement.serviceUUIDs.union((database?.services ?? []).filter(\.isPrimary).map(\.uuid))
+    }
+
+    static func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
+        var properties: [String: DBusValue] = [
+            "UUIDs": .strings(advertisement.serviceUUIDs.map(\.fullDescription)),
+            "ManufacturerData": .dictionary(
+                key: "q", value: "v",
+                Dictionary(
+                    uniqueKeysWithValues: advertisement.manufacturerData.map { (.uint16($0), .variant(.bytes($1))) })),
+            "ServiceData": .options(
+                Dictionary(
+                    uniqueKeysWithValues: advertisement.serviceData.map { ($0.fullDescription, .bytes($1)) })),
+        ]
+        if let name = advertisement.localName { properties["Name"] = .string(name) }
+        properties["RSSI"] = .int16(Int16(advertisement.rssi ?? 127))
+        if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
+        if let value = advertisement.appearance { properties["Appearance"] = .uint16(value.rawValue) }
+        if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
+        if let type = advertisement.addressType { properties["AddressType"] = .string(type.rawValue) }
+        if let flags = advertisement.flags { properties["AdvertisingFlags"] = .bytes([flags.rawValue]) }
+        properties["AdvertisingData"] = unnamed(advertisement)
+        return properties
+    }
+
+    /// The structures that no other property tells, as an experimental bluetoothd shows them; nil where there are none.
+    private static func unnamed(_ advertisement: Advertisement) -> DBusValue? {
+        let rest = Advertisement(
+            solicitedServiceUUIDs: advertisement.solicitedServiceUUIDs,
+            advertisingInterval: advertisement.advertisingInterval, structures: advertisement.structures)
+        guard let structures = try? rest.data().structures, !structures.isEmpty else { return nil }
+        let entries = structures.map { (DBusValue.byte($0.type), DBusValue.variant(.bytes($0.bytes))) }
+        // Of structures of one type, the daemon shows the last.
+        return .dictionary(key: "y", value: "v", Dictionary(entries) { $1 })
+    }
+
+    struct Attribute {
+        let path: String
+        let interface: String
+        let handle: UInt16
+        let properties: [String: DBusValue]
+    }
+
+    private func used(_ characteristic: GATTCharacteristic) -> [String: DBusValue] {
+        var names = ["Notifying"]
+        if characteristic.properties.contains(.notify) { names.append("NotifyAcquired") }
+        if characteristic.properties.contains(.writeWithoutResponse) { names.append("WriteAcquired") }
+        let uses = uses[characteristic.handle] ?? []
+        return Dictionary(uniqueKeysWithValues: names.map { ($0, .boolean(uses.contains($0))) })
+    }
+
+    /// In order of handles, parents first.
+    var attributes: [Attribute] {
+        func child(_ parent: String, _ kind: String, _ handle: UInt16) -> String {
+            "\(parent)/\(kind)\(Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)]))"
+        }
+        var all: [Attribute] = []
+        for service in database ?? GATTDatabase(services: []) {
+            let servicePath = child(path, "service", service.handle)
+            let included = service.includedHandles.map { DBusValue.objectPath(child(path, "service", $0)) }
+            all.append(
+                Attribute(
+                    path: servicePath, interface: BlueZ.gattService, handle: service.handle,
+                    properties: [
+                        "UUID": .string(service.uuid.fullDescription), "Primary": .boolean(service.isPrimary),
+                        "Device": .objectPath(path), "Includes": .array(element: "o", included),
+                    ]))
+            for characteristic in service.characteristics {
+                let characteristicPath = child(servicePath, "char", characteristic.handle)
+                let flags = CharacteristicProperties.names.filter { characteristic.properties.contains($0.property) }
+                all.append(
+                    Attribute(
+                        path: characteristicPath, interface: BlueZ.gattCharacteristic, handle: characteristic.handle,
+                        properties: [
+                            "UUID": .string(characteristic.uuid.fullDescription), "Service": .objectPath(servicePath),
+                            "Flags": .strings(flags.map(\.name)),
+                        ].merging(used(characteristic)) { $1 }))
+                for descriptor in characteristic.descriptors {
+                    all.append(
+                        Attribute(
+                            path: child(characteristicPath, "desc", descriptor.handle), interface: BlueZ.gattDescriptor,
+                            handle: descriptor.handle,
+                            properties: [
+                                "UUID": .string(descriptor.uuid.fullDescription),
+                                "Characteristic": .objectPath(characteristicPath),
+                            ]))
+                }
+            }
+        }
+        return all
+    }
+}
