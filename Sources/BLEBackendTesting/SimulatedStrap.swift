@@ -17,7 +17,7 @@ public actor SimulatedStrap {
     public private(set) var requests = 0
 
     /// Returns a pairing method, with this strap's user.
-    public nonisolated func method(_ pairing: PeerPairing) -> PairingMethod {
+    public nonisolated func method(_ pairing: PeerPairing) -> SimulatedPairing {
         switch pairing {
         case .justWorks: .justWorks
         case .display: .display(EchoStrap.passkey)
@@ -78,7 +78,7 @@ public actor SimulatedStrap {
                 serviceData: [BluetoothUUID(0x180F): [87]]),
             advertisingInterval: .milliseconds(20),
             services: [heartRate, battery, information, included, echo],
-            maximumPacketLength: EchoStrap.packetLength)
+            maximumATTMTU: EchoStrap.packetLength)
     }
 
     private nonisolated var heartRate: ServiceDefinition {

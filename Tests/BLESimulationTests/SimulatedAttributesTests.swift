@@ -79,14 +79,14 @@ import Testing
 
     @Test func `descriptors are read and written`() async throws {
         let (thing, _) = try await SimulatedWorld().add(definition)
-        let key = AttributeKey(service: Self.first, characteristic: Self.status)
+        let key = CharacteristicKey(service: Self.first, characteristic: Self.status)
         #expect(try await thing.readDescriptor(Self.name, of: key) == Array("One".utf8))
         try await thing.writeDescriptor([0x32], to: Self.name, of: key)
         #expect(try await thing.readDescriptor(Self.name, of: key) == [0x32])
         #expect(try await thing.readDescriptor(BluetoothUUID(0x2902), of: key) == [0, 0])
         await expectError(.characteristicNotFound) {
             try await thing.readDescriptor(
-                Self.name, of: AttributeKey(service: Self.second, characteristic: Self.status))
+                Self.name, of: CharacteristicKey(service: Self.second, characteristic: Self.status))
         }
     }
 

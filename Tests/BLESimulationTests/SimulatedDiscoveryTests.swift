@@ -16,8 +16,8 @@ import Testing
         let heard = SharedValue<[Peripheral.ID]>([])
         let backend = SimulatedBackend.simulated(world.radio)
         let context = BackendContext(
-            handle: { event in
-                guard case .advertisement(let id, _) = event else { return }
+            handleEvent: { event in
+                guard case .advertisementReceived(let id, _) = event else { return }
                 heard.change { $0.append(id) }
             }, logger: Logger(label: "test"), clock: world.clock)
         try await backend.start(context)

@@ -20,7 +20,7 @@ struct SimulatedPairingTests {
     init() { radio = SimulatedRadio(clock: clock) }
 
     private func lock(
-        _ method: PairingMethod, _ behavior: PairingBehavior = .justWorks
+        _ method: SimulatedPairing, _ behavior: PairingBehavior = .justWorks
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
         let grip = await radio.add(.lock(method))
         return (try await central(behavior).find(grip.id), grip)

@@ -113,18 +113,18 @@ extension AdvertisingDataError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .truncated(let needed, let available):
-            "an AD structure of \(needed) bytes has only \(available) left — the packet was cut"
+            "an AD structure of \(needed) bytes has only \(available) bytes left — the packet is truncated"
         case .invalidLength(let type, let count):
             "an AD structure of type 0x\(Hex.string([type])) cannot have \(count) bytes — take its bytes as they are"
         case .invalidValue(let type):
-            "the AD structure of type 0x\(Hex.string([type])) holds a value that there is not — give one in range"
+            "the AD structure of type 0x\(Hex.string([type])) holds a value out of range — use a value in range"
         case .invalidText(let type):
             "the AD structure of type 0x\(Hex.string([type])) is not UTF-8 — take its bytes as they are"
-        case .uuidTooWide(let uuid): "the UUID \(uuid) does not fit the width — send it in its 128-bit form"
+        case .uuidTooWide(let uuid): "the UUID \(uuid) does not fit the requested width — use the 128-bit width"
         case .structureTooLong(let type, let count):
             "\(count) bytes do not fit the AD structure of type 0x\(Hex.string([type])) — send at most 254"
         case .tooLong(let count, let maximum):
-            "\(count) bytes of advertising data do not fit into \(maximum) — leave something out, or put it into the scan response"
+            "\(count) bytes of advertising data do not fit into \(maximum) — remove elements, or move them to the scan response"
         }
     }
 }

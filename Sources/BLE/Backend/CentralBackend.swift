@@ -1,127 +1,3 @@
-public import Logging
-
-/// The location of an attribute: a peripheral and the handle of a characteristic or descriptor on it.
-public struct AttributeID: Hashable, Sendable {
-    /// The peripheral.
-    public let peripheral: Peripheral.ID
-    /// The attribute handle. For a characteristic, the handle of its declaration.
-    public let handle: UInt16
-
-    /// Creates the location of an attribute.
-    public init(peripheral: Peripheral.ID, handle: UInt16) {
-        self.peripheral = peripheral
-        self.handle = handle
-    }
-}
-
-/// How a value is written.
-public enum WriteType: Hashable, Sendable {
-    /// The peripheral confirms the write. A value that does not fit one packet is sent as a long write. At most 512
-    /// bytes.
-    case withResponse
-    /// The peripheral does not confirm the write. A value that does not fit one packet is rejected.
-    case withoutResponse
-    /// The peripheral echoes each part, and the parts are compared before the peripheral is told to execute the write
-    /// (Core Specification 5.4, volume 3, part G, section 4.9.5). Requires ``CharacteristicProperties/reliableWrite``.
-    /// At most 512 bytes.
-    case reliable
-}
-
-/// A snapshot of a peripheral that a backend knows.
-public struct KnownPeripheral: Hashable, Sendable {
-    /// Its identity.
-    public let id: Peripheral.ID
-    /// Its advertising data, current or remembered.
-    public let advertisement: Advertisement
-    /// Whether this machine has a link to it, including links made by other programs.
-    public let isConnected: Bool
-    /// The services that it is known to have: those it advertised and those discovered on a link.
-    public let services: Set<BluetoothUUID>
-
-    /// Creates a known peripheral. Its services default to those it advertises.
-    public init(
-        id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool, services: Set<BluetoothUUID>? = nil
-    ) {
-        self.id = id
-        self.advertisement = advertisement
-        self.isConnected = isConnected
-        self.services = services ?? advertisement.serviceUUIDs
-    }
-}
-
-/// The filter of a backend's discovery. A backend may report more; the central filters again.
-public struct DiscoveryFilter: Hashable, Sendable {
-    /// Only peripherals that advertise at least one of these services. Empty for all peripherals.
-    public var services: Set<BluetoothUUID>
-    /// Only peripherals with at least this signal strength, in dBm. Nil for any strength.
-    public var minimumRSSI: Int?
-    /// The transport to scan.
-    public var transport: Transport
-    /// Only peripherals that advertise data of at least one of these companies. Empty for all peripherals.
-    public var manufacturers: Set<UInt16>
-    /// Scan passively, without requesting scan responses.
-    public var isPassive: Bool
-
-    /// Creates a filter. By default, it passes all LE peripherals.
-    public init(
-        services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le,
-        manufacturers: Set<UInt16> = [], isPassive: Bool = false
-    ) {
-        self.services = services
-        self.minimumRSSI = minimumRSSI
-        self.transport = transport
-        self.manufacturers = manufacturers
-        self.isPassive = isPassive
-    }
-}
-
-/// An event that a backend reports to its central.
-public enum BackendEvent: Sendable {
-    /// The state of the adapter in use changed.
-    case adapter(AdapterState)
-    /// An advertisement was received. It includes everything known from earlier ones.
-    case advertisement(Peripheral.ID, Advertisement)
-    /// The scan ended although the adapter is on, and cannot continue.
-    case scanEnded(BLEError)
-    /// The system removed the peripheral. Its id is invalid until the peripheral is discovered again.
-    case removed(Peripheral.ID)
-    /// A link ended, no matter which side or program ended it. The error's `disconnectReason` is the reason, if it is
-    /// known.
-    case disconnected(Peripheral.ID, BLEError)
-    /// The services changed. Discover them again.
-    case servicesChanged(Peripheral.ID)
-    /// Notifications of the characteristic ended although the link is up: the characteristic is gone, or another client
-    /// ended their delivery. They can be started again.
-    case notificationsEnded(AttributeID, BLEError)
-    /// The pairing prompts for the peripheral are complete or no longer valid.
-    case pairingEnded(Peripheral.ID)
-    /// Bluetooth stopped: all links, scans and subscriptions have ended. The adapter's state reports its return.
-    case lost(BLEError)
-}
-
-/// The event handler, logger, clock and pairing agent that a central gives its backend.
-public struct BackendContext: Sendable {
-    /// Receives the backend's events. Must be called in the backend's isolation.
-    public let handle: @Sendable (BackendEvent) -> Void
-    /// Receives log messages.
-    public let logger: Logger
-    /// Measures deadlines and intervals.
-    public let clock: any Clock<Duration>
-    /// Answers pairing prompts.
-    public let pairing: PairingAgent
-
-    /// Creates a context.
-    public init(
-        handle: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
-        pairing: PairingAgent = .none
-    ) {
-        self.handle = handle
-        self.logger = logger
-        self.clock = clock
-        self.pairing = pairing
-    }
-}
-
 /// A Bluetooth stack in the central role, at the level of GATT operations.
 ///
 /// The central implements all policy, not the backend: sharing, filtering and staleness of scans, sharing of
@@ -129,9 +5,12 @@ public struct BackendContext: Sendable {
 /// so that an event reaches it without a hop. Therefore, a backend must never block.
 ///
 /// Every operation ends early if its task is cancelled, or if the link, the peripheral or the stack is lost. Errors
-/// need not name the peripheral or the attribute; the central adds them. All backends pass one contract suite,
-/// `BackendContract`.
+/// need not name the peripheral or the attribute; the central adds them. What a stack may lack has a default that
+/// throws `notSupported`. All backends pass one contract suite, in the module `BLEBackendTesting`.
 public protocol CentralBackend: Actor {
+    /// What the stack allows.
+    nonisolated var limits: BackendLimits { get }
+
     /// Connects to the stack. Called once, before anything else.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
@@ -185,7 +64,7 @@ public protocol CentralBackend: Actor {
     /// Returns the ATT MTU of the link to a connected peripheral, in bytes.
     ///
     /// Throws `notSupported` if the stack does not report it.
-    func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
+    func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
 
     /// Returns the signal strength of the link to a connected peripheral, in dBm.
     ///
@@ -259,17 +138,5 @@ public protocol CentralBackend: Actor {
     func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState
 
     /// Changes a system setting for a peripheral. Throws `peripheralNotFound`.
-    func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError)
-}
-
-extension CentralBackend {
-    /// Reads a characteristic's whole value.
-    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await read(characteristic, offset: 0)
-    }
-
-    /// Writes a characteristic's whole value.
-    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
-        try await write(value, to: characteristic, type: type, offset: 0)
-    }
+    func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError)
 }

@@ -211,7 +211,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                     state.head = (state.head + 1) % state.elements.count
                 case .fail:
                     state.end = BLEError(
-                        .overflow, "the reader fell \(capacity) elements behind",
+                        .overflow, "the buffer of \(capacity) elements is full",
                         remedy: "Read faster, or choose a larger capacity or another overflow policy.")
                     onTermination = state.onTermination.take()
                 }

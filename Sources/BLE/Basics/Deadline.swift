@@ -24,7 +24,7 @@ public func withDeadline<Value: Sendable>(
         while let result = await group.nextResult() {
             switch result {
             case .success(let value?): return value
-            case .success(nil): throw BLEError(.timedOut, "it was not done within \(duration)")
+            case .success(nil): throw BLEError(.timedOut, "the deadline of \(duration) passed")
             case .failure(is CancellationError) where Task.isCancelled: continue
             case .failure(let error): throw error
             }

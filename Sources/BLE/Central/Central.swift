@@ -91,7 +91,7 @@ public actor Central {
         self.configuration = configuration
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
-            handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+            handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
             logger: configuration.logger, clock: configuration.clock,
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
@@ -225,15 +225,15 @@ public actor Central {
 
     private func handle(_ event: BackendEvent) {
         switch event {
-        case .advertisement(let id, let advertisement):
+        case .advertisementReceived(let id, let advertisement):
             didReceive(advertisement, from: id)
-        case .adapter(let state):
+        case .adapterStateChanged(let state):
             adapterChanged(state)
         case .scanEnded(let error):
             scanning.finish(error)
-        case .removed(let id):
+        case .peripheralRemoved(let id):
             didRemove(id)
-        case .disconnected(let id, let error):
+        case .linkEnded(let id, let error):
             linkEnded(id, error)
         case .servicesChanged(let id):
             servicesChanged(id)
@@ -241,7 +241,7 @@ public actor Central {
             notificationsEnded(of: attribute, error)
         case .pairingEnded(let id):
             endPrompts { $0 == id }
-        case .lost(let error):
+        case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             operations.fail(error) { _ in true }
             endPrompts { _ in true }
@@ -265,7 +265,7 @@ public actor Central {
             interruptScanning(
                 state == .poweredOff
                     ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
-                    : BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug the adapter in."))
+                    : BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in."))
         }
     }
 

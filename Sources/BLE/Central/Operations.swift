@@ -4,7 +4,7 @@
 struct Operations {
     /// A resource that serves one operation at a time.
     enum Resource: Hashable {
-        /// Reading and writing one attribute: BlueZ rejects a second write while one is in progress.
+        /// Reading and writing one attribute: a stack may reject a second write while one is in progress.
         case value(AttributeID)
         /// Switching the notifications of one characteristic on and off.
         case notifications(AttributeID)

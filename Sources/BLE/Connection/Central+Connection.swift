@@ -84,7 +84,8 @@ extension Central {
         case .fail(let waiters, let failure):
             let error: BLEError =
                 switch failure {
-                case .attempt: connections[id]?.error ?? BLEError(.connectionFailed, "the link could not be made")
+                case .attempt:
+                    connections[id]?.error ?? BLEError(.connectionFailed, "the link could not be established")
                 case .cancelledByDisconnect:
                     BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
                 case .disconnect:
@@ -127,14 +128,10 @@ extension Central {
     }
 
     private func endedHere(_ id: Peripheral.ID) -> BLEError {
-        BLEError(.disconnected, "the link was ended by a disconnect", peripheral: id, disconnectReason: .local)
+        BLEError(.disconnected, "the link was ended by a call to disconnect", peripheral: id, disconnectReason: .local)
     }
 
     // MARK: An attempt
-
-    /// The maximum time for a backend to establish a link, including the wait for its turn. BlueZ gives up after 20 s
-    /// to 40 s.
-    private static let linkLimit = Duration.seconds(300)
 
     /// A wait without a time limit during an attempt: a search for the peripheral, or the adapter's return.
     struct AttemptWait {
@@ -161,12 +158,12 @@ extension Central {
                 return AttemptWait(isSearch: false, token: token, outcome: outcome)
             }
             do throws(BLEError) {
-                try await within(Self.linkLimit, "making the link") { (backend) throws(BLEError) in
+                try await within(backend.limits.linkTimeout, "establishing the link") { (backend) throws(BLEError) in
                     try await backend.connect(id)
                 }
             } catch {
                 if isSearchedFor(id, error) {
-                    logger.debug("searching", metadata: ["peripheral": "\(id)"])
+                    logger.debug("searching for peripheral", metadata: ["peripheral": "\(id)"])
                     let (token, found) = beginSearch(for: id)
                     return AttemptWait(isSearch: true, token: token, outcome: found)
                 }

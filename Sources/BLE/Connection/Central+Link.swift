@@ -1,7 +1,7 @@
 /// The packet length and the signal strength of a link.
 extension Central {
     /// Returns the ATT MTU of the link, connecting if necessary.
-    func maximumPacketLength(_ id: Peripheral.ID) async throws(BLEError) -> Int {
+    func attMTU(_ id: Peripheral.ID) async throws(BLEError) -> Int {
         try await connect(id, timeout: nil)
         return try await askPacketLength(id)
     }
@@ -9,9 +9,9 @@ extension Central {
     private func askPacketLength(_ id: Peripheral.ID) async throws(BLEError) -> Int {
         do throws(BLEError) {
             let length = try await perform(
-                on: id, timeout: configuration.operationTimeout, name: "asking for the packet length"
-            ) { (backend) throws(BLEError) in try await backend.maximumPacketLength(id) }
-            connections[id]?.packetLength = length
+                on: id, timeout: configuration.operationTimeout, name: "reading the packet length"
+            ) { (backend) throws(BLEError) in try await backend.attMTU(id) }
+            connections[id]?.attMTU = length
             return length
         } catch {
             throw error.at(id)
@@ -21,7 +21,7 @@ extension Central {
     func maximumWriteLength(_ id: Peripheral.ID, for type: WriteType) async throws(BLEError) -> Int {
         switch type {
         case .withResponse, .reliable: 512
-        case .withoutResponse: min(512, try await maximumPacketLength(id) - 3)
+        case .withoutResponse: min(512, try await attMTU(id) - 3)
         }
     }
 
@@ -34,7 +34,7 @@ extension Central {
         }
         // A packet has at least 23 bytes, three of them for the header: Core Specification 5.4, volume 3, part F,
         // 3.2.8.
-        guard count > 20, count > (connections[id]?.packetLength ?? 0) - 3 else { return }
+        guard count > 20, count > (connections[id]?.attMTU ?? 0) - 3 else { return }
         // The packet length may have grown since the backend last reported it.
         let length: Int
         do throws(BLEError) {
@@ -45,8 +45,8 @@ extension Central {
         }
         guard count > length - 3 else { return }
         throw BLEError(
-            .invalidLength, "a write without response takes at most \(length - 3) bytes on this link, not \(count)",
-            isRetryable: false, remedy: "Write with response, or in parts."
+            .invalidLength, "a write without response can carry at most \(length - 3) bytes on this link, not \(count)",
+            isRetryable: false, remedy: "Write with response, or split the value."
         ).at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
     }
 
@@ -54,7 +54,7 @@ extension Central {
         try await connect(id, timeout: nil)
         do throws(BLEError) {
             return try await perform(
-                on: id, timeout: configuration.operationTimeout, name: "asking for the signal strength"
+                on: id, timeout: configuration.operationTimeout, name: "reading the signal strength"
             ) { (backend) throws(BLEError) in try await backend.signalStrength(id) }
         } catch {
             throw error.at(id)
@@ -80,8 +80,8 @@ extension Peripheral {
     ///
     /// The longest value in a notification is 3 bytes shorter. Connects if there is no link. Throws `notSupported` if
     /// bluetoothd does not report the MTU.
-    public func maximumPacketLength() async throws(BLEError) -> Int {
-        try await central.maximumPacketLength(id)
+    public func attMTU() async throws(BLEError) -> Int {
+        try await central.attMTU(id)
     }
 
     /// Returns the maximum number of bytes in a single write.

@@ -55,7 +55,7 @@ extension Central {
 
     private func releaseIfUnused(_ id: Peripheral.ID) {
         guard !Task.isCancelled, isUnused(id) else { return }
-        logger.debug("idle", metadata: ["peripheral": "\(id)"])
+        logger.debug("disconnecting idle link", metadata: ["peripheral": "\(id)"])
         step(id) { $0.release() }
     }
 

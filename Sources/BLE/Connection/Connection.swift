@@ -18,10 +18,10 @@ struct Connection {
     /// The services. Nil until they are discovered, and after they have changed.
     var database: GATTDatabase? {
         // Each link has its own packet length.
-        didSet { if database == nil { packetLength = nil } }
+        didSet { if database == nil { attMTU = nil } }
     }
     /// The packet length that the backend last reported.
-    var packetLength: Int?
+    var attMTU: Int?
     /// The number of times that the services have changed.
     var serviceChanges = 0
     /// The discovery of changed services, shared by all callers.

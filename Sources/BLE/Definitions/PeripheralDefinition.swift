@@ -13,17 +13,17 @@ public struct PeripheralDefinition: Sendable {
     public var services: [ServiceDefinition]
     /// The largest ATT MTU that it accepts, in bytes, 23 to 517. 247 by default, which fits one packet of the link
     /// layer.
-    public var maximumPacketLength: Int
+    public var maximumATTMTU: Int
     /// How it pairs.
-    public var pairing: PairingMethod
+    public var pairing: SimulatedPairing
 
     /// Creates the definition of a peripheral.
     public init(
         address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
-        services: [ServiceDefinition], maximumPacketLength: Int = 247,
-        pairing: PairingMethod = .justWorks
+        services: [ServiceDefinition], maximumATTMTU: Int = 247,
+        pairing: SimulatedPairing = .justWorks
     ) {
-        self.maximumPacketLength = maximumPacketLength
+        self.maximumATTMTU = maximumATTMTU
         self.pairing = pairing
         self.address = address
         self.advertisement = advertisement

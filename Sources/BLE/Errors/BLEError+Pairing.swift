@@ -14,18 +14,19 @@ extension BLEError.Code {
 extension BLEError {
     /// The error of pairing with a peripheral that already has a bond.
     public static let alreadyPaired = BLEError(
-        .alreadyPaired, "there is a bond with the peripheral already", isRetryable: false,
-        remedy: "If the peripheral has lost its half, unpair first.")
+        .alreadyPaired, "there is already a bond with the peripheral", isRetryable: false,
+        remedy: "If the peripheral has lost its keys, unpair first.")
 
     /// The error of a failed pairing, with the reason in words.
     public static func pairingFailed(_ reason: String) -> BLEError {
         BLEError(
             .pairingFailed, "pairing failed: \(reason)",
-            remedy: "Is the peripheral ready to pair, and was the right number given?")
+            remedy: "Check that the peripheral is ready to pair and that the number is correct.")
     }
 
     /// The error of an attribute operation that started a pairing, which was refused on this side.
     public static let pairingRefused = BLEError(
-        .pairingRequired, "the attribute wants a paired link, and pairing was refused here", isRetryable: false,
+        .pairingRequired, "the attribute requires a paired link, but pairing was refused on this side",
+        isRetryable: false,
         remedy: "Pair with the peripheral.")
 }

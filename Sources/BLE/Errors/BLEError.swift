@@ -11,7 +11,7 @@ public struct BLEError: Error, Sendable {
         /// The name.
         public var description: String { rawValue }
 
-        /// No Bluetooth service is available: no bus, or no bluetoothd.
+        /// No Bluetooth service is available: with BlueZ, no bus or no bluetoothd.
         public static let bluetoothUnavailable = Code(rawValue: "bluetoothUnavailable")
         /// There is no adapter, or no adapter with the requested id.
         public static let adapterNotFound = Code(rawValue: "adapterNotFound")
@@ -68,7 +68,7 @@ public struct BLEError: Error, Sendable {
         public static let timedOut = Code(rawValue: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// bluetoothd, or the bus, stopped during the operation.
+        /// The Bluetooth service, or the way to it, stopped during the operation.
         public static let bluetoothLost = Code(rawValue: "bluetoothLost")
         /// The reader was slower than the stream's overflow policy allows.
         public static let overflow = Code(rawValue: "overflow")
@@ -84,8 +84,8 @@ public struct BLEError: Error, Sendable {
     public var message: String
     /// The ATT error that the peripheral responded with, if it did.
     public var attError: ATTError?
-    /// The D-Bus error name, such as `org.bluez.Error.Failed`, if the error came over the bus.
-    public var busErrorName: String?
+    /// The name that the Bluetooth stack gave the error, such as `org.bluez.Error.Failed`. Nil if it gave none.
+    public var stackErrorName: String?
     /// The peripheral on which the operation failed.
     public var peripheral: Peripheral.ID?
     /// The service on which the operation failed.
@@ -93,7 +93,7 @@ public struct BLEError: Error, Sendable {
     /// The characteristic on which the operation failed.
     public var characteristic: BluetoothUUID?
     /// The UUIDs that were looked up and not found.
-    public var undiscovered: [BluetoothUUID]
+    public var missingUUIDs: [BluetoothUUID]
     /// The reason that the link ended, if it did.
     public var disconnectReason: DisconnectReason?
     /// Whether the same call may succeed if it is repeated a little later.
@@ -105,19 +105,19 @@ public struct BLEError: Error, Sendable {
 
     /// Creates an error. `isRetryable` defaults to the usual value for `code`.
     public init(
-        _ code: Code, _ message: String, attError: ATTError? = nil, busErrorName: String? = nil,
+        _ code: Code, _ message: String, attError: ATTError? = nil, stackErrorName: String? = nil,
         peripheral: Peripheral.ID? = nil, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil,
-        undiscovered: [BluetoothUUID] = [], disconnectReason: DisconnectReason? = nil, isRetryable: Bool? = nil,
+        missingUUIDs: [BluetoothUUID] = [], disconnectReason: DisconnectReason? = nil, isRetryable: Bool? = nil,
         remedy: String? = nil, cause: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.attError = attError
-        self.busErrorName = busErrorName
+        self.stackErrorName = stackErrorName
         self.peripheral = peripheral
         self.service = service
         self.characteristic = characteristic
-        self.undiscovered = undiscovered
+        self.missingUUIDs = missingUUIDs
         self.disconnectReason = disconnectReason
         self.isRetryable = isRetryable ?? Self.usuallyRetryable.contains(code)
         self.remedy = remedy
@@ -146,7 +146,7 @@ public struct BLEError: Error, Sendable {
 }
 
 extension BLEError: CustomStringConvertible {
-    /// The message, the location, the response of the peripheral or the bus, and the remedy, on one line.
+    /// The message, the location, the response of the peripheral or the stack, and the remedy, on one line.
     public var description: String {
         var text = "\(code): \(message)"
         let place = [
@@ -154,7 +154,7 @@ extension BLEError: CustomStringConvertible {
             characteristic.map { "characteristic \($0)" },
         ].compactMap { $0 }
         if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-        let answer = [attError?.description, busErrorName].compactMap { $0 }
+        let answer = [attError?.description, stackErrorName].compactMap { $0 }
         if !answer.isEmpty { text += " [\(answer.joined(separator: ", "))]" }
         if let remedy { text += " — \(remedy)" }
         return text

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Requests to control points, which a notification or an indication answers.
 extension Central {
     func request(
-        _ value: [UInt8], on key: AttributeKey, of id: Peripheral.ID, timeout: Duration?,
+        _ value: [UInt8], on key: CharacteristicKey, of id: Peripheral.ID, timeout: Duration?,
         matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
@@ -15,7 +15,7 @@ extension Central {
         do throws(BLEError) {
             // The answers to two simultaneous requests cannot be told apart.
             guard requests.insert(target.attribute).inserted else {
-                throw BLEError(.requestInProgress, "a request on this control point waits for its answer")
+                throw BLEError(.requestInProgress, "another request on this control point is waiting for its answer")
             }
             defer { requests.remove(target.attribute) }
             let end = elapsed() + timeout
@@ -44,7 +44,7 @@ extension Central {
             var error = error
             // The timeout covers all steps, so the message does not single out the one in progress.
             if error.code == .timedOut {
-                error.message = "subscribing, writing and the answer took longer than \(timeout)"
+                error.message = "subscribing, writing and receiving the answer took longer than \(timeout)"
             }
             throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
@@ -58,7 +58,8 @@ extension Central {
     ) {
         lateAnswers[attribute] = Task {
             _ = try? await perform(
-                on: attribute.peripheral, timeout: Self.lateAnswerTimeout, name: "waiting for an owed answer"
+                on: attribute.peripheral, timeout: Self.lateAnswerTimeout,
+                name: "waiting for the answer to an abandoned request"
             ) { (_) throws(BLEError) in
                 for try await packet in answers {
                     guard case .value(let answer) = packet, !isAnswer(answer) else { return }
@@ -87,7 +88,7 @@ extension Central {
             case .gap(let error): throw error
             }
         }
-        throw BLEError(.disconnected, "the notifications ended before the answer came")
+        throw BLEError(.disconnected, "the notifications ended before the answer arrived")
     }
 }
 

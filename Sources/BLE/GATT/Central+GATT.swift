@@ -56,7 +56,7 @@ extension Central {
         let attribute: AttributeID
     }
 
-    func resolve(_ key: AttributeKey, on id: Peripheral.ID) async throws(BLEError) -> Target {
+    func resolve(_ key: CharacteristicKey, on id: Peripheral.ID) async throws(BLEError) -> Target {
         let database = try await services(id)
         do throws(BLEError) {
             let (service, characteristic) = try database.find(key)
@@ -96,7 +96,7 @@ extension Central {
     }
 
     func read(
-        _ key: AttributeKey, of id: Peripheral.ID, offset: Int = 0, timeout: Duration?
+        _ key: CharacteristicKey, of id: Peripheral.ID, offset: Int = 0, timeout: Duration?
     ) async throws(BLEError) -> [UInt8] {
         try Self.checkExtent(0, offset, key, id)
         let target = try await resolve(key, on: id)
@@ -108,12 +108,12 @@ extension Central {
     }
 
     func write(
-        _ value: [UInt8], to key: AttributeKey, of id: Peripheral.ID, type: WriteType, offset: Int = 0,
+        _ value: [UInt8], to key: CharacteristicKey, of id: Peripheral.ID, type: WriteType, offset: Int = 0,
         timeout: Duration?, connecting: Bool = true
     ) async throws(BLEError) {
         try Self.checkExtent(value.count, offset, key, id)
         guard connecting || connectionState(id) == .connected else {
-            throw BLEError(.disconnected, "there is no link to write over").at(id)
+            throw BLEError(.disconnected, "the peripheral is not connected").at(id)
         }
         let target = try await resolve(key, on: id)
         switch type {
@@ -131,11 +131,11 @@ extension Central {
     /// Rejects a value or an offset that exceeds the length of any attribute (Core Specification 5.4, volume 3, part F,
     /// section 3.2.9).
     private static func checkExtent(
-        _ count: Int, _ offset: Int, _ key: AttributeKey, _ id: Peripheral.ID
+        _ count: Int, _ offset: Int, _ key: CharacteristicKey, _ id: Peripheral.ID
     ) throws(BLEError) {
         guard 0...512 ~= offset else {
             throw BLEError(
-                .invalidOffset, "an offset is 0 to 512, not \(offset)", peripheral: id, service: key.service,
+                .invalidOffset, "an offset must be 0 to 512, not \(offset)", peripheral: id, service: key.service,
                 characteristic: key.characteristic)
         }
         guard offset + count <= 512 else {
@@ -156,14 +156,15 @@ extension Central {
         guard let found else {
             throw BLEError(
                 .characteristicNotFound, "the characteristic has no descriptor \(descriptor)",
-                undiscovered: [descriptor], isRetryable: false
+                missingUUIDs: [descriptor], isRetryable: false
             ).at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
         return AttributeID(peripheral: target.attribute.peripheral, handle: found.handle)
     }
 
     func readDescriptor(
-        _ descriptor: BluetoothUUID, handle: UInt16?, of key: AttributeKey, on id: Peripheral.ID, timeout: Duration?
+        _ descriptor: BluetoothUUID, handle: UInt16?, of key: CharacteristicKey, on id: Peripheral.ID,
+        timeout: Duration?
     ) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
         return try await operate(
@@ -173,7 +174,8 @@ extension Central {
     }
 
     func writeDescriptor(
-        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16?, of key: AttributeKey, on id: Peripheral.ID,
+        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16?, of key: CharacteristicKey,
+        on id: Peripheral.ID,
         timeout: Duration?
     ) async throws(BLEError) {
         let target = try await resolve(key, on: id)

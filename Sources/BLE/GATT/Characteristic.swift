@@ -1,5 +1,5 @@
 /// Identifies a characteristic on any peripheral: by type and, if the type is not unique, by service or handle.
-public struct AttributeKey: Hashable, Sendable {
+public struct CharacteristicKey: Hashable, Sendable {
     /// The service to search. Nil for all services, in order of handles.
     public var service: BluetoothUUID?
     /// The handle of the service's declaration, if a peripheral has several services of that type.
@@ -31,7 +31,7 @@ public struct AttributeKey: Hashable, Sendable {
 /// ```
 public struct Characteristic<Value: Sendable>: Sendable {
     /// The key that identifies the characteristic.
-    public var key: AttributeKey
+    public var key: CharacteristicKey
     /// Encodes and decodes its value.
     public var coding: ValueCoding<Value>
 
@@ -43,7 +43,7 @@ public struct Characteristic<Value: Sendable>: Sendable {
         _ coding: ValueCoding<Value>, _ characteristic: BluetoothUUID, service: BluetoothUUID? = nil,
         handle: UInt16? = nil
     ) {
-        key = AttributeKey(service: service, characteristic: characteristic, handle: handle)
+        key = CharacteristicKey(service: service, characteristic: characteristic, handle: handle)
         self.coding = coding
     }
 }

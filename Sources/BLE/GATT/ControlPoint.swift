@@ -69,7 +69,7 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
             $0.starts(with: prefix)
         }
         guard answer.count > 2, let result = Result(rawValue: answer[2]) else {
-            throw BLEError(.invalidValue, "the answer 0x\(Hex.string(answer)) has no result").at(
+            throw BLEError(.invalidValue, "the answer 0x\(Hex.string(answer)) contains no valid result code").at(
                 service.peripheral.id, service: service.uuid, characteristic: key.key.characteristic)
         }
         let answerParameter = Array(answer[3...])
@@ -82,7 +82,8 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
         guard result != .success else { return }
         let meaning = result.meaning ?? "0x\(Hex.string([result.rawValue]))"
         throw BLEError(
-            .procedureFailed, "the peripheral could not do it: \(meaning)", peripheral: service.peripheral.id,
+            .procedureFailed, "the peripheral could not perform the request: \(meaning)",
+            peripheral: service.peripheral.id,
             service: service.uuid, characteristic: key.key.characteristic,
             cause: ControlPointError(opcode: opcode, result: result, parameter: parameter))
     }

@@ -27,7 +27,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The user description can be written.
     public static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x200)
 
-    /// Each property with its BlueZ name, in the order of the bits.
+    /// Each property with its name, in the order of the bits.
     public static let names: [(property: CharacteristicProperties, name: String)] = [
         (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
         (.write, "write"), (.notify, "notify"), (.indicate, "indicate"),
@@ -75,7 +75,7 @@ public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     public var attributes: [GATTDescriptor] { descriptors }
 
     /// A key that identifies exactly this characteristic on its peripheral, even if its type occurs more than once.
-    public var key: AttributeKey { AttributeKey(characteristic: uuid, handle: handle) }
+    public var key: CharacteristicKey { CharacteristicKey(characteristic: uuid, handle: handle) }
 }
 
 /// A discovered service of a peripheral. As a sequence, its characteristics in order of handles.
@@ -137,8 +137,8 @@ public struct GATTDatabase: AttributeSequence, Hashable {
 
     /// Returns the characteristic that `key` identifies, with its service.
     ///
-    /// Throws `serviceNotFound` or `characteristicNotFound` with the undiscovered UUIDs.
-    func find(_ key: AttributeKey) throws(BLEError) -> (service: GATTService, characteristic: GATTCharacteristic) {
+    /// Throws `serviceNotFound` or `characteristicNotFound` with the missingUUIDs UUIDs.
+    func find(_ key: CharacteristicKey) throws(BLEError) -> (service: GATTService, characteristic: GATTCharacteristic) {
         let candidates = services.filter {
             (key.service == nil || $0.uuid == key.service)
                 && (key.serviceHandle == nil || $0.handle == key.serviceHandle)
@@ -161,7 +161,7 @@ extension BLEError {
         let isHidden = service == BluetoothUUID(0x1800) || service == BluetoothUUID(0x1801)
         return BLEError(
             .serviceNotFound, isHidden ? hidden("service \(service)") : "the peripheral has no service \(service)",
-            service: service, characteristic: characteristic, undiscovered: [service], isRetryable: false,
+            service: service, characteristic: characteristic, missingUUIDs: [service], isRetryable: false,
             remedy: isHidden ? hiddenRemedy : nil)
     }
 
@@ -176,14 +176,14 @@ extension BLEError {
             .characteristicNotFound,
             isHidden
                 ? hidden("characteristic \(characteristic)") : "the peripheral has no characteristic \(characteristic)",
-            service: service, characteristic: characteristic, undiscovered: [characteristic], isRetryable: false,
+            service: service, characteristic: characteristic, missingUUIDs: [characteristic], isRetryable: false,
             remedy: isHidden ? hiddenRemedy : nil)
     }
 
     private static func hidden(_ what: String) -> String {
-        "there is no \(what) to be seen: bluetoothd keeps the services 1800 and 1801 to itself"
+        "\(what) is hidden: the system does not expose the services 1800 and 1801"
     }
 
     private static let hiddenRemedy =
-        "The name and the appearance are in the advertisement; changes of the services are followed without being asked."
+        "Read the name and the appearance from the advertisement. Service changes are handled automatically."
 }

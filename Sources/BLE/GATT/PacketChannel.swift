@@ -12,7 +12,7 @@ public protocol PacketChannel: Sendable {
 
     /// Waits until there may be room. Throws `disconnected` if the channel has ended, and `cancelled` if the task is
     /// cancelled.
-    func room() async throws(BLEError)
+    func waitForRoom() async throws(BLEError)
 
     /// Closes the channel.
     func close()

@@ -60,7 +60,7 @@ final class PacketWriterCore: Sendable {
                 throw BLEError(
                     .invalidLength,
                     "a write without response takes at most \(channel.maximumLength) bytes on this link, not "
-                        + "\(packet.count)", isRetryable: false, remedy: "Write it in parts.")
+                        + "\(packet.count)", isRetryable: false, remedy: "Split the value.")
             }
             while true {
                 if let end = end.withLock({ $0 }) { throw end }
@@ -91,7 +91,7 @@ final class PacketWriterCore: Sendable {
 }
 
 extension Central {
-    func packetWriter(to key: AttributeKey, of id: Peripheral.ID, timeout: Duration?) async throws(BLEError)
+    func packetWriter(to key: CharacteristicKey, of id: Peripheral.ID, timeout: Duration?) async throws(BLEError)
         -> PacketWriterCore
     {
         let target = try await resolve(key, on: id)
@@ -120,8 +120,8 @@ extension Central {
     func awaitRoom(_ channel: any PacketChannel, _ target: Target, _ timeout: Duration?) async throws(BLEError) {
         try await perform(
             on: target.attribute.peripheral, timeout: timeout ?? configuration.operationTimeout,
-            name: "waiting for room"
-        ) { (_) throws(BLEError) in try await channel.room() }
+            name: "waiting for the system to accept a packet"
+        ) { (_) throws(BLEError) in try await channel.waitForRoom() }
     }
 
     func forget(_ writer: PacketWriterCore, _ attribute: AttributeID) {

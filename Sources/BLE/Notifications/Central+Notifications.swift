@@ -3,7 +3,7 @@ internal import Logging
 /// The readers of one characteristic's notifications.
 struct Subscription {
     /// The key that the first reader requested. It is looked up again in the services of a new link.
-    let key: AttributeKey
+    let key: CharacteristicKey
     let fanout = NotificationFanout()
     /// The delivery that the first reader requested.
     let delivery: NotificationDelivery
@@ -19,7 +19,7 @@ extension Central {
     /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
     /// send, so that it receives the first value.
     func subscribe(
-        to key: AttributeKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
+        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy, timeout: Duration?
     ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
         let target = try await resolve(key, on: id)
@@ -186,7 +186,7 @@ extension Central {
     }
 
     private var moved: BLEError {
-        BLEError(.disconnected, "the characteristic has moved; subscribe again", isRetryable: true)
+        BLEError(.disconnected, "the characteristic has a new handle", isRetryable: true, remedy: "Subscribe again.")
     }
 
     /// Handles the end of notifications while the link is up.

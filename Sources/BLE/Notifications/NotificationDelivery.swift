@@ -4,7 +4,7 @@ internal import Logging
 ///
 /// All streams of a characteristic share one registration. It uses the delivery that the first of them requested.
 public enum NotificationDelivery: Hashable, Sendable {
-    /// Signals on the bus. No early value is lost, and every peripheral is supported.
+    /// With the stack's other traffic; with BlueZ, signals on the bus. No early value is lost, and every peripheral is supported.
     case standard
     /// A dedicated socket from bluetoothd (AcquireNotify), at a fraction of the cost. Suitable for many values per
     /// second.
@@ -34,7 +34,9 @@ extension Central {
             return true
         } catch {
             guard [.notSupported, .busy].contains(error.code) else { throw error }
-            logger.debug("no channel", metadata: ["attribute": "\(attribute.handle)", "error": "\(error)"])
+            logger.debug(
+                "no notification channel available",
+                metadata: ["attribute": "\(attribute.handle)", "error": "\(error)"])
             return false
         }
     }

@@ -82,7 +82,7 @@ extension Central {
     func pairingState(_ id: Peripheral.ID) async throws(BLEError) -> PairingState {
         try checkRunning()
         do throws(BLEError) {
-            return try await perform(timeout: configuration.operationTimeout, name: "asking for the pairing") {
+            return try await perform(timeout: configuration.operationTimeout, name: "reading the pairing state") {
                 [weak self] (backend) throws(BLEError) in
                 // Waits while Bluetooth restarts.
                 try await self?.waitWhileAdapterResets()
@@ -99,7 +99,7 @@ extension Central {
             try await perform(timeout: configuration.operationTimeout, name: "changing a setting") {
                 [weak self] (backend) throws(BLEError) in
                 try await self?.waitWhileAdapterResets()
-                try await backend.set(setting, value, id)
+                try await backend.set(setting, to: value, for: id)
             }
         } catch {
             throw error.at(id)
@@ -110,14 +110,11 @@ extension Central {
 // MARK: Prompts
 
 extension Central {
-    /// BlueZ's time limit for an agent's answer (`REQUEST_TIMEOUT` in its `src/agent.c`).
-    private static let promptLimit = Duration.seconds(60)
-
     /// Returns the delegate's answer to a prompt, or the default answer if there is no delegate.
     func answer(_ prompt: PairingPrompt, for id: Peripheral.ID) async -> PairingAnswer {
         let behavior = configuration.pairing
         guard !isShutDown, behavior.isDefaultAgent || concerns(id) else {
-            logger.info("refused to pair: nobody here has asked for it", metadata: ["peripheral": "\(id)"])
+            logger.info("pairing refused: not requested by this central", metadata: ["peripheral": "\(id)"])
             return .refuse
         }
         guard let delegate = behavior.delegate else {
@@ -151,7 +148,7 @@ extension Central {
         let token = token()
         let outcome = Outcome<PairingAnswer>()
         pairings.questions[token] = Pairings.Question(peripheral: peripheral.id, outcome: outcome)
-        let deadline = deadline(Self.promptLimit, "answering a question about pairing") {
+        let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt") {
             outcome.deliver(.failure($0))
         }
         let question = Task { @concurrent in
@@ -165,7 +162,7 @@ extension Central {
         do throws(BLEError) {
             return try await outcome.wait()
         } catch {
-            logger.debug("a question about pairing is void", metadata: ["why": "\(error.message)"])
+            logger.debug("pairing prompt ended without an answer", metadata: ["reason": "\(error.message)"])
             tell { await delegate.promptEnded(for: peripheral) }
             return .refuse
         }

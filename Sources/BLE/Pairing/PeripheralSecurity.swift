@@ -14,7 +14,7 @@ public enum AttributeSecurity: Int, Comparable, Hashable, Sendable {
 }
 
 /// How a defined peripheral pairs: its IO capability and the actions of its user.
-public enum PairingMethod: Sendable {
+public enum SimulatedPairing: Sendable {
     /// Just Works: it has neither a display nor a keyboard.
     case justWorks
     /// It shows this number, which is entered on the other side.

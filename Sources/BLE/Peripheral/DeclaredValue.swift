@@ -1,14 +1,14 @@
 /// A characteristic whose value is kept up to date while there is a link; see ``Peripheral/values(_:timeout:)``.
 public struct DeclaredValue: Hashable, Sendable {
     /// The key that identifies the characteristic.
-    public var key: AttributeKey
+    public var key: CharacteristicKey
     /// Whether the value is read once on each link.
     public var isRead: Bool
     /// Whether notifications are switched on, on each link.
     public var isNotified: Bool
 
     /// Creates a declaration.
-    public init(_ key: AttributeKey, isRead: Bool, isNotified: Bool) {
+    public init(_ key: CharacteristicKey, isRead: Bool, isNotified: Bool) {
         self.key = key
         self.isRead = isRead
         self.isNotified = isNotified

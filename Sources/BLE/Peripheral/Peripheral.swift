@@ -109,7 +109,8 @@ extension Peripheral {
     ///
     /// - Parameter handle: identifies the descriptor if the characteristic has several of that type. Nil for the first.
     public func readDescriptor(
-        _ descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey, timeout: Duration? = nil
+        _ descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: CharacteristicKey,
+        timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
         try await central.readDescriptor(descriptor, handle: handle, of: characteristic, on: id, timeout: timeout)
     }
@@ -118,7 +119,7 @@ extension Peripheral {
     ///
     /// - Parameter handle: identifies the descriptor if the characteristic has several of that type. Nil for the first.
     public func writeDescriptor(
-        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: AttributeKey,
+        _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: CharacteristicKey,
         timeout: Duration? = nil
     ) async throws(BLEError) {
         try await central.writeDescriptor(

@@ -27,7 +27,7 @@ public struct PeripheralService: Hashable, Sendable {
     }
 
     /// Returns the discovered service. Throws `serviceNotFound`.
-    public func discovered() async throws(BLEError) -> GATTService {
+    public func discover() async throws(BLEError) -> GATTService {
         let database = try await peripheral.services()
         guard let service = database.first(where: { $0.uuid == uuid && (handle == nil || $0.handle == handle) }) else {
             throw BLEError.absent(service: uuid).at(peripheral.id)
@@ -39,7 +39,7 @@ public struct PeripheralService: Hashable, Sendable {
     public func characteristic<Value>(
         _ characteristic: Characteristic<Value>
     ) async throws(BLEError) -> GATTCharacteristic? {
-        try await discovered()[characteristic.key.characteristic]
+        try await discover()[characteristic.key.characteristic]
     }
 
     /// Reads a value.

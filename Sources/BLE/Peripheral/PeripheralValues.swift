@@ -33,14 +33,14 @@ public final class PeripheralValues: Sendable {
 
     /// The characteristics that could not be read or subscribed to on the current link, with their errors. They include
     /// those that the peripheral does not have (`characteristicNotFound`, `serviceNotFound`).
-    public var failures: [AttributeKey: BLEError] { store.failures }
+    public var failures: [CharacteristicKey: BLEError] { store.failures }
 
     /// Waits until the peripheral is ready, connecting if there is no link.
     ///
     /// Throws what connecting throws, and `disconnected` if the link ends first and is not reestablished automatically.
     ///
     /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout.
-    public func ready(timeout: Duration? = nil) async throws {
+    public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         try await central.withDeadline(timeout ?? central.configuration.connectTimeout) { [store, peripheral] in
             try await peripheral.connect(timeout: .seconds(86400))
@@ -55,7 +55,7 @@ public final class PeripheralValues: Sendable {
     }
 
     /// The latest value as bytes. Nil if none is known.
-    public subscript(key: AttributeKey) -> [UInt8]? { store.value(key) }
+    public subscript(key: CharacteristicKey) -> [UInt8]? { store.value(key) }
 
     /// The changes of a value from now on, each with the previous and the new value. At the end of a link, the new
     /// value is nil. Keeps the newest 64 changes.
@@ -85,7 +85,7 @@ extension Peripheral {
     ///   timeout.
     public func values(_ declared: [DeclaredValue], timeout: Duration? = nil) async throws -> PeripheralValues {
         let values = await PeripheralValues(of: self, declared: declared)
-        try await values.ready(timeout: timeout)
+        try await values.waitUntilReady(timeout: timeout)
         return values
     }
 
@@ -94,7 +94,7 @@ extension Peripheral {
     /// The values are stored under their exact keys, ``GATTCharacteristic/key``.
     public func readableValues(timeout: Duration? = nil) async throws -> PeripheralValues {
         let values = await PeripheralValues(of: self, declared: nil)
-        try await values.ready(timeout: timeout)
+        try await values.waitUntilReady(timeout: timeout)
         return values
     }
 }
@@ -146,7 +146,7 @@ private struct ValueUpkeep {
             // The end of the link also arrives as an event, which shows whether another link follows.
             if !Self.endsLink(error) { store.fail(error) }
             peripheral.central.configuration.logger.debug(
-                "not ready", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
+                "reading declared values failed", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
         }
     }
 
@@ -178,7 +178,7 @@ private struct ValueUpkeep {
         }
     }
 
-    private func read(_ key: AttributeKey) async throws(BLEError) {
+    private func read(_ key: CharacteristicKey) async throws(BLEError) {
         do throws(BLEError) {
             let notifications = store.notifications(of: key)
             store.read(try await peripheral.read(key), for: key, since: notifications)
@@ -192,7 +192,7 @@ private struct ValueUpkeep {
     }
 
     /// Throws an error that concerns the link, and records one that concerns a single characteristic.
-    private func note(_ error: BLEError, for key: AttributeKey) throws(BLEError) {
+    private func note(_ error: BLEError, for key: CharacteristicKey) throws(BLEError) {
         if Self.endsLink(error) { throw error }
         store.failed(error, for: key)
     }

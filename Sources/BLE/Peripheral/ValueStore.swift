@@ -4,16 +4,16 @@ internal import Synchronization
 /// are ready.
 final class ValueStore: Sendable {
     private struct State {
-        var values: [AttributeKey: [UInt8]] = [:]
-        var failures: [AttributeKey: BLEError] = [:]
+        var values: [CharacteristicKey: [UInt8]] = [:]
+        var failures: [CharacteristicKey: BLEError] = [:]
         /// The number of notifications received for each key. A read that began before the latest one is outdated.
-        var notified: [AttributeKey: Int] = [:]
+        var notified: [CharacteristicKey: Int] = [:]
         /// The number of each key's notification reader.
-        var readers: [AttributeKey: Int] = [:]
+        var readers: [CharacteristicKey: Int] = [:]
         var isReady = false
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
-        var observers: [Int: (key: AttributeKey, producer: BoundedStream<ValueChange<[UInt8]>>.Producer)] = [:]
+        var observers: [Int: (key: CharacteristicKey, producer: BoundedStream<ValueChange<[UInt8]>>.Producer)] = [:]
         var lastToken = 0
 
         mutating func token() -> Int {
@@ -21,7 +21,7 @@ final class ValueStore: Sendable {
             return lastToken
         }
 
-        mutating func set(_ value: [UInt8]?, for key: AttributeKey) {
+        mutating func set(_ value: [UInt8]?, for key: CharacteristicKey) {
             let old = values[key]
             values[key] = value
             guard value != nil || old != nil else { return }
@@ -34,15 +34,15 @@ final class ValueStore: Sendable {
     private let state = Mutex(State())
 
     var isReady: Bool { state.withLock { $0.isReady } }
-    var failures: [AttributeKey: BLEError] { state.withLock { $0.failures } }
+    var failures: [CharacteristicKey: BLEError] { state.withLock { $0.failures } }
 
-    func value(_ key: AttributeKey) -> [UInt8]? {
+    func value(_ key: CharacteristicKey) -> [UInt8]? {
         state.withLock { $0.values[key] }
     }
 
     // MARK: Updates
 
-    func notified(_ value: [UInt8], for key: AttributeKey, _ reader: Int) {
+    func notified(_ value: [UInt8], for key: CharacteristicKey, _ reader: Int) {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
             state.notified[key, default: 0] += 1
@@ -51,28 +51,28 @@ final class ValueStore: Sendable {
     }
 
     /// The number of notifications received so far; see ``read(_:for:since:)``.
-    func notifications(of key: AttributeKey) -> Int {
+    func notifications(of key: CharacteristicKey) -> Int {
         state.withLock { $0.notified[key] ?? 0 }
     }
 
     /// Stores a value that was read, unless another notification has arrived since the read began.
-    func read(_ value: [UInt8], for key: AttributeKey, since notifications: Int) {
+    func read(_ value: [UInt8], for key: CharacteristicKey, since notifications: Int) {
         state.withLock { state in
             guard state.notified[key] ?? 0 == notifications else { return }
             state.set(value, for: key)
         }
     }
 
-    func failed(_ error: BLEError, for key: AttributeKey) {
+    func failed(_ error: BLEError, for key: CharacteristicKey) {
         state.withLock { $0.failures[key] = error }
     }
 
-    func forget(_ key: AttributeKey) {
+    func forget(_ key: CharacteristicKey) {
         state.withLock { $0.set(nil, for: key) }
     }
 
     /// Registers a reader of the key's notifications and returns its number. Nil if there is a reader already.
-    func becomeReader(of key: AttributeKey) -> Int? {
+    func becomeReader(of key: CharacteristicKey) -> Int? {
         state.withLock { state in
             guard state.readers[key] == nil else { return nil }
             let reader = state.token()
@@ -82,7 +82,7 @@ final class ValueStore: Sendable {
     }
 
     /// Removes a reader that has ended, unless another has already replaced it.
-    func stopReading(_ key: AttributeKey, _ reader: Int) {
+    func stopReading(_ key: CharacteristicKey, _ reader: Int) {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
             state.readers[key] = nil
@@ -170,7 +170,7 @@ final class ValueStore: Sendable {
 
     // MARK: Changes
 
-    func changes(of key: AttributeKey, initial: Bool) -> BoundedStream<ValueChange<[UInt8]>> {
+    func changes(of key: CharacteristicKey, initial: Bool) -> BoundedStream<ValueChange<[UInt8]>> {
         let token = state.withLock { $0.token() }
         let (stream, producer) = BoundedStream.make(
             of: ValueChange<[UInt8]>.self, policy: .dropOldest(capacity: 64)

@@ -49,7 +49,7 @@ public struct DiscoveryCriteria: Sendable {
     }
 
     /// Returns whether an advertisement meets the criteria.
-    public func match(_ advertisement: Advertisement) -> Bool {
+    public func matches(_ advertisement: Advertisement) -> Bool {
         conditions.allSatisfy { $0.holds(advertisement) }
     }
 }

@@ -40,7 +40,7 @@ extension ValueCoding where Value == Double? {
                 guard let value else { return try number.bytes(unknown) }
                 let integer = try number.checked(number.integer(value))
                 guard integer != unknown else {
-                    throw BLEError(.invalidValue, "\(value) is sent for a value that is not known")
+                    throw BLEError(.invalidValue, "\(value) is reserved for an unknown value")
                 }
                 return try number.bytes(integer)
             })
@@ -63,7 +63,7 @@ private struct FixedPoint: Sendable {
 
     func integer(_ value: Double) throws(BLEError) -> Int {
         guard let integer = Int(exactly: (value * divisor).rounded()) else {
-            throw BLEError(.invalidValue, "\(value) is no number that a field can hold")
+            throw BLEError(.invalidValue, "\(value) cannot be represented as an integer")
         }
         return integer
     }

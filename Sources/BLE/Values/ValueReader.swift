@@ -63,13 +63,15 @@ public struct ValueReader: ~Copyable {
         _: Value.Type = Value.self
     ) throws(BLEError) -> Value where Value.RawValue: FixedWidthInteger {
         let number = try integer(Value.RawValue.self)
-        guard let value = Value(rawValue: number) else { throw invalid("\(number) is no \(Value.self)") }
+        guard let value = Value(rawValue: number) else { throw invalid("\(number) is not a valid \(Value.self)") }
         return value
     }
 
     /// Reads an unsigned integer of `count` bytes, 0 to 8. Throws `invalidArgument` for more.
     public mutating func unsigned(_ count: Int) throws(BLEError) -> UInt64 {
-        guard count <= 8 else { throw BLEError(.invalidArgument, "\(count) bytes are more than a number has") }
+        guard count <= 8 else {
+            throw BLEError(.invalidArgument, "an integer cannot have \(count) bytes; at most 8 are supported")
+        }
         try require(count)
         var value: UInt64 = 0
         for index in 0..<count { value |= UInt64(bytes[position + index]) << (8 * index) }

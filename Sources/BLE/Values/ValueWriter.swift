@@ -34,7 +34,7 @@ public struct ValueWriter: Sendable {
     /// does not fit.
     public mutating func rounded(_ value: Double, _ format: IntegerFormat) throws(BLEError) {
         guard let integer = Int(exactly: value.rounded()) else {
-            throw BLEError(.invalidValue, "\(value) is no number that a field can hold")
+            throw BLEError(.invalidValue, "\(value) cannot be represented as an integer")
         }
         try self.integer(integer, format)
     }

@@ -21,12 +21,12 @@ extension Contract {
                 _ = try await strap.read(Characteristic(BluetoothUUID(0xBEEF), service: service))
             }
             #expect(noService?.code == .serviceNotFound)
-            #expect(noService?.undiscovered == [service])
+            #expect(noService?.missingUUIDs == [service])
             let noCharacteristic = await error {
                 _ = try await strap.read(Characteristic(BluetoothUUID(0xBEEF), service: .battery))
             }
             #expect(noCharacteristic?.code == .characteristicNotFound)
-            #expect(noCharacteristic?.undiscovered == [BluetoothUUID(0xBEEF)])
+            #expect(noCharacteristic?.missingUUIDs == [BluetoothUUID(0xBEEF)])
             #expect(noCharacteristic?.peripheral == strap.id)
         }
     }

@@ -5,7 +5,7 @@ import Testing
 extension Contract {
     func packetLength() async throws {
         try await withStrap { strap in
-            #expect(try await strap.maximumPacketLength() == EchoStrap.packetLength)
+            #expect(try await strap.attMTU() == EchoStrap.packetLength)
             let longest = try await strap.maximumWriteLength(for: .withoutResponse)
             #expect(longest == EchoStrap.packetLength - 3)
             #expect(try await strap.maximumWriteLength(for: .withResponse) == 512)

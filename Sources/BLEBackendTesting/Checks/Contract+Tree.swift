@@ -42,7 +42,7 @@ extension Contract {
             let none = try await strap.presentationFormat(of: EchoStrap.output.key)
             #expect(none == nil)
             let missing = await error {
-                _ = try await strap.userDescription(of: AttributeKey(characteristic: BluetoothUUID(0xBEEF)))
+                _ = try await strap.userDescription(of: CharacteristicKey(characteristic: BluetoothUUID(0xBEEF)))
             }
             #expect(missing?.code == .characteristicNotFound)
         }

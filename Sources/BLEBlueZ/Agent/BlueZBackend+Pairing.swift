@@ -93,7 +93,8 @@ extension BlueZBackend {
     }
 
     /// Sets a property of the device.
-    public func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+    public func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError)
+    {
         let name =
             switch setting {
             case .trusted: "Trusted"
@@ -157,7 +158,7 @@ extension BlueZBackend {
             try? await self.disconnect(id)
             // If other clients use the link, it has ended only for this client.
             guard linkEndErrors.removeValue(forKey: path) != nil else { return }
-            report(.disconnected(id, error))
+            report(.linkEnded(id, error))
         }
     }
 }

@@ -9,7 +9,7 @@ extension BlueZBackend {
 
     /// How long to retry after an error. bluetoothd takes a moment to notice that a socket was closed.
     private static func limit(_ error: BLEError) -> Duration {
-        error.busErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
+        error.stackErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
     }
 
     func path(_ attribute: AttributeID) throws(BLEError) -> String {

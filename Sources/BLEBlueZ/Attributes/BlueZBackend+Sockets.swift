@@ -87,7 +87,7 @@ extension BlueZBackend {
     private func socketEnded(_ characteristic: AttributeID, _ path: String) async {
         guard let device = ObjectTree.device(ofAttribute: path) else { return }
         // At the end of a link, the socket is closed before bluetoothd signals it. The property `MTU` is gone by then.
-        if (try? await maximumPacketLength(characteristic.peripheral)) == nil {
+        if (try? await attMTU(characteristic.peripheral)) == nil {
             try? await wait(forObject: device, within: .seconds(2)) { () throws(BLEError) in
                 self.tree.devices[device]?.isConnected == true ? nil : ()
             }
@@ -142,7 +142,7 @@ private final class SocketChannel: PacketChannel {
         }
     }
 
-    func room() async throws(BLEError) {
+    func waitForRoom() async throws(BLEError) {
         do throws(DBusError) {
             try await socket.room()
         } catch {

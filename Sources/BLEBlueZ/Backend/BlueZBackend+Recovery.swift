@@ -30,8 +30,8 @@ extension BlueZBackend {
         for prompt in prompts.values { prompt.task.cancel() }
         prompts = [:]
         reportedAdapterState = .resetting
-        report(.lost(.lost(message)))
-        report(.adapter(.resetting))
+        report(.stackLost(.lost(message)))
+        report(.adapterStateChanged(.resetting))
         for path in watchers.keys { look(path) }
     }
 

@@ -87,7 +87,7 @@ extension BlueZBackend {
     // MARK: Reporting
 
     func report(_ event: BackendEvent) {
-        context?.handle(event)
+        context?.handleEvent(event)
     }
 
     /// Returns the id of a device on the adapter in use: the address with which it was first received. BlueZ keeps that
@@ -125,7 +125,7 @@ extension BlueZBackend {
                 look(path)
             case .heard(let path):
                 if isListening, let id = id(ofDevice: path), let device = tree.devices[path] {
-                    report(.advertisement(id, device.advertisement))
+                    report(.advertisementReceived(id, device.advertisement))
                 }
             case .device(let path): look(path)
             case .disconnected(let path, let address):
@@ -137,7 +137,7 @@ extension BlueZBackend {
                 disconnectReasons[path] = nil
                 linkEndErrors[path] = nil
                 guard owner == adapter else { continue }
-                for id in ids(ofDevice: path, address: address) { report(.removed(id)) }
+                for id in ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
             case .attributes(let path):
                 attributesChanged(path)
                 look(path)
@@ -157,6 +157,6 @@ extension BlueZBackend {
         guard state != reportedAdapterState else { return }
         reportedAdapterState = state
         if state != .poweredOn { voidDiscovery() }
-        report(.adapter(state))
+        report(.adapterStateChanged(state))
     }
 }

@@ -16,6 +16,12 @@ public actor BlueZBackend: CentralBackend {
     /// The executor of the loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
+    /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`).
+    public nonisolated var limits: BackendLimits {
+        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
+    }
+
     let wantedAdapter: String?
     private let address: BusAddress
     var context: BackendContext?
@@ -199,7 +205,9 @@ public actor BlueZBackend: CentralBackend {
             self?.assumeIsolated {
                 $0.tree = tree
                 $0.isRunning = true
-                for id in $0.formerPeripherals.subtracting($0.knownPeripherals().map(\.id)) { $0.report(.removed(id)) }
+                for id in $0.formerPeripherals.subtracting($0.knownPeripherals().map(\.id)) {
+                    $0.report(.peripheralRemoved(id))
+                }
                 $0.formerPeripherals = []
             }
         }

@@ -32,7 +32,7 @@ extension BLEError {
         case .remote:
             self = Self.remote(error, operation)
         }
-        busErrorName = error.name.isEmpty ? nil : error.name
+        stackErrorName = error.name.isEmpty ? nil : error.name
     }
 
     private static func noBus(_ error: DBusError) -> BLEError {
@@ -100,14 +100,15 @@ extension BLEError {
         case "org.bluez.Error.ImproperlyConfigured":
             return BLEError(.improperlyConfigured, because: error)
         case "org.bluez.Error.ConnectionAttemptFailed":
-            return BLEError(.connectionFailed, "the link could not be made: \(text)", cause: error)
+            return BLEError(.connectionFailed, "the link could not be established: \(text)", cause: error)
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
             // ATT's security errors arrive as "Not paired" and the like.
             if text.contains("paired") || text.contains("authenti") || text.contains("ncrypt") {
                 return BLEError(
-                    .pairingRequired, "the attribute wants a paired link: \(text)", remedy: "Pair with the peripheral.",
+                    .pairingRequired, "the attribute requires a paired link: \(text)",
+                    remedy: "Pair with the peripheral.",
                     cause: error)
             }
             return BLEError(
@@ -120,7 +121,7 @@ extension BLEError {
         case "org.bluez.Error.InvalidArguments" where text.contains("ength"), "org.bluez.Error.InvalidValueLength",
             "org.bluez.Error.InvalidLength":
             return BLEError(
-                .invalidLength, "the attribute does not take a value of this length",
+                .invalidLength, "the attribute does not accept a value of this length",
                 attError: .invalidAttributeValueLength, cause: error)
         case "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidArgs",
             "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.InvalidSignature":
@@ -150,7 +151,7 @@ extension BLEError {
         case "org.bluez.Error.AuthenticationTimeout":
             mapped = BLEError(.pairingTimedOut, "the peripheral did not go on with the pairing", isRetryable: true)
         case "org.bluez.Error.ConnectionAttemptFailed":
-            mapped = BLEError(.connectionFailed, "the link could not be made: \(error.message)")
+            mapped = BLEError(.connectionFailed, "the link could not be established: \(error.message)")
         case "org.bluez.Error.Failed": mapped = .pairingFailed(error.message)
         default: return nil
         }
@@ -188,7 +189,7 @@ extension BLEError {
             remedy: isHard
                 ? "Use the machine's own switch or key for its radio, or its firmware's setting."
                 : "Unblock it: rfkill unblock bluetooth.", cause: cause)
-        error.busErrorName = cause?.name
+        error.stackErrorName = cause?.name
         return error
     }
 

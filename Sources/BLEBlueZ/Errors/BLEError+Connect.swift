@@ -30,9 +30,9 @@ extension BLEError {
                 .connectionFailed, "the controller has no connection left", remedy: "End another link.", cause: error)
         case "invalid-arguments", "invalid-argument":
             return BLEError(
-                .connectionFailed, "the link could not be made: \(text)", isRetryable: false, cause: error)
+                .connectionFailed, "the link could not be established: \(text)", isRetryable: false, cause: error)
         default:
-            return BLEError(.connectionFailed, "the link could not be made: \(text)", cause: error)
+            return BLEError(.connectionFailed, "the link could not be established: \(text)", cause: error)
         }
     }
 

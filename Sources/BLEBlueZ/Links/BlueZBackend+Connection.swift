@@ -170,7 +170,7 @@ extension BlueZBackend {
             paths.removeAll(of: id)
             acquisitions[id] = nil
             endSockets(of: id)
-            report(.disconnected(id, error))
+            report(.linkEnded(id, error))
         }
     }
 

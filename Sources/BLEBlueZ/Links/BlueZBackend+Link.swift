@@ -3,7 +3,7 @@ internal import DBus
 
 extension BlueZBackend {
     /// Returns the `MTU` property, which each characteristic of a connected peripheral has from BlueZ 5.62 on.
-    public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+    public func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         let path = try device(peripheral)
         guard tree.devices[path]?.isConnected == true else { throw BLEError(.disconnected, "there is no link") }
         guard let characteristic = tree.characteristic(ofDevice: path) else {
@@ -49,7 +49,7 @@ extension BlueZBackend {
             let absent = [
                 "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.UnknownProperty",
             ]
-            if let name = error.busErrorName, absent.contains(name) { return nil }
+            if let name = error.stackErrorName, absent.contains(name) { return nil }
             throw error
         }
     }

@@ -19,7 +19,7 @@ extension BlueZBackend {
         await stopPassiveScan()
         // Devices that another client's scan has found are in range too, and are not announced as new.
         for (path, device) in tree.devices where device.isHeard {
-            if let id = id(ofDevice: path) { report(.advertisement(id, device.advertisement)) }
+            if let id = id(ofDevice: path) { report(.advertisementReceived(id, device.advertisement)) }
         }
     }
 
@@ -114,7 +114,7 @@ extension BlueZBackend {
     /// The error for a missing adapter.
     var unavailable: BLEError {
         isRunning
-            ? BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
+            ? BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
             : .lost("bluetoothd is not running, or the bus is gone")
     }
 

@@ -112,9 +112,9 @@ extension BlueZBackend {
     /// Returns the error for a bluetoothd without the interface, which answers with an error of the bus.
     private static func refusal(_ error: BLEError) -> BLEError {
         let missing = ["UnknownMethod", "UnknownInterface", "UnknownObject"].map { "org.freedesktop.DBus.Error.\($0)" }
-        guard let name = error.busErrorName, missing.contains(name) else { return error }
+        guard let name = error.stackErrorName, missing.contains(name) else { return error }
         return BLEError(
-            .notSupported, "this bluetoothd does not offer passive scanning", busErrorName: name,
+            .notSupported, "this bluetoothd does not offer passive scanning", stackErrorName: name,
             remedy: "Start it with --experimental, or set Experimental=true in /etc/bluetooth/main.conf; it also takes "
                 + "Linux 5.10 or newer.", cause: error.cause)
     }
@@ -187,6 +187,6 @@ extension BlueZBackend {
     private func reportHeard(_ path: String) {
         guard isListening, let id = id(ofDevice: path), let device = tree.devices[path], device.isHeard
         else { return }
-        report(.advertisement(id, device.advertisement))
+        report(.advertisementReceived(id, device.advertisement))
     }
 }

@@ -12,7 +12,7 @@ actor LiveView {
     /// Discovers all instances of the service. Throws `serviceNotFound`.
     init(of service: BluetoothUUID, on peripheral: Peripheral, _ output: Output) async throws(BLEError) {
         (self.peripheral, self.output) = (peripheral, output)
-        _ = try await PeripheralService(service, on: peripheral).discovered()
+        _ = try await PeripheralService(service, on: peripheral).discover()
         var sources: [LiveSource] = []
         for found in try await peripheral.services() where found.uuid == service {
             for characteristic in found where LiveSource.isShown(characteristic) {

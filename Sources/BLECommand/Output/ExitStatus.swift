@@ -17,7 +17,7 @@ enum ExitStatus {
         (11, [.poweredOff, .blocked], "the adapter is switched off, or blocked"),
         (12, [.peripheralNotFound], "the peripheral was not found"),
         (13, [.ambiguousPeripheral], "several peripherals have that name"),
-        (14, [.connectionFailed, .connectionCancelled, .serviceDiscoveryFailed], "the link could not be made"),
+        (14, [.connectionFailed, .connectionCancelled, .serviceDiscoveryFailed], "the link could not be established"),
         (15, [.disconnected], "the link ended"),
         (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic, or assigned number"),
         (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),

@@ -27,7 +27,7 @@ struct ShownValue {
 
     /// Returns the format of a characteristic's values: the SIG's, otherwise that of the peripheral's own descriptor,
     /// if any.
-    static func format(of key: AttributeKey, on peripheral: Peripheral) async -> ValueFormat? {
+    static func format(of key: CharacteristicKey, on peripheral: Peripheral) async -> ValueFormat? {
         if let format = ValueFormat(of: key.characteristic) { return format }
         // Without a format, the value is shown as bytes.
         return (try? await peripheral.presentationFormat(of: key)).flatMap { $0 }.map(ValueFormat.init)

@@ -20,7 +20,7 @@ extension BLEError {
 extension Result where Failure == BLEError {
     /// Performs an operation on one attribute of a peripheral, and captures its errors.
     ///
-    /// Throws errors that end the link, and `timedOut` if the link could not be made in time.
+    /// Throws errors that end the link, and `timedOut` if the link could not be established in time.
     init(of peripheral: Peripheral, _ work: () async throws(BLEError) -> Success) async throws(BLEError) {
         do throws(BLEError) {
             self = .success(try await work())

@@ -95,7 +95,7 @@ extension Session {
             BLEError(
                 .poweredOff, "the adapter is switched off",
                 remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
-        case .unavailable: BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in.")
+        case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
         case .resetting:
             BLEError(.bluetoothLost, "bluetoothd, or the bus, went away", remedy: "Try again once it is running.")
         }

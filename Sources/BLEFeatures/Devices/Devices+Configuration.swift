@@ -102,8 +102,8 @@ extension Devices {
 
         var transactions: TransactionConfiguration {
             TransactionConfiguration(
-                request: AttributeKey(service: service, characteristic: request),
-                reply: AttributeKey(service: service, characteristic: reply), writeType: writeType,
+                request: CharacteristicKey(service: service, characteristic: request),
+                reply: CharacteristicKey(service: service, characteristic: reply), writeType: writeType,
                 replyTimeout: replyTimeout, lateReplyGrace: lateReplyGrace, longFrames: longFrames)
         }
     }

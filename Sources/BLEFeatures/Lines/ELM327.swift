@@ -23,8 +23,8 @@ public final class ELM327: Sendable {
         transactions = TransactionSession(
             peripheral, codec: LineCodec(),
             configuration: TransactionConfiguration(
-                request: AttributeKey(service: service, characteristic: written),
-                reply: AttributeKey(service: service, characteristic: notifying), writeType: writeType,
+                request: CharacteristicKey(service: service, characteristic: written),
+                reply: CharacteristicKey(service: service, characteristic: notifying), writeType: writeType,
                 replyTimeout: timeout, outlastsLinks: true))
     }
 

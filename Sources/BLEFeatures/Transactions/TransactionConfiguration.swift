@@ -11,9 +11,9 @@ public struct TransactionConfiguration: Sendable {
     }
 
     /// The characteristic that requests are written to.
-    public var request: AttributeKey
+    public var request: CharacteristicKey
     /// The characteristic that notifies replies.
-    public var reply: AttributeKey
+    public var reply: CharacteristicKey
     /// How requests are written.
     public var writeType: WriteType
     /// The maximum time for a request, from the call to the reply.
@@ -33,7 +33,7 @@ public struct TransactionConfiguration: Sendable {
 
     /// Creates a configuration. By default, requests are written with response, and may take 10 s.
     public init(
-        request: AttributeKey, reply: AttributeKey, writeType: WriteType = .withResponse,
+        request: CharacteristicKey, reply: CharacteristicKey, writeType: WriteType = .withResponse,
         replyTimeout: Duration = .seconds(10), lateReplyGrace: Duration = .seconds(2),
         longFrames: LongFrames = .longWrite, bufferedPackets: Int = 1024, outlastsLinks: Bool = false
     ) {

@@ -28,7 +28,7 @@ public struct AutomationIO: Profile {
     /// are four for each byte.
     public func digitals() async throws(BLEError) -> [AutomationSignal<[DigitalState]>] {
         var digitals: [AutomationSignal<[DigitalState]>] = []
-        for found in try await service.discovered()[all: Characteristic.digital.uuid] {
+        for found in try await service.discover()[all: Characteristic.digital.uuid] {
             digitals.append(signal(.digitals(try await count(of: found)), found))
         }
         return digitals
@@ -36,7 +36,7 @@ public struct AutomationIO: Profile {
 
     /// Returns the analog characteristics, in order of handles. Connects and discovers if necessary.
     public func analogs() async throws(BLEError) -> [AutomationSignal<UInt16>] {
-        try await service.discovered()[all: Characteristic.analog.uuid].map { signal(.codable, $0) }
+        try await service.discover()[all: Characteristic.analog.uuid].map { signal(.codable, $0) }
     }
 
     /// Returns the values of all inputs at one time.
@@ -53,7 +53,7 @@ public struct AutomationIO: Profile {
     /// read, notified or indicated. Throws `invalidValue` if the number of signals of a digital input is not available.
     public func aggregateKey() async throws(BLEError) -> Characteristic<AutomationAggregate> {
         let readable: CharacteristicProperties = [.read, .notify, .indicate]
-        let inputs = try await service.discovered().filter { !$0.properties.isDisjoint(with: readable) }
+        let inputs = try await service.discover().filter { !$0.properties.isDisjoint(with: readable) }
         var counts: [Int] = []
         for found in inputs where found.uuid == Characteristic.digital.uuid {
             guard let count = try await count(of: found) else {

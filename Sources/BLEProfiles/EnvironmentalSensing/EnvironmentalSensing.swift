@@ -28,7 +28,7 @@ public struct EnvironmentalSensing: Profile {
     /// Returns the sensors of all quantities (``EnvironmentalQuantity``), in order of handles. Connects and discovers
     /// if necessary.
     public func sensors() async throws(BLEError) -> [EnvironmentalSensor<EnvironmentalValue>] {
-        try await service.discovered().compactMap { found in
+        try await service.discover().compactMap { found in
             EnvironmentalQuantity(found.uuid).map { sensor($0.coding, found) }
         }
     }
@@ -38,7 +38,7 @@ public struct EnvironmentalSensing: Profile {
     public func sensors<Value>(
         of characteristic: Characteristic<Value>
     ) async throws(BLEError) -> [EnvironmentalSensor<Value>] {
-        try await service.discovered()[all: characteristic.uuid].map { sensor(characteristic.coding, $0) }
+        try await service.discover()[all: characteristic.uuid].map { sensor(characteristic.coding, $0) }
     }
 
     /// Returns changes of the sensors' descriptors, including those that this central makes.

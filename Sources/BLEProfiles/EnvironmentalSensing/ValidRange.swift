@@ -45,14 +45,14 @@ extension Peripheral {
 
     /// Returns the value of an optional descriptor. Nil if there is none.
     func readDescriptorIfPresent<Value>(
-        _ descriptor: BluetoothUUID, of characteristic: AttributeKey, as coding: ValueCoding<Value>,
+        _ descriptor: BluetoothUUID, of characteristic: CharacteristicKey, as coding: ValueCoding<Value>,
         timeout: Duration? = nil
     ) async throws(BLEError) -> Value? {
         do throws(BLEError) {
             return try coding.decode(
                 try await readDescriptor(descriptor, of: characteristic, timeout: timeout))
         } catch {
-            if error.undiscovered == [descriptor] { return nil }
+            if error.missingUUIDs == [descriptor] { return nil }
             throw error.at(id, service: characteristic.service, characteristic: characteristic.characteristic)
         }
     }

@@ -80,7 +80,8 @@ public struct TrainingStatus: Hashable, ValueCodable {
 
 extension TrainingStatus.Activity: NamedConstants {
     static let names = consecutive(
-        "other", "idle", "warmingUp", "lowIntensityInterval", "highIntensityInterval", "recoveryInterval", "isometric",
+        "other", "idle", "warmingUp", "lowIntensityInterval", "highIntensityInterval",
+        "recoveryInterval", "isometric",
         "heartRateControl", "fitnessTest", "speedBelowControlRegion", "speedAboveControlRegion", "coolingDown",
         "wattControl", "manualMode", "preWorkout", "postWorkout")
 }

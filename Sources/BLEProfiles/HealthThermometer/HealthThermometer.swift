@@ -51,7 +51,7 @@ public struct HealthThermometer: Profile {
             let bytes = try await peripheral.readDescriptor(descriptor, of: key)
             return try MeasurementIntervalRange(bytes: bytes).seconds
         } catch {
-            if error.undiscovered == [descriptor] { return nil }
+            if error.missingUUIDs == [descriptor] { return nil }
             throw error.code == .invalidValue
                 ? error.at(peripheral.id, service: key.service, characteristic: key.characteristic) : error
         }

@@ -23,7 +23,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Joins the radio.
     public func start(_ context: BackendContext) async throws(BLEError) {
-        port = try await radio.open(context.handle, context.pairing)
+        port = try await radio.open(context.handleEvent, context.pairing)
     }
 
     /// Leaves the radio.
@@ -75,8 +75,13 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// Returns the ATT MTU of the link, according to the definition.
-    public func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
-        try await radio.packetLength(peripheral, port)
+    /// Those of bluetoothd, which this backend behaves like.
+    public nonisolated var limits: BackendLimits {
+        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
+    }
+
+    public func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await radio.attMTU(peripheral, port)
     }
 
     /// Returns the signal strength that the test has set.
@@ -152,7 +157,8 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// Changes a setting of the radio.
-    public func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+    public func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError)
+    {
         try await radio.set(setting, value, peripheral, port)
     }
 }

@@ -40,7 +40,7 @@ final class SimulatedChannel: PacketChannel {
         return sent.hasRoom
     }
 
-    func room() async throws(BLEError) {
+    func waitForRoom() async throws(BLEError) {
         let outcome = Outcome<Void>()
         state.withLock { state in
             if state.isClosed {

@@ -13,7 +13,7 @@ struct SimulatedDevice {
     var isDiscovered = false
 
     /// The ATT MTU of a link to it. BlueZ requests 517.
-    var packetLength: Int { min(517, max(23, definition.maximumPacketLength)) }
+    var attMTU: Int { min(517, max(23, definition.maximumATTMTU)) }
 
     /// The known services: the advertised ones, and all primary ones when they have been discovered.
     var services: Set<BluetoothUUID> {

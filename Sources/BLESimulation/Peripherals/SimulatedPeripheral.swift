@@ -68,7 +68,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     }
 
     /// Changes the pairing method.
-    public func setPairing(_ method: PairingMethod) async {
+    public func setPairing(_ method: SimulatedPairing) async {
         await radio.setPairing(method, id)
     }
 

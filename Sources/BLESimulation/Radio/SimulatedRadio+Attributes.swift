@@ -9,8 +9,8 @@ extension SimulatedRadio {
         return database
     }
 
-    func packetLength(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
-        try device(id, port).packetLength
+    func attMTU(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
+        try device(id, port).attMTU
     }
 
     func signalStrength(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
@@ -44,7 +44,7 @@ extension SimulatedRadio {
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
-        guard value.count >= (try device(attribute.peripheral, port)).packetLength else {
+        guard value.count >= (try device(attribute.peripheral, port)).attMTU else {
             throw BLEError(.attributeNotLong)
         }
         return Array(value.dropFirst(offset))
@@ -62,7 +62,7 @@ extension SimulatedRadio {
         _ value: [UInt8], to attribute: AttributeID, type: WriteType, offset: Int, _ port: Int
     ) async throws(BLEError) {
         let characteristic = try characteristic(attribute, port)
-        let length = try device(attribute.peripheral, port).packetLength
+        let length = try device(attribute.peripheral, port).attMTU
         // Refused before anything is sent.
         if type == .withoutResponse, offset > 0 || value.count > length - 3 {
             throw BLEError(.failed, "the write does not fit a packet")

@@ -33,7 +33,7 @@ extension SimulatedRadio {
         }
         guard !isAcquired(attribute) else { throw Self.writeAcquired }
         let number = number()
-        let channel = SimulatedChannel(maximumLength: min(device.packetLength - 3, 512)) { [weak self] in
+        let channel = SimulatedChannel(maximumLength: min(device.attMTU - 3, 512)) { [weak self] in
             Task { await self?.takePackets(attribute, number) }
         } onClose: { [weak self] in
             // The waiting packets are still sent.

@@ -16,7 +16,7 @@ extension SimulatedRadio {
             guard (try? await clock.sleep(for: Self.connectionTimeout)) != nil else { return }
             outcome.deliver(
                 .failure(
-                    BLEError(.connectionFailed, "the link could not be made: the peripheral does not answer")))
+                    BLEError(.connectionFailed, "the link could not be established: the peripheral does not answer")))
         }
         defer {
             timer.cancel()
@@ -59,7 +59,7 @@ extension SimulatedRadio {
             $0.id == id && $0.port == port
         }
         guard peripherals[id]?.link?.port == port else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect", disconnectReason: .local))
+        endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
     }
 
     /// Returns the peripheral, which must have a link to that central.

@@ -104,7 +104,7 @@ extension SimulatedRadio {
 
     /// Prompts the users of both sides, and returns the security that results.
     private static func negotiate(
-        _ id: Peripheral.ID, _ method: PairingMethod, _ capability: IOCapability, _ agent: PairingAgent,
+        _ id: Peripheral.ID, _ method: SimulatedPairing, _ capability: IOCapability, _ agent: PairingAgent,
         isAsked: Bool, _ clock: any Clock<Duration>
     ) async throws(BLEError) -> AttributeSecurity {
         let refused = isAsked ? BLEError.pairingFailed("refused here") : .pairingRefused
@@ -171,13 +171,13 @@ extension SimulatedRadio {
     func unpair(_ id: Peripheral.ID) throws(BLEError) {
         try checkReady()
         guard peripherals[id] != nil else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a disconnect"))
+        endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect"))
         peripherals[id]?.bond = nil
         peripherals[id]?.hasLostBond = false
         peripherals[id]?.isTrusted = false
         peripherals[id]?.isBlocked = false
         for token in ports.keys where ports[token]?.known.remove(id) != nil {
-            ports[token]?.handle(.removed(id))
+            ports[token]?.handle(.peripheralRemoved(id))
         }
         updateAdvertising(id, anew: true)
     }
@@ -205,7 +205,7 @@ extension SimulatedRadio {
 
     func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link?.isPairing == true }
 
-    func setPairing(_ method: PairingMethod, _ id: Peripheral.ID) {
+    func setPairing(_ method: SimulatedPairing, _ id: Peripheral.ID) {
         peripherals[id]?.definition.pairing = method
     }
 
@@ -216,7 +216,7 @@ extension SimulatedRadio {
     }
 }
 
-extension PairingMethod {
+extension SimulatedPairing {
     /// Returns the number that the peripheral shows: its fixed passkey if it has one.
     fileprivate func shown(_ number: Passkey) -> Passkey {
         if case .display(let passkey) = self { passkey } else { number }

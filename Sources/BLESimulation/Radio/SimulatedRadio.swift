@@ -82,7 +82,7 @@ public actor SimulatedRadio {
         if !isPowered {
             endEverything(Self.adapterOff)
         }
-        if isRunning { announce(.adapter(adapterState)) }
+        if isRunning { announce(.adapterStateChanged(adapterState)) }
     }
 
     /// Plugs in or unplugs the adapter. Unplugging ends all scans and links, and the system forgets its peripherals.
@@ -92,23 +92,23 @@ public actor SimulatedRadio {
         if !isPresent {
             endEverything(Self.adapterOff)
             for token in ports.keys {
-                for id in ports[token]?.known ?? [] { ports[token]?.handle(.removed(id)) }
+                for id in ports[token]?.known ?? [] { ports[token]?.handle(.peripheralRemoved(id)) }
                 ports[token]?.known = []
             }
         }
-        if isRunning { announce(.adapter(adapterState)) }
+        if isRunning { announce(.adapterStateChanged(adapterState)) }
     }
 
     private static let adapterOff = BLEError(
         .disconnected, "the link ended: the adapter was switched off or taken out", disconnectReason: .adapterGone)
-    static let absent = BLEError(.adapterNotFound, "the adapter is gone", remedy: "Plug it in: setPresent(true).")
+    static let absent = BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in: setPresent(true).")
 
     /// Stops the Bluetooth service, as if bluetoothd crashed.
     public func stop() {
         guard isRunning else { return }
         isRunning = false
-        announce(.lost(Self.lost))
-        announce(.adapter(.resetting))
+        announce(.stackLost(Self.lost))
+        announce(.adapterStateChanged(.resetting))
         endEverything(Self.lost)
     }
 
@@ -116,7 +116,7 @@ public actor SimulatedRadio {
     public func restart() {
         guard !isRunning else { return }
         isRunning = true
-        announce(.adapter(adapterState))
+        announce(.adapterStateChanged(adapterState))
     }
 
     static let poweredOff = BLEError(
@@ -192,7 +192,7 @@ public actor SimulatedRadio {
             writer.channel.close()
         }
         for command in link.commands.values { command.cancel() }
-        if isRunning { ports[link.port]?.handle(.disconnected(id, error)) }
+        if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
         updateAdvertising(id)
         linkPending(id)
     }
@@ -229,7 +229,7 @@ public actor SimulatedRadio {
             }
             if let minimum = filter.minimumRSSI, (advertisement.rssi ?? -127) < minimum { continue }
             ports[token]?.known.insert(id)
-            port.handle(.advertisement(id, advertisement))
+            port.handle(.advertisementReceived(id, advertisement))
         }
     }
 
@@ -252,7 +252,7 @@ public actor SimulatedRadio {
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
         for (id, device) in peripherals where device.link?.port == port {
-            endLink(id, BLEError(.disconnected, "the link was ended by a disconnect", disconnectReason: .local))
+            endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
         }
         for id in peripherals.keys { updateAdvertising(id) }
     }

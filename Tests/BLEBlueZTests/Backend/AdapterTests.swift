@@ -21,7 +21,7 @@ import Testing
         let soft = refusal("Failed", [RadioSwitch("hci1", soft: true)])
         #expect(soft.code == .blocked)
         #expect(soft.remedy?.contains("rfkill unblock") == true)
-        #expect(soft.busErrorName == "org.bluez.Error.Failed")
+        #expect(soft.stackErrorName == "org.bluez.Error.Failed")
         let hard = refusal("Failed", [RadioSwitch("hci1", soft: true, hard: true)])
         #expect(hard.code == .blocked)
         #expect(hard.remedy?.contains("switch or key") == true)

@@ -86,7 +86,7 @@ struct FailureTests {
         await peer.daemon.tellPacketLength(length)
         let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
-        await expectError(.failed) { _ = try await strap.maximumPacketLength() }
+        await expectError(.failed) { _ = try await strap.attMTU() }
         await expectError(.failed) { _ = try await strap.packetWriter(to: EchoStrap.input) }
         await central.shutDown()
     }
@@ -113,7 +113,7 @@ struct FailureTests {
             let error = await expectError(.characteristicNotFound) {
                 _ = try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(uuid)))
             }
-            #expect(error?.message.contains("bluetoothd keeps") == true)
+            #expect(error?.message.contains("is hidden") == true)
         }
         await central.shutDown()
     }
@@ -233,7 +233,7 @@ struct FailureTests {
         let error = await #expect(throws: BLEError.self) { _ = try await strap.read(EchoStrap.output) }
         #expect(error?.code == code)
         #expect(error?.attError == attError)
-        #expect(error?.busErrorName == answer.name)
+        #expect(error?.stackErrorName == answer.name)
         #expect(error?.peripheral == strap.id)
         #expect(error?.service == EchoStrap.service)
         #expect(error?.characteristic == EchoStrap.output.key.characteristic)

@@ -129,7 +129,7 @@ struct PairingTests {
         try await lock.connect()
         await world.daemon.fail("Pair", answer)
         let error = await expectError(code) { try await lock.pair() }
-        #expect(error?.busErrorName == answer.name)
+        #expect(error?.stackErrorName == answer.name)
         #expect(error?.peripheral == lock.id)
         #expect(try await lock.isPaired == false)
         await central.shutDown()

@@ -13,7 +13,7 @@ struct FakeBlueZOrderTests {
         let central = try await world.makeCentral()
         let battery = try #require(try await central.discoveries().first { _ in true }).peripheral
         try await battery.connect()
-        let level = AttributeKey(characteristic: BluetoothUUID(0x2A19))
+        let level = CharacteristicKey(characteristic: BluetoothUUID(0x2A19))
         var values = try await battery.notifications(level).makeAsyncIterator()
         // An answer that does not follow at once would let its value be taken for a notification.
         for _ in 0..<500 { _ = try await battery.read(level) }

@@ -87,7 +87,7 @@ import Testing
                 let expected = row[3] == "as Failed" ? try failure(during: operation, listed) : row
                 check(error, expected[3], retry: expected[4], remedy: expected[6], row)
                 #expect((error.attError.map { "0x\(Hex.string([$0.rawValue]))" } ?? "") == row[5], "\(row)")
-                #expect(error.busErrorName == name(row[0]))
+                #expect(error.stackErrorName == name(row[0]))
             }
         }
     }
@@ -146,7 +146,7 @@ import Testing
 
     @Test func `what other libraries tell apart has codes here`() throws {
         let codes = Set(try #require(rows["Codes"]).map { $0[0] })
-        let details: Set = ["undiscovered", "cause", "attError", "characteristic"]
+        let details: Set = ["missingUUIDs", "cause", "attError", "characteristic"]
         for row in try #require(rows["Coming from another library"]) {
             let named = try Checkout.text("Docs/Errors.md").split(separator: "\n").first {
                 $0.hasPrefix("| \(row[0]) |")

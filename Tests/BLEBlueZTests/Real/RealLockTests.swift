@@ -120,7 +120,7 @@ struct RealLockTests {
     @Test func `long messages go in parts, both ways`() async throws {
         try await withLock(mode: .bound, packetLength: 23) { devices in
             let device = try await devices.connect(serial: Self.serial)
-            #expect(try await device.peripheral.maximumPacketLength() == 23)
+            #expect(try await device.peripheral.attMTU() == 23)
             let settings: LockSettings = try device.feature()
             try await settings.setName("Twenty characters 20 and more")
             #expect(try await settings.name() == "Twenty characters 20")

@@ -10,7 +10,7 @@ import Testing
 @Suite(.startsProcesses, .hangLimit)
 struct PairCommandTests {
     /// A bus, and a lock behind its daemon.
-    private func makeWorld(_ method: PairingMethod) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {
+    private func makeWorld(_ method: SimulatedPairing) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {
         let world = try await BlueZWorld()
         return (world, await world.radio.add(.lock(method)))
     }

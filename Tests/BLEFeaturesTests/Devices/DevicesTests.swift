@@ -168,7 +168,7 @@ import Testing
         let definition = PeripheralDefinition(advertisement: FakeDevice.advertisement(), services: [])
         let (peripheral, _) = try await world.add(definition)
         let error = await expectError(.serviceNotFound) { try await devices().connect(serial: FakeDevice.serial) }
-        #expect(error?.undiscovered == [FakeDevice.service])
+        #expect(error?.missingUUIDs == [FakeDevice.service])
         #expect(await peripheral.connectionState == .disconnected)
     }
 

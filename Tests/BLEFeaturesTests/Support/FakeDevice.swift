@@ -6,8 +6,8 @@ import BLETestSupport
 /// A device on a simulated radio that writes down what is written to it, and says what the test tells it to.
 struct FakeDevice: Sendable {
     static let service = Devices.Configuration.defaultService
-    static let request = AttributeKey(service: service, characteristic: Devices.Configuration.defaultRequest)
-    static let reply = AttributeKey(service: service, characteristic: Devices.Configuration.defaultReply)
+    static let request = CharacteristicKey(service: service, characteristic: Devices.Configuration.defaultRequest)
+    static let reply = CharacteristicKey(service: service, characteristic: Devices.Configuration.defaultReply)
     static let serial = "010203040506"
 
     let peripheral: Peripheral

@@ -186,8 +186,8 @@ import Testing
     }
 
     @Test func `the keys are of the service`() {
-        #expect(Characteristic.digital.key == AttributeKey(service: .automationIO, characteristic: Self.digital))
-        #expect(Characteristic.analog.key == AttributeKey(service: .automationIO, characteristic: Self.analog))
+        #expect(Characteristic.digital.key == CharacteristicKey(service: .automationIO, characteristic: Self.digital))
+        #expect(Characteristic.analog.key == CharacteristicKey(service: .automationIO, characteristic: Self.analog))
         #expect(BluetoothUUID.automationIO.name == "Automation IO")
         #expect(Self.aggregate.name == "Aggregate")
     }

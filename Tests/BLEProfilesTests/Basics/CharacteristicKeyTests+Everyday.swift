@@ -41,7 +41,7 @@ extension CharacteristicKeyTests {
             (Characteristic.magneticFluxDensity3D.key, "Magnetic Flux Density - 3D"),
             (Characteristic.descriptorValueChanged.key, "Descriptor Value Changed"),
         ])
-    func `a key of a sensor is for what its name says`(_ key: AttributeKey, _ characteristic: String) {
+    func `a key of a sensor is for what its name says`(_ key: CharacteristicKey, _ characteristic: String) {
         #expect(key.service?.name == "Environmental Sensing")
         #expect(key.characteristic.name == characteristic)
     }
@@ -68,7 +68,7 @@ extension CharacteristicKeyTests {
             (Characteristic.udi.key, "Device Information", "UDI for Medical Devices"),
         ])
     func `a key of an everyday service is for what its name says`(
-        _ key: AttributeKey, _ service: String?, _ characteristic: String
+        _ key: CharacteristicKey, _ service: String?, _ characteristic: String
     ) {
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)

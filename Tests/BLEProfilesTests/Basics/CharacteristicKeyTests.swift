@@ -27,7 +27,7 @@ import Testing
             (Characteristic.batteryLevelStatus.key, "Battery", "Battery Level Status"),
             (Characteristic.pnpID.key, "Device Information", "PnP ID"),
         ])
-    func `a key is for what its name says`(_ key: AttributeKey, _ service: String, _ characteristic: String) {
+    func `a key is for what its name says`(_ key: CharacteristicKey, _ service: String, _ characteristic: String) {
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)
     }
@@ -59,8 +59,10 @@ import Testing
             (Characteristic.supportedPowerRange.key, "Fitness Machine", "Supported Power Range"),
             (Characteristic.fitnessMachineControlPoint.key, "Fitness Machine", "Fitness Machine Control Point"),
             (Characteristic.fitnessMachineStatus.key, "Fitness Machine", "Fitness Machine Status"),
-        ] as [(AttributeKey, String?, String)])
-    func `a fitness key is for what its name says`(_ key: AttributeKey, _ service: String?, _ characteristic: String) {
+        ] as [(CharacteristicKey, String?, String)])
+    func `a fitness key is for what its name says`(
+        _ key: CharacteristicKey, _ service: String?, _ characteristic: String
+    ) {
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)
     }
@@ -95,9 +97,9 @@ import Testing
             (Characteristic.bodyCompositionFeature.key, "Body Composition", "Body Composition Feature"),
             (Characteristic.dateTime.key, nil, "Date Time"),
             (Characteristic.recordAccessControlPoint.key, nil, "Record Access Control Point"),
-        ] as [(AttributeKey, String?, String)])
+        ] as [(CharacteristicKey, String?, String)])
     func `a key for health is for what its name says`(
-        _ key: AttributeKey, _ service: String?, _ characteristic: String
+        _ key: CharacteristicKey, _ service: String?, _ characteristic: String
     ) {
         #expect(key.service?.name == service)
         #expect(key.characteristic.name == characteristic)

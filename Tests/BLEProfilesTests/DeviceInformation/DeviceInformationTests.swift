@@ -73,7 +73,7 @@ import Testing
     @Test func `a device without the service says so`() async throws {
         let (device, grip) = try await world.add(.battery())
         let error = await expectError(.serviceNotFound) { try await DeviceInformation(of: device) }
-        #expect(error?.undiscovered == [.deviceInformation])
+        #expect(error?.missingUUIDs == [.deviceInformation])
         #expect(error?.peripheral == grip.id)
     }
 

@@ -149,6 +149,6 @@ import Testing
     @Test func `a thing without the service says so`() async throws {
         let (thing, _) = try await world.add(.battery())
         let error = await expectError(.serviceNotFound) { try await EnvironmentalSensing(thing).sensors() }
-        #expect(error?.undiscovered == [.environmentalSensing])
+        #expect(error?.missingUUIDs == [.environmentalSensing])
     }
 }

@@ -70,12 +70,12 @@ import Testing
     @Test func `a sensor that does not count energy says so`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
         let error = await expectError(.characteristicNotFound) { try await HeartRate(strap).resetEnergyExpended() }
-        #expect(error?.undiscovered == [BluetoothUUID(0x2A39)])
+        #expect(error?.missingUUIDs == [BluetoothUUID(0x2A39)])
     }
 
     @Test func `a thing that is no heart rate sensor says so`() async throws {
         let (thing, _) = try await world.add(.battery())
         let error = await expectError(.serviceNotFound) { try await HeartRate(thing).measurements() }
-        #expect(error?.undiscovered == [.heartRate])
+        #expect(error?.missingUUIDs == [.heartRate])
     }
 }

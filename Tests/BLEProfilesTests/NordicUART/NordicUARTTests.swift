@@ -25,7 +25,7 @@ import Testing
             ])
         let (peripheral, grip) = try await world.add(
             PeripheralDefinition(
-                advertisement: Advertisement(rssi: -50), services: [service], maximumPacketLength: packetLength))
+                advertisement: Advertisement(rssi: -50), services: [service], maximumATTMTU: packetLength))
         return (NordicUART(peripheral), grip, received)
     }
 

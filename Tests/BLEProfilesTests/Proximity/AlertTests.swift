@@ -61,12 +61,12 @@ import Testing
     @Test func `a thing that cannot alert says so`() async throws {
         let (thing, _) = try await world.add(.battery())
         #expect(
-            await expectError(.serviceNotFound) { try await ImmediateAlert(thing).alert(.mild) }?.undiscovered
+            await expectError(.serviceNotFound) { try await ImmediateAlert(thing).alert(.mild) }?.missingUUIDs
                 == [.immediateAlert])
         #expect(
-            await expectError(.serviceNotFound) { try await LinkLoss(thing).alertLevel() }?.undiscovered == [.linkLoss])
+            await expectError(.serviceNotFound) { try await LinkLoss(thing).alertLevel() }?.missingUUIDs == [.linkLoss])
         #expect(
-            await expectError(.serviceNotFound) { try await TxPower(thing).levelDBm() }?.undiscovered == [.txPower])
+            await expectError(.serviceNotFound) { try await TxPower(thing).levelDBm() }?.missingUUIDs == [.txPower])
     }
 
     @Test(arguments: [([0x9C], -100), ([0x00], 0), ([0x14], 20)] as [([UInt8], Int8)])

@@ -46,14 +46,14 @@ import Testing
     }
 
     @Test func `the deadline covers waiting for Bluetooth, and for a value`() async throws {
-        await bench.backend.emit(.adapter(.resetting))
+        await bench.backend.emit(.adapterStateChanged(.resetting))
         let waiting = Task { [bench] in
             try await bench.central.withDeadline(.seconds(5)) { try await bench.strap.connect() }
         }
         await bench.clock.sleepers(2)  // this deadline and the connect's own
         bench.clock.advance(by: .seconds(5))
         await expectError(.timedOut) { try await waiting.value }
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         let stream = try await bench.strap.notifications(Bench.setting)
         let reading = Task { [bench] in
             try await bench.central.withDeadline(.seconds(5)) {

@@ -20,7 +20,7 @@ import Testing
         let (heard, hear) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() { hear.yield() } }
         await backend.asked(.startDiscovery)
-        await backend.emit(.advertisement(strap.id, Advertisement()))
+        await backend.emit(.advertisementReceived(strap.id, Advertisement()))
         // The scan is on, and its start waits for nothing any more.
         for await _ in heard { break }
         var tasks = [
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `when Bluetooth is lost everything that waits fails at once`() async throws {
         let waiting = try await waiting()
-        await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
+        await bench.backend.emit(.stackLost(Bench.error(.bluetoothLost)))
         // A scan goes on when Bluetooth is back.
         waiting.scan.cancel()
         await expectError(.cancelled) { try await waiting.scan.value }
@@ -63,14 +63,14 @@ import Testing
 
     @Test func `after Bluetooth was lost everything can be had again`() async throws {
         try await strap.connect()
-        await bench.backend.emit(.lost(Bench.error(.bluetoothLost)))
+        await bench.backend.emit(.stackLost(Bench.error(.bluetoothLost)))
         await bench.backend.set([90], of: 2)
         #expect(try await strap.read(Bench.level) == 90)
         #expect(await bench.backend.count(.connect) == 2)
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() { break } }
         await bench.backend.asked(.startDiscovery)
         await until {
-            await bench.backend.emit(.advertisement(strap.id, Advertisement()))
+            await bench.backend.emit(.advertisementReceived(strap.id, Advertisement()))
             return await bench.backend.count(.stopDiscovery) == 1
         }
         try await scan.value
@@ -139,7 +139,7 @@ import Testing
         let backend = ScriptedBackend()
         do {
             let central = try await Central(backend: backend, configuration: .quiet(clock: ManualClock()))
-            await backend.emit(.adapter(.resetting))
+            await backend.emit(.adapterStateChanged(.resetting))
             let strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
             try await strap.setConnectionPolicy(
                 .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
@@ -173,12 +173,12 @@ import Testing
     }
 
     @Test func `the adapter's states are told from the present one on, until the central is shut down`() async throws {
-        await bench.backend.emit(.adapter(.poweredOff))
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
         #expect(await bench.central.adapterState == .poweredOff)
         var states = await bench.central.adapterStates().makeAsyncIterator()
         #expect(try await states.next() == .poweredOff)
-        await bench.backend.emit(.adapter(.poweredOn))
-        await bench.backend.emit(.adapter(.unavailable))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.unavailable))
         #expect(try await states.next() == .poweredOn)
         #expect(try await states.next() == .unavailable)
         await bench.central.shutDown()
@@ -216,7 +216,7 @@ import Testing
                 for try await _ in central.discoveryEvents(staleAfter: .seconds(8)) { break }
             }
             await backend.asked(.startDiscovery)
-            await backend.emit(.advertisement(strap, Advertisement()))
+            await backend.emit(.advertisementReceived(strap, Advertisement()))
             try await scan.value
             // It is searched for.
             try await central.peripheral(strap).setConnectionPolicy(

@@ -204,7 +204,7 @@ import Testing
         let error = await expectError(.serviceNotFound) {
             try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(0x2A38), service: missing))
         }
-        #expect(error?.undiscovered == [missing])
+        #expect(error?.missingUUIDs == [missing])
         #expect(error?.peripheral == strap.id)
     }
 
@@ -220,7 +220,7 @@ import Testing
         let error = await expectError(.characteristicNotFound) {
             try await strap.readDescriptor(missing, of: Bench.level.key)
         }
-        #expect(error?.undiscovered == [missing])
+        #expect(error?.missingUUIDs == [missing])
         #expect(error?.characteristic == Bench.level.key.characteristic)
     }
 

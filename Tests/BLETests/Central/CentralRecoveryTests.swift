@@ -113,14 +113,14 @@ import Testing
         try await bench.maintain()
         await until { await strap.connectionState == .connected }
         await bench.backend.script(.connect, .fail(Bench.error(.poweredOff)))
-        await bench.backend.emit(.adapter(.poweredOff))
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
         await bench.dropLink()
         await bench.backend.asked(.connect, 2)
         await bench.settle()
         bench.clock.advance(by: .seconds(3600))
         await bench.settle()
         #expect(await bench.backend.count(.connect) == 2)
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.asked(.connect, 3)
         await until { await strap.connectionState == .connected }
     }
@@ -131,8 +131,8 @@ import Testing
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         await bench.dropLink()
         await bench.backend.asked(.startDiscovery)
-        await bench.backend.emit(.advertisement(bench.lamp.id, Advertisement()))
-        await bench.backend.emit(.advertisement(strap.id, Advertisement()))
+        await bench.backend.emit(.advertisementReceived(bench.lamp.id, Advertisement()))
+        await bench.backend.emit(.advertisementReceived(strap.id, Advertisement()))
         await until { await strap.connectionState == .connected }
         await bench.backend.asked(.stopDiscovery)
     }
@@ -146,15 +146,15 @@ import Testing
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         let caller = Task { [strap] in try await strap.connect() }
         await bench.backend.asked(.startDiscovery)
-        await bench.backend.emit(.adapter(state))
+        await bench.backend.emit(.adapterStateChanged(state))
         await expectError(code) { try await caller.value }
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         try await bench.maintain()
         await bench.backend.asked(.startDiscovery, 2)
-        await bench.backend.emit(.adapter(state))
+        await bench.backend.emit(.adapterStateChanged(state))
         await until { await strap.connectionState == .disconnected }
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await until { await strap.connectionState == .connected }
     }
 

@@ -48,8 +48,8 @@ import Testing
             try await $0.strap.writeDescriptor([1], to: BluetoothUUID(0x2901), of: Bench.level.key)
         }
         + onLink("read at an offset", .read) { _ = try await $0.strap.read(Bench.level.key, offset: 1) }
-        + onLink("maximumPacketLength", .maximumPacketLength) { _ = try await $0.strap.maximumPacketLength() }
-        + onLink("maximumWriteLength", .maximumPacketLength) {
+        + onLink("attMTU", .attMTU) { _ = try await $0.strap.attMTU() }
+        + onLink("maximumWriteLength", .attMTU) {
             _ = try await $0.strap.maximumWriteLength(for: .withoutResponse)
         }
         + onLink("signalStrength", .signalStrength) { _ = try await $0.strap.signalStrength() }

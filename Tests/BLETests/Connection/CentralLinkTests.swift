@@ -26,51 +26,51 @@ import Testing
         for _ in 0..<3 {
             try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key, type: .withoutResponse)
         }
-        #expect(await bench.backend.count(.maximumPacketLength) == 1)
+        #expect(await bench.backend.count(.attMTU) == 1)
         // It has grown.
-        await bench.backend.set(packetLength: 517)
+        await bench.backend.set(attMTU: 517)
         try await strap.write(long, to: Bench.command, type: .withoutResponse)
-        #expect(await bench.backend.count(.maximumPacketLength) == 2)
+        #expect(await bench.backend.count(.attMTU) == 2)
         await bench.dropLink()
-        await bench.backend.set(packetLength: 23)
+        await bench.backend.set(attMTU: 23)
         await expectError(.invalidLength) {
             try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key, type: .withoutResponse)
         }
-        #expect(await bench.backend.count(.maximumPacketLength) == 3)
+        #expect(await bench.backend.count(.attMTU) == 3)
     }
 
     @Test func `what every link carries is sent without asking`() async throws {
         try await strap.write([UInt8](long.prefix(20)), to: Bench.command.key, type: .withoutResponse)
-        #expect(await bench.backend.count(.maximumPacketLength) == 0)
+        #expect(await bench.backend.count(.attMTU) == 0)
     }
 
     @Test func `where nobody tells the packet length the stack decides`() async throws {
-        await bench.backend.script(.maximumPacketLength, .fail(Bench.error(.notSupported)))
+        await bench.backend.script(.attMTU, .fail(Bench.error(.notSupported)))
         try await strap.write(long, to: Bench.command, type: .withoutResponse)
-        await bench.backend.script(.maximumPacketLength, .fail(Bench.error(.notSupported)))
+        await bench.backend.script(.attMTU, .fail(Bench.error(.notSupported)))
         let error = await expectError(.notSupported) { try await strap.maximumWriteLength(for: .withoutResponse) }
         #expect(error?.peripheral == strap.id)
     }
 
     @Test func `the longest write is an attribute's, or what fits a packet`() async throws {
-        await bench.backend.set(packetLength: 100)
+        await bench.backend.set(attMTU: 100)
         #expect(try await strap.maximumWriteLength(for: .withoutResponse) == 97)
         #expect(try await strap.maximumWriteLength(for: .withResponse) == 512)
         #expect(try await strap.maximumWriteLength(for: .reliable) == 512)
-        await bench.backend.set(packetLength: 517)
+        await bench.backend.set(attMTU: 517)
         #expect(try await strap.maximumWriteLength(for: .withoutResponse) == 512)
     }
 
-    @Test func `asking for the signal strength connects`() async throws {
+    @Test func `reading the signal strength connects`() async throws {
         #expect(try await strap.signalStrength() == -50)
         #expect(await bench.backend.count(.connect) == 1)
     }
 
     @Test func `the end of the link ends what asks about it`() async throws {
-        for operation in [ScriptedBackend.Operation.signalStrength, .maximumPacketLength] {
+        for operation in [ScriptedBackend.Operation.signalStrength, .attMTU] {
             await bench.backend.script(operation, .ignore)
             let asking = Task { [strap] in
-                operation == .signalStrength ? try await strap.signalStrength() : try await strap.maximumPacketLength()
+                operation == .signalStrength ? try await strap.signalStrength() : try await strap.attMTU()
             }
             await bench.backend.asked(operation)
             await bench.dropLink()

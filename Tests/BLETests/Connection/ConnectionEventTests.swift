@@ -38,7 +38,7 @@ import Testing
         var events = await strap.connectionEvents().makeAsyncIterator()
         try await strap.connect()
         await bench.backend.emit(
-            .disconnected(strap.id, BLEError(.disconnected, "gone", disconnectReason: .timeout)))
+            .linkEnded(strap.id, BLEError(.disconnected, "gone", disconnectReason: .timeout)))
         try await strap.connect()
         try await strap.disconnect()
         var story: [String] = []

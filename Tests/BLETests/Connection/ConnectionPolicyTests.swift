@@ -22,7 +22,7 @@ import Testing
         await bench.settle()
         #expect(await backend.count(.connect) == 0)
         try await peripheral.connect()
-        await backend.emit(.disconnected(peripheral.id, Bench.error(.disconnected)))
+        await backend.emit(.linkEnded(peripheral.id, Bench.error(.disconnected)))
         await backend.asked(.connect, 2)
         await central.shutDown()
     }

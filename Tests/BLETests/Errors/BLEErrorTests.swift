@@ -11,11 +11,11 @@ import Testing
 
     @Test func `a full error says where, what was answered and what helps`() {
         let error = BLEError(
-            .pairingRequired, "the attribute wants a paired link", attError: .insufficientEncryption,
-            busErrorName: "org.bluez.Error.NotPermitted", peripheral: strap, service: BluetoothUUID(0x180F),
+            .pairingRequired, "the attribute requires a paired link", attError: .insufficientEncryption,
+            stackErrorName: "org.bluez.Error.NotPermitted", peripheral: strap, service: BluetoothUUID(0x180F),
             characteristic: BluetoothUUID(0x2A19), remedy: "Pair with the peripheral.")
         #expect(
-            error.description == "pairingRequired: the attribute wants a paired link "
+            error.description == "pairingRequired: the attribute requires a paired link "
                 + "(peripheral F0:F1, service 180f, characteristic 2a19) "
                 + "[ATT error 0x0f (insufficient encryption), org.bluez.Error.NotPermitted] — Pair with the peripheral."
         )

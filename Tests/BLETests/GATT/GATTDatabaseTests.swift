@@ -28,16 +28,16 @@ import Testing
 
     @Test(
         arguments: [
-            (AttributeKey(characteristic: level), 2),
-            (AttributeKey(service: battery, characteristic: level), 2),
-            (AttributeKey(service: vendor, characteristic: level), 21),
-            (AttributeKey(service: battery, characteristic: status), 17),
-            (AttributeKey(characteristic: status), 17),
-            (AttributeKey(service: battery, characteristic: level, handle: 14), 14),
-            (AttributeKey(characteristic: level, handle: 21), 21),
-            (AttributeKey(characteristic: level, handle: 11), 11),
-        ] as [(AttributeKey, UInt16)])
-    func `a key finds the first that fits, in order of handles`(_ key: AttributeKey, _ handle: UInt16) throws {
+            (CharacteristicKey(characteristic: level), 2),
+            (CharacteristicKey(service: battery, characteristic: level), 2),
+            (CharacteristicKey(service: vendor, characteristic: level), 21),
+            (CharacteristicKey(service: battery, characteristic: status), 17),
+            (CharacteristicKey(characteristic: status), 17),
+            (CharacteristicKey(service: battery, characteristic: level, handle: 14), 14),
+            (CharacteristicKey(characteristic: level, handle: 21), 21),
+            (CharacteristicKey(characteristic: level, handle: 11), 11),
+        ] as [(CharacteristicKey, UInt16)])
+    func `a key finds the first that fits, in order of handles`(_ key: CharacteristicKey, _ handle: UInt16) throws {
         let found = try database.find(key)
         #expect(found.characteristic.handle == handle)
         #expect(found.service.characteristics.contains(found.characteristic))
@@ -46,23 +46,24 @@ import Testing
     @Test func `a service that is missing is named`() async {
         let missing = BluetoothUUID(0x180D)
         let error = await expectError(.serviceNotFound) {
-            try database.find(AttributeKey(service: missing, characteristic: Self.level))
+            try database.find(CharacteristicKey(service: missing, characteristic: Self.level))
         }
-        #expect(error?.undiscovered == [missing])
+        #expect(error?.missingUUIDs == [missing])
         #expect(error?.service == missing)
         #expect(error?.characteristic == Self.level)
         #expect(error?.isRetryable == false)
     }
 
     @Test(arguments: [
-        AttributeKey(service: vendor, characteristic: status), AttributeKey(characteristic: BluetoothUUID(0x2A37)),
-        AttributeKey(service: vendor, characteristic: level, handle: 2),
-        AttributeKey(characteristic: level, handle: 17),
-        AttributeKey(characteristic: level, handle: 1),
+        CharacteristicKey(service: vendor, characteristic: status),
+        CharacteristicKey(characteristic: BluetoothUUID(0x2A37)),
+        CharacteristicKey(service: vendor, characteristic: level, handle: 2),
+        CharacteristicKey(characteristic: level, handle: 17),
+        CharacteristicKey(characteristic: level, handle: 1),
     ])
-    func `a characteristic that is missing is named`(_ key: AttributeKey) async {
+    func `a characteristic that is missing is named`(_ key: CharacteristicKey) async {
         let error = await expectError(.characteristicNotFound) { try database.find(key) }
-        #expect(error?.undiscovered == [key.characteristic])
+        #expect(error?.missingUUIDs == [key.characteristic])
         #expect(error?.service == key.service)
         #expect(error?.characteristic == key.characteristic)
         #expect(error?.isRetryable == false)
@@ -70,9 +71,9 @@ import Testing
 
     @Test func `without a service only the characteristic is missing`() async {
         let empty = GATTDatabase(services: [])
-        await expectError(.characteristicNotFound) { try empty.find(AttributeKey(characteristic: Self.level)) }
+        await expectError(.characteristicNotFound) { try empty.find(CharacteristicKey(characteristic: Self.level)) }
         await expectError(.serviceNotFound) {
-            try empty.find(AttributeKey(service: Self.battery, characteristic: Self.level))
+            try empty.find(CharacteristicKey(service: Self.battery, characteristic: Self.level))
         }
     }
 

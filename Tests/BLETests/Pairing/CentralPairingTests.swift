@@ -296,8 +296,8 @@ struct CentralPairingTests {
         let answer = Task { await ask(.confirm(Self.number), strap) }
         try await user.until(1)
         switch end {
-        case "link": await backend.emit(.disconnected(strap.id, Bench.error(.disconnected)))
-        case "stack": await backend.emit(.lost(Bench.error(.bluetoothLost)))
+        case "link": await backend.emit(.linkEnded(strap.id, Bench.error(.disconnected)))
+        case "stack": await backend.emit(.stackLost(Bench.error(.bluetoothLost)))
         case "pairing": await backend.emit(.pairingEnded(strap.id))
         case "central": await strap.central.shutDown()
         default: answer.cancel()

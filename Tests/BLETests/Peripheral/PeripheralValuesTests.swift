@@ -80,8 +80,8 @@ import Testing
 
     @Test func `everything readable is found under its exact key`() async throws {
         let values = try await strap.readableValues()
-        #expect(values[AttributeKey(characteristic: BluetoothUUID(0x2A19), handle: 2)] == [50])
-        #expect(values[AttributeKey(characteristic: BluetoothUUID(0xFF02), handle: 14)] == [1, 2])
+        #expect(values[CharacteristicKey(characteristic: BluetoothUUID(0x2A19), handle: 2)] == [50])
+        #expect(values[CharacteristicKey(characteristic: BluetoothUUID(0xFF02), handle: 14)] == [1, 2])
         #expect(await bench.backend.count(.read) == 2)
     }
 
@@ -96,7 +96,7 @@ import Testing
         #expect(try values.value(of: Bench.level) == nil)
         await until { !values.isReady }
         await bench.backend.set([60], of: 2)
-        try await values.ready()
+        try await values.waitUntilReady()
         #expect(try values.value(of: Bench.level) == 60)
         #expect(try await changes.next() == ValueChange(old: nil, new: 60))
         #expect(await bench.backend.count(.startNotifications) == 2)
@@ -168,7 +168,7 @@ import Testing
         await bench.central.shutDown()
         // First the link ends, which leaves the value unknown.
         while let change = try? await changes.next() { #expect(change.new == nil) }
-        await expectError(.shutDown) { try await values.ready() }
+        await expectError(.shutDown) { try await values.waitUntilReady() }
     }
 
     @Test func `changes that are asked for after the end end at once`() async throws {

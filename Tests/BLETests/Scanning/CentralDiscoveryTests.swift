@@ -14,7 +14,7 @@ import Testing
 
     /// Says something of a peripheral, as heard on the radio.
     private func hear(_ peripheral: Peripheral, _ advertisement: Advertisement) async {
-        await bench.backend.emit(.advertisement(peripheral.id, advertisement))
+        await bench.backend.emit(.advertisementReceived(peripheral.id, advertisement))
     }
 
     /// A task that reads the next event, whose scan the backend has been asked for when this returns.
@@ -187,8 +187,8 @@ import Testing
 
     @Test func `a peripheral that the system forgets is lost`() async throws {
         var events = try await watching()
-        await bench.backend.emit(.removed(bench.lamp.id))
-        await bench.backend.emit(.removed(strap.id))
+        await bench.backend.emit(.peripheralRemoved(bench.lamp.id))
+        await bench.backend.emit(.peripheralRemoved(strap.id))
         #expect(try await lost(events.next()) == strap)
     }
 
@@ -248,10 +248,10 @@ import Testing
     @Test(arguments: [AdapterState.poweredOff, .unavailable, .resetting])
     func `a scan outlasts the adapter`(_ state: AdapterState) async throws {
         let scan = await scanning()
-        await bench.backend.emit(.adapter(state))
+        await bench.backend.emit(.adapterStateChanged(state))
         for _ in 0..<100 { await Task.yield() }
         #expect(await bench.backend.count(.startDiscovery) == 1)
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.asked(.startDiscovery, 2)
         await hear(strap, advertisement)
         #expect(found(try await scan.value) == strap)
@@ -259,7 +259,7 @@ import Testing
 
     @Test(arguments: [AdapterState.poweredOff, .unavailable, .resetting])
     func `a scan that is asked for too early starts with the adapter`(_ state: AdapterState) async throws {
-        await bench.backend.emit(.adapter(state))
+        await bench.backend.emit(.adapterStateChanged(state))
         let scan = Task { [bench] in
             for try await discovery in bench.central.discoveries() { return discovery.peripheral as Peripheral? }
             return nil
@@ -267,7 +267,7 @@ import Testing
         await bench.clock.sleepers(0)
         for _ in 0..<100 { await Task.yield() }
         #expect(await bench.backend.count(.startDiscovery) == 0)
-        await bench.backend.emit(.adapter(.poweredOn))
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.asked(.startDiscovery)
         await hear(strap, advertisement)
         #expect(try await scan.value == strap)

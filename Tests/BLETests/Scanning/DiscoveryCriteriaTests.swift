@@ -6,37 +6,37 @@ import Testing
     private static let battery = BluetoothUUID(0x180F)
 
     @Test func `any lets everything through`() {
-        #expect(DiscoveryCriteria.any.match(Advertisement()))
-        #expect(DiscoveryCriteria.any.match(Advertisement(rssi: -127, serviceUUIDs: [Self.battery])))
+        #expect(DiscoveryCriteria.any.matches(Advertisement()))
+        #expect(DiscoveryCriteria.any.matches(Advertisement(rssi: -127, serviceUUIDs: [Self.battery])))
     }
 
     @Test func `one of the services is enough`() {
         let criteria = DiscoveryCriteria(services: [Self.heartRate, Self.battery])
-        #expect(criteria.match(Advertisement(serviceUUIDs: [Self.battery, BluetoothUUID(0x1800)])))
-        #expect(!criteria.match(Advertisement(serviceUUIDs: [BluetoothUUID(0x1800)])))
-        #expect(!criteria.match(Advertisement()))
+        #expect(criteria.matches(Advertisement(serviceUUIDs: [Self.battery, BluetoothUUID(0x1800)])))
+        #expect(!criteria.matches(Advertisement(serviceUUIDs: [BluetoothUUID(0x1800)])))
+        #expect(!criteria.matches(Advertisement()))
     }
 
     @Test func `service data does not count as an advertised service`() {
-        #expect(!DiscoveryCriteria.service(Self.battery).match(Advertisement(serviceData: [Self.battery: [90]])))
+        #expect(!DiscoveryCriteria.service(Self.battery).matches(Advertisement(serviceData: [Self.battery: [90]])))
     }
 
     @Test(arguments: [(-79, true), (-80, true), (-81, false), (nil, false)] as [(Int?, Bool)])
     func `the minimum strength is included, and unknown strength is too weak`(_ rssi: Int?, _ matches: Bool) {
-        #expect(DiscoveryCriteria(minimumRSSI: -80).match(Advertisement(rssi: rssi)) == matches)
+        #expect(DiscoveryCriteria(minimumRSSI: -80).matches(Advertisement(rssi: rssi)) == matches)
     }
 
     @Test func `everything that is given must hold`() {
         let criteria = DiscoveryCriteria(services: [Self.battery], minimumRSSI: -80)
-        #expect(criteria.match(Advertisement(rssi: -60, serviceUUIDs: [Self.battery])))
-        #expect(!criteria.match(Advertisement(rssi: -90, serviceUUIDs: [Self.battery])))
-        #expect(!criteria.match(Advertisement(rssi: -60, serviceUUIDs: [Self.heartRate])))
+        #expect(criteria.matches(Advertisement(rssi: -60, serviceUUIDs: [Self.battery])))
+        #expect(!criteria.matches(Advertisement(rssi: -90, serviceUUIDs: [Self.battery])))
+        #expect(!criteria.matches(Advertisement(rssi: -60, serviceUUIDs: [Self.heartRate])))
     }
 
     @Test func `services that are combined must all be advertised`() {
         let criteria: DiscoveryCriteria = .service(Self.heartRate) && .service(Self.battery)
-        #expect(criteria.match(Advertisement(serviceUUIDs: [Self.heartRate, Self.battery])))
-        #expect(!criteria.match(Advertisement(serviceUUIDs: [Self.battery])))
+        #expect(criteria.matches(Advertisement(serviceUUIDs: [Self.heartRate, Self.battery])))
+        #expect(!criteria.matches(Advertisement(serviceUUIDs: [Self.battery])))
     }
 
     @Test func `every kind of criterion narrows the combination`() {
@@ -54,26 +54,26 @@ import Testing
             (.custom { $0.txPower == nil }, .custom { $0.txPower != nil }),
         ]
         let all = kinds.map(\.holds).reduce(.any) { $0 && $1 }
-        #expect(all.match(advertisement))
-        for kind in kinds { #expect(!(all && kind.fails).match(advertisement)) }
+        #expect(all.matches(advertisement))
+        for kind in kinds { #expect(!(all && kind.fails).matches(advertisement)) }
         var other = advertisement
         other.isConnectable = false
-        #expect(!(all && .connectable).match(other))
+        #expect(!(all && .connectable).matches(other))
         other = advertisement
         other.deviceClass = nil
-        #expect(all.match(other))
-        #expect(!(all && .transport(.classic)).match(other))
+        #expect(all.matches(other))
+        #expect(!(all && .transport(.classic)).matches(other))
     }
 
     @Test(arguments: [(nil, true), (true, true), (false, false)] as [(Bool?, Bool)])
     func `only who is known not to be connectable is not`(_ isConnectable: Bool?, _ matches: Bool) {
-        #expect(DiscoveryCriteria.connectable.match(Advertisement(isConnectable: isConnectable)) == matches)
+        #expect(DiscoveryCriteria.connectable.matches(Advertisement(isConnectable: isConnectable)) == matches)
     }
 
     @Test(arguments: [(-80, true), (-81, false), (20, true), (127, false), (nil, false)] as [(Int?, Bool)])
     func `the window's ends are included, and 127 is no strength`(_ rssi: Int?, _ matches: Bool) {
-        #expect(DiscoveryCriteria.rssi(-80...20).match(Advertisement(rssi: rssi)) == matches)
-        #expect(DiscoveryCriteria.rssi(atLeast: -80).match(Advertisement(rssi: rssi)) == matches)
+        #expect(DiscoveryCriteria.rssi(-80...20).matches(Advertisement(rssi: rssi)) == matches)
+        #expect(DiscoveryCriteria.rssi(atLeast: -80).matches(Advertisement(rssi: rssi)) == matches)
     }
 
     @Test func `a strength of 127 is none, however it comes`() {
@@ -84,12 +84,12 @@ import Testing
     }
 
     @Test func `whoever has no name has none that fits`() {
-        #expect(!DiscoveryCriteria.name("").match(Advertisement()))
-        #expect(!DiscoveryCriteria.name(containing: "a").match(Advertisement()))
+        #expect(!DiscoveryCriteria.name("").matches(Advertisement()))
+        #expect(!DiscoveryCriteria.name(containing: "a").matches(Advertisement()))
     }
 
     @Test func `data that is there but empty is there`() {
-        #expect(DiscoveryCriteria.serviceData(Self.battery).match(Advertisement(serviceData: [Self.battery: []])))
-        #expect(DiscoveryCriteria.manufacturer(1).match(Advertisement(manufacturerData: [1: []])))
+        #expect(DiscoveryCriteria.serviceData(Self.battery).matches(Advertisement(serviceData: [Self.battery: []])))
+        #expect(DiscoveryCriteria.manufacturer(1).matches(Advertisement(manufacturerData: [1: []])))
     }
 }

@@ -11,7 +11,7 @@ import Testing
     init() async throws { bench = try await Bench() }
 
     private func hear(_ peripheral: Peripheral, _ rssi: Int?, _ name: String = "x") async {
-        await bench.backend.emit(.advertisement(peripheral.id, Advertisement(localName: name, rssi: rssi)))
+        await bench.backend.emit(.advertisementReceived(peripheral.id, Advertisement(localName: name, rssi: rssi)))
     }
 
     /// Reads lists, with the strap and the lamp found in this order.

@@ -23,19 +23,19 @@ import Testing
         var last: [Peripheral.ID] = []
         for hour in 0..<1000 {
             let ids = (0..<batch).map { Peripheral.ID(rawValue: "\(hour)/\($0)") }
-            for id in ids { await bench.backend.emit(.advertisement(id, Advertisement(rssi: -50))) }
+            for id in ids { await bench.backend.emit(.advertisementReceived(id, Advertisement(rssi: -50))) }
             // One of them is more than a passer-by.
             let guest = bench.central.peripheral(ids[0])
             try await guest.connect()
             _ = try await guest.read(Bench.level)
             try await guest.disconnect()
             // bluetoothd forgets what is silent.
-            for id in last { await bench.backend.emit(.removed(id)) }
+            for id in last { await bench.backend.emit(.peripheralRemoved(id)) }
             last = ids
             bench.clock.advance(by: .milliseconds(86_400))
             await bench.clock.sleepers(1, for: .seconds(1))
         }
-        for id in last { await bench.backend.emit(.removed(id)) }
+        for id in last { await bench.backend.emit(.peripheralRemoved(id)) }
         let central = bench.central
         #expect(await central.connections.isEmpty)
         #expect(await central.subscriptions.isEmpty)

@@ -52,7 +52,7 @@ struct Bench {
     static func error(_ code: BLEError.Code) -> BLEError { BLEError(code, "scripted") }
 
     /// The link to the strap ends by itself.
-    func dropLink() async { await backend.emit(.disconnected(strap.id, Self.error(.disconnected))) }
+    func dropLink() async { await backend.emit(.linkEnded(strap.id, Self.error(.disconnected))) }
 
     /// Keeps the link to the strap up, without pauses where they are not what the test is about.
     func maintain(_ initial: Duration = .zero) async throws {

@@ -9,7 +9,7 @@ actor ScriptedBackend: CentralBackend {
         case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
-        case maximumPacketLength, signalStrength, acquireNotifications, acquireWriting
+        case attMTU, signalStrength, acquireNotifications, acquireWriting
         case pair, unpair, pairingState, set
     }
 
@@ -28,7 +28,7 @@ actor ScriptedBackend: CentralBackend {
         case writeDescriptor([UInt8], UInt16)
         case startNotifications(UInt16)
         case stopNotifications(UInt16)
-        case maximumPacketLength(Peripheral.ID)
+        case attMTU(Peripheral.ID)
         case signalStrength(Peripheral.ID)
         case acquireNotifications(UInt16)
         case acquireWriting(UInt16)
@@ -55,7 +55,7 @@ actor ScriptedBackend: CentralBackend {
             case .writeDescriptor: .writeDescriptor
             case .startNotifications: .startNotifications
             case .stopNotifications: .stopNotifications
-            case .maximumPacketLength: .maximumPacketLength
+            case .attMTU: .attMTU
             case .signalStrength: .signalStrength
             case .acquireNotifications: .acquireNotifications
             case .acquireWriting: .acquireWriting
@@ -85,7 +85,7 @@ actor ScriptedBackend: CentralBackend {
     private var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
     private var state = AdapterState.poweredOn
     private var values: [UInt16: [UInt8]] = [:]
-    private var packetLength = 247
+    private var attMTU = 247
     private var channels: [UInt16: @Sendable ([UInt8]) -> Bool] = [:]
     private(set) var resumed: [UInt16] = []
     /// What ``acquireWriting(to:)`` gives.
@@ -106,7 +106,7 @@ actor ScriptedBackend: CentralBackend {
     func setPaired(_ peripheral: Peripheral.ID) { paired.insert(peripheral) }
     func set(_ database: GATTDatabase) { self.database = database }
     func set(_ value: [UInt8], of handle: UInt16) { values[handle] = value }
-    func set(packetLength: Int) { self.packetLength = packetLength }
+    func set(attMTU: Int) { self.attMTU = attMTU }
     func set(_ known: [KnownPeripheral]) { self.known = known }
     func set(_ state: AdapterState) { self.state = state }
 
@@ -133,7 +133,7 @@ actor ScriptedBackend: CentralBackend {
     }
 
     func emit(_ event: BackendEvent) {
-        if case .adapter(let state) = event { self.state = state }
+        if case .adapterStateChanged(let state) = event { self.state = state }
         handle?(event)
     }
 
@@ -172,7 +172,7 @@ actor ScriptedBackend: CentralBackend {
     // MARK: The central's side
 
     func start(_ context: BackendContext) async throws(BLEError) {
-        handle = context.handle
+        handle = context.handleEvent
         agent = context.pairing
         try await answer(.start)
     }
@@ -209,9 +209,9 @@ actor ScriptedBackend: CentralBackend {
         return database
     }
 
-    func maximumPacketLength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
-        try await answer(.maximumPacketLength(peripheral))
-        return packetLength
+    func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await answer(.attMTU(peripheral))
+        return attMTU
     }
 
     func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
@@ -281,7 +281,7 @@ actor ScriptedBackend: CentralBackend {
             isPaired: paired.contains(peripheral), isTrusted: false, isBlocked: false, identity: peripheral)
     }
 
-    func set(_ setting: PeripheralSetting, _ value: Bool, _ peripheral: Peripheral.ID) async throws(BLEError) {
+    func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError) {
         try await answer(.set(setting, value))
     }
 }

@@ -42,7 +42,7 @@ final class ScriptedChannel: PacketChannel {
         return sent
     }
 
-    func room() async throws(BLEError) {
+    func waitForRoom() async throws(BLEError) {
         let outcome = Outcome<Void>()
         state.withLock { state in
             if state.isClosed {

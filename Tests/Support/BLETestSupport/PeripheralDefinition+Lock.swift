@@ -2,7 +2,7 @@ public import BLE
 
 extension PeripheralDefinition {
     /// A peripheral called "Lock", with characteristics for which it must be paired with.
-    public static func lock(_ pairing: PairingMethod = .justWorks) -> PeripheralDefinition {
+    public static func lock(_ pairing: SimulatedPairing = .justWorks) -> PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: "Lock", rssi: -40),
             services: [

@@ -29,7 +29,7 @@ struct NotifyCommand: AsyncParsableCommand {
             let values = try await output.progress.during("Connecting to \(peripheral)") {
                 try await peripheral.notifications(Characteristic(uuid), overflow: .dropOldest(capacity: 4096))
             }
-            let format = await ShownValue.format(of: AttributeKey(characteristic: uuid), on: peripheral)
+            let format = await ShownValue.format(of: CharacteristicKey(characteristic: uuid), on: peripheral)
             var received = 0
             for try await event in values.events {
                 guard case .value(let bytes) = event else {

@@ -18,7 +18,7 @@ struct ReadCommand: AsyncParsableCommand {
         let (id, uuid, timeout, guesses) = (id, characteristic.uuid, options.timeoutDuration, values.guess)
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            let key = AttributeKey(characteristic: uuid)
+            let key = CharacteristicKey(characteristic: uuid)
             let value = try await output.progress.during("Reading \(uuid) of \(peripheral)") {
                 let bytes = try await peripheral.read(key)
                 return ShownValue(bytes, await ShownValue.format(of: key, on: peripheral), guessing: guesses)

@@ -42,7 +42,7 @@ extension FakeBlueZ {
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
-        let told = try? await backend.maximumPacketLength(id)
+        let told = try? await backend.attMTU(id)
         let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
         if faults.showsPacketLength { devices[id]?.packetLength = packetLength }

@@ -164,7 +164,7 @@ extension FakeBlueZ {
             ["Trusted", "Blocked"].contains(name)
         else { return .failure(.bluez("InvalidArguments", "Invalid arguments in method call")) }
         if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
-        try? await backend.set(name == "Trusted" ? .trusted : .blocked, value, id)
+        try? await backend.set(name == "Trusted" ? .trusted : .blocked, to: value, for: id)
         await changed(device.path, BlueZ.device, [name: .boolean(value)])
         return .success(MethodReply())
     }

@@ -91,7 +91,7 @@ public actor FakeBlueZ {
         if !hasStarted {
             hasStarted = true
             let context = BackendContext(
-                handle: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+                handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
                 logger: Logger(label: "fake"), clock: radio.clock,
                 pairing: PairingAgent(
                     capability: { [weak self] in self?.assumeIsolated { $0.agent?.capability } },
@@ -161,10 +161,11 @@ public actor FakeBlueZ {
 
     private func handle(_ event: BackendEvent) {
         switch event {
-        case .advertisement(let id, let advertisement): Task { await self.heard(id, advertisement) }
-        case .disconnected(let id, _): linkEnded(id)
+        case .advertisementReceived(let id, let advertisement): Task { await self.heard(id, advertisement) }
+        case .linkEnded(let id, _): linkEnded(id)
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
-        case .adapter, .scanEnded, .removed, .servicesChanged, .notificationsEnded, .lost: break
+        case .adapterStateChanged, .scanEnded, .peripheralRemoved, .servicesChanged, .notificationsEnded, .stackLost:
+            break
         }
     }
 

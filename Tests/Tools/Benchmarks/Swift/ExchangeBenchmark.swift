@@ -47,9 +47,9 @@ enum ExchangeBenchmark {
     }
 
     private static let service = Devices.Configuration.defaultService
-    private static let request = AttributeKey(
+    private static let request = CharacteristicKey(
         service: service, characteristic: Devices.Configuration.defaultRequest)
-    private static let reply = AttributeKey(service: service, characteristic: Devices.Configuration.defaultReply)
+    private static let reply = CharacteristicKey(service: service, characteristic: Devices.Configuration.defaultReply)
 
     private static func definition(_ device: AnsweringDevice) -> PeripheralDefinition {
         PeripheralDefinition(

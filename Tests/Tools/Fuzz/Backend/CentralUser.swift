@@ -75,7 +75,7 @@ final class CentralUser: Sendable {
         let device = dice.below(HostileWorld.devices.count)
         let characteristic = dice.below(HostileWorld.characteristics.count)
         let peripheral = central.peripheral(Peripheral.ID(rawValue: HostileWorld.addresses[device]))
-        let key = AttributeKey(characteristic: BluetoothUUID(HostileWorld.uuids[characteristic])!)
+        let key = CharacteristicKey(characteristic: BluetoothUUID(HostileWorld.uuids[characteristic])!)
         let descriptor = BluetoothUUID(HostileWorld.descriptorUUID)!
         let central = central
         switch dice.below(30) {
@@ -128,7 +128,7 @@ final class CentralUser: Sendable {
     }
 
     private func subscribe(
-        _ peripheral: Peripheral, _ key: AttributeKey, _ device: Int, _ characteristic: Int, _ dice: inout Dice
+        _ peripheral: Peripheral, _ key: CharacteristicKey, _ device: Int, _ characteristic: Int, _ dice: inout Dice
     ) {
         let count = 1 + dice.below(60)
         let delivery: NotificationDelivery = dice.permille(300) ? .socket : .standard

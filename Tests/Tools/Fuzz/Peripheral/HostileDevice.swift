@@ -7,11 +7,11 @@ internal import Synchronization
 /// forges and makes it up. Of a device that is itself hostile, the same somebody has the keys.
 final class HostileDevice: Sendable {
     static let service = BluetoothUUID("7a5e0001-2b1f-4c57-9d0e-3f6b8a1c4d20")!
-    static let request = AttributeKey(
+    static let request = CharacteristicKey(
         service: service, characteristic: BluetoothUUID("7a5e0002-2b1f-4c57-9d0e-3f6b8a1c4d20")!)
-    static let reply = AttributeKey(
+    static let reply = CharacteristicKey(
         service: service, characteristic: BluetoothUUID("7a5e0003-2b1f-4c57-9d0e-3f6b8a1c4d20")!)
-    static let controlPoint = AttributeKey(
+    static let controlPoint = CharacteristicKey(
         service: service, characteristic: BluetoothUUID("7a5e0004-2b1f-4c57-9d0e-3f6b8a1c4d20")!)
     static let exchange = MessageCommand(rawValue: 0x0103)
     static let derivation = KeyDerivation(salt: "salt", info: "info")

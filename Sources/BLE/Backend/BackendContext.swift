@@ -1,0 +1,48 @@
+public import Logging
+
+/// An event that a backend reports to its central.
+public enum BackendEvent: Sendable {
+    /// The state of the adapter in use changed.
+    case adapterStateChanged(AdapterState)
+    /// An advertisement was received. It includes everything known from earlier ones.
+    case advertisementReceived(Peripheral.ID, Advertisement)
+    /// The scan ended although the adapter is on, and cannot continue.
+    case scanEnded(BLEError)
+    /// The system removed the peripheral. Its id is invalid until the peripheral is discovered again.
+    case peripheralRemoved(Peripheral.ID)
+    /// A link ended, no matter which side or program ended it. The error's `disconnectReason` is the reason, if it is
+    /// known.
+    case linkEnded(Peripheral.ID, BLEError)
+    /// The services changed. Discover them again.
+    case servicesChanged(Peripheral.ID)
+    /// Notifications of the characteristic ended although the link is up: the characteristic is gone, or another client
+    /// ended their delivery. They can be started again.
+    case notificationsEnded(AttributeID, BLEError)
+    /// The pairing prompts for the peripheral are complete or no longer valid.
+    case pairingEnded(Peripheral.ID)
+    /// Bluetooth stopped: all links, scans and subscriptions have ended. The adapter's state reports its return.
+    case stackLost(BLEError)
+}
+
+/// The event handler, logger, clock and pairing agent that a central gives its backend.
+public struct BackendContext: Sendable {
+    /// Receives the backend's events. Must be called in the backend's isolation.
+    public let handleEvent: @Sendable (BackendEvent) -> Void
+    /// Receives log messages.
+    public let logger: Logger
+    /// Measures deadlines and intervals.
+    public let clock: any Clock<Duration>
+    /// Answers pairing prompts.
+    public let pairing: PairingAgent
+
+    /// Creates a context.
+    public init(
+        handleEvent: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
+        pairing: PairingAgent = .none
+    ) {
+        self.handleEvent = handleEvent
+        self.logger = logger
+        self.clock = clock
+        self.pairing = pairing
+    }
+}

@@ -1,0 +1,74 @@
+/// The location of an attribute: a peripheral and the handle of a characteristic or descriptor on it.
+public struct AttributeID: Hashable, Sendable {
+    /// The peripheral.
+    public let peripheral: Peripheral.ID
+    /// The attribute handle. For a characteristic, the handle of its declaration.
+    public let handle: UInt16
+
+    /// Creates the location of an attribute.
+    public init(peripheral: Peripheral.ID, handle: UInt16) {
+        self.peripheral = peripheral
+        self.handle = handle
+    }
+}
+
+/// How a value is written.
+public enum WriteType: Hashable, Sendable {
+    /// The peripheral confirms the write. A value that does not fit one packet is sent as a long write. At most 512
+    /// bytes.
+    case withResponse
+    /// The peripheral does not confirm the write. A value that does not fit one packet is rejected.
+    case withoutResponse
+    /// The peripheral echoes each part, and the parts are compared before the peripheral is told to execute the write
+    /// (Core Specification 5.4, volume 3, part G, section 4.9.5). Requires ``CharacteristicProperties/reliableWrite``.
+    /// At most 512 bytes.
+    case reliable
+}
+
+/// A snapshot of a peripheral that a backend knows.
+public struct KnownPeripheral: Hashable, Sendable {
+    /// Its identity.
+    public let id: Peripheral.ID
+    /// Its advertising data, current or remembered.
+    public let advertisement: Advertisement
+    /// Whether this machine has a link to it, including links made by other programs.
+    public let isConnected: Bool
+    /// The services that it is known to have: those it advertised and those discovered on a link.
+    public let services: Set<BluetoothUUID>
+
+    /// Creates a known peripheral. Its services default to those it advertises.
+    public init(
+        id: Peripheral.ID, advertisement: Advertisement, isConnected: Bool, services: Set<BluetoothUUID>? = nil
+    ) {
+        self.id = id
+        self.advertisement = advertisement
+        self.isConnected = isConnected
+        self.services = services ?? advertisement.serviceUUIDs
+    }
+}
+
+/// The filter of a backend's discovery. A backend may report more; the central filters again.
+public struct DiscoveryFilter: Hashable, Sendable {
+    /// Only peripherals that advertise at least one of these services. Empty for all peripherals.
+    public var services: Set<BluetoothUUID>
+    /// Only peripherals with at least this signal strength, in dBm. Nil for any strength.
+    public var minimumRSSI: Int?
+    /// The transport to scan.
+    public var transport: Transport
+    /// Only peripherals that advertise data of at least one of these companies. Empty for all peripherals.
+    public var manufacturers: Set<UInt16>
+    /// Scan passively, without requesting scan responses.
+    public var isPassive: Bool
+
+    /// Creates a filter. By default, it passes all LE peripherals.
+    public init(
+        services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le,
+        manufacturers: Set<UInt16> = [], isPassive: Bool = false
+    ) {
+        self.services = services
+        self.minimumRSSI = minimumRSSI
+        self.transport = transport
+        self.manufacturers = manufacturers
+        self.isPassive = isPassive
+    }
+}
