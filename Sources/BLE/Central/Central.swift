@@ -66,7 +66,7 @@ public actor Central {
     /// The last 1024 peripherals to which this central had a link. If the system has removed one since, connecting
     /// searches for it.
     var formerlyConnected = RecentSet<Peripheral.ID>(capacity: 1024)
-    var subscriptions: [AttributeID: Subscription] = [:]
+    var subscriptions = SubscriptionMachine()
     /// The open writers.
     var writers: [AttributeID: PacketWriterCore] = [:]
     /// The control points with a request that waits for its answer.
@@ -77,7 +77,7 @@ public actor Central {
     var pairings = Pairings()
     /// The state of the adapter in use.
     public private(set) var adapterState = AdapterState.resetting
-    private var adapterStateStreams: [Int: BoundedStream<AdapterState>.Producer] = [:]
+    private var adapterStateObservers = Observers<AdapterState>()
     /// The waits for Bluetooth to restart.
     private var adapterWaiters: [Int: Outcome<Void>] = [:]
 
@@ -110,10 +110,10 @@ public actor Central {
     deinit {
         guard !isShutDown else { return }
         scanning.finish(.shutDown)
-        for subscription in subscriptions.values { subscription.fanout.finish(.shutDown) }
-        for connection in connections.values { connection.finish(.shutDown) }
+        for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
+        for id in connections.keys { connections[id]?.finish(.shutDown) }
         pairings.finish()
-        for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
+        adapterStateObservers.finish(.shutDown)
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -141,12 +141,11 @@ public actor Central {
         operations.fail(.shutDown) { _ in true }
         endPrompts { _ in true }
         scanning.finish(.shutDown)
-        endSubscriptions(.shutDown) { _ in true }
+        finish(subscriptions.endAll(), .shutDown)
         endWriters(.shutDown) { _ in true }
-        for connection in connections.values { connection.finish(.shutDown) }
+        for id in connections.keys { connections[id]?.finish(.shutDown) }
         connections = [:]
-        for stream in adapterStateStreams.values { stream.finish(throwing: .shutDown) }
-        adapterStateStreams = [:]
+        adapterStateObservers.finish(.shutDown)
         for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
     }
 
@@ -173,18 +172,10 @@ public actor Central {
 
     /// The adapter's current state and every later change. Keeps the newest 16 unread states.
     public func adapterStates() -> BoundedStream<AdapterState> {
-        let token = token()
-        let (stream, producer) = BoundedStream.make(of: AdapterState.self, policy: .dropOldest(capacity: 16)) {
-            [weak self] in
-            Task { await self?.removeAdapterStateStream(token) }
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        return adapterStateObservers.add(capacity: 16, first: adapterState) { [weak self] token in
+            Task { await self?.removeAdapterStateObserver(token) }
         }
-        guard !isShutDown else {
-            producer.finish(throwing: .shutDown)
-            return stream
-        }
-        adapterStateStreams[token] = producer
-        producer.yield(adapterState)
-        return stream
     }
 
     /// Waits while Bluetooth restarts. Returns immediately if the adapter is not resetting.
@@ -206,9 +197,7 @@ public actor Central {
 
     func endAdapterWait(_ token: Int) { adapterWaiters[token] = nil }
 
-    private func removeAdapterStateStream(_ token: Int) {
-        adapterStateStreams[token] = nil
-    }
+    private func removeAdapterStateObserver(_ token: Int) { adapterStateObservers.remove(token) }
 
     /// Returns a handle for the peripheral with the given id. Does not check that the peripheral exists; connecting
     /// does.
@@ -254,7 +243,7 @@ public actor Central {
     private func adapterChanged(_ state: AdapterState) {
         guard state != adapterState else { return }
         adapterState = state
-        for stream in adapterStateStreams.values { stream.yield(state) }
+        adapterStateObservers.yield(state)
         if state != .resetting {
             for waiter in adapterWaiters.values { waiter.deliver(.success(())) }
         }
@@ -277,7 +266,7 @@ public actor Central {
         if isMaintained(id) {
             interruptSubscriptions(of: id, error)
         } else {
-            endSubscriptions(error) { $0.peripheral == id }
+            finish(subscriptions.endAll(of: id), error)
         }
         connectionLost(id, error)
     }

@@ -73,11 +73,20 @@ extension Central {
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
-            for observer in (connections[id]?.observers ?? [:]).values { observer.yield(state) }
+            connections[id]?.stateObservers.yield(state)
             switch state {
             case .connecting: report(.connecting, of: id)
             case .connected: report(.connected, of: id)
             case .disconnecting, .disconnected: stopHandler(id)
+            }
+        case .tell(let event):
+            let error =
+                connections[id]?.error
+                ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
+            switch event {
+            case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
+            case .linkEnded: report(.disconnected(error), of: id)
+            case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
             }
         case .succeed(let waiters):
             for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.success(())) }
@@ -192,15 +201,9 @@ extension Central {
             connections[id]?.database = nil
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
-            if connectionState(id) == .disconnected { reportFailure(error, of: id) }
         }
         removeConnectionIfUnused(id)
         return nil
-    }
-
-    private func reportFailure(_ error: BLEError, of id: Peripheral.ID) {
-        let machine = connections[id]?.machine
-        report(.connectFailed(error.at(id), retryAfter: machine?.nextPause), of: id)
     }
 
     /// Whether to search for a peripheral that the system has removed, although it was connected before or is
@@ -252,12 +255,11 @@ extension Central {
             hasFailed = true
         }
         let error = endedHere(id)
-        endSubscriptions(error) { $0.peripheral == id }
+        finish(subscriptions.endAll(of: id), error)
         endWriters(error) { $0.peripheral == id }
         endPrompts { $0 == id }
         connections[id]?.database = nil
-        // If the link could not be ended, it is no longer used by this central. Reporting that it ended would be wrong.
-        report(.disconnected(hasFailed ? connections[id]?.error ?? error : error), of: id)
+        if !hasFailed { connections[id]?.error = error }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         removeConnectionIfUnused(id)
     }
@@ -268,7 +270,7 @@ extension Central {
         connections[id]?.lostInAttempt = error
         guard connectionState(id) == .connected else { return }
         connections[id]?.database = nil
-        report(.disconnected(error), of: id)
+        connections[id]?.error = error
         step(id) { $0.linkLost() }
         removeConnectionIfUnused(id)
     }

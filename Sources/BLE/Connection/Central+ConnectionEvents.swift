@@ -5,43 +5,32 @@ extension Central {
     }
 
     func connectionStates(_ id: Peripheral.ID) -> BoundedStream<ConnectionState> {
-        let token = token()
-        let (stream, producer) = BoundedStream.make(of: ConnectionState.self, policy: .dropOldest(capacity: 16)) {
-            [weak self] in
-            Task { await self?.removeObserver(token, of: id) }
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        let state = connectionState(id)
+        return connections[id, default: Connection()].stateObservers.add(capacity: 16, first: state) {
+            [weak self] token in
+            Task { await self?.removeStateObserver(token, of: id) }
         }
-        guard !isShutDown else {
-            producer.finish(throwing: .shutDown)
-            return stream
-        }
-        connections[id, default: Connection()].observers[token] = producer
-        producer.yield(connectionState(id))
-        return stream
     }
 
     func connectionEvents(_ id: Peripheral.ID) -> BoundedStream<ConnectionEvent> {
-        let token = token()
-        let (stream, producer) = BoundedStream.make(of: ConnectionEvent.self, policy: .dropOldest(capacity: 64)) {
-            [weak self] in
-            Task { await self?.removeObserver(token, of: id) }
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        return connections[id, default: Connection()].eventObservers.add(capacity: 64) { [weak self] token in
+            Task { await self?.removeEventObserver(token, of: id) }
         }
-        guard !isShutDown else {
-            producer.finish(throwing: .shutDown)
-            return stream
-        }
-        connections[id, default: Connection()].eventObservers[token] = producer
-        return stream
     }
 
-    private func removeObserver(_ token: Int, of id: Peripheral.ID) {
-        connections[id]?.observers[token] = nil
-        connections[id]?.eventObservers[token] = nil
+    private func removeStateObserver(_ token: Int, of id: Peripheral.ID) {
+        connections[id]?.stateObservers.remove(token)
         removeConnectionIfUnused(id)
     }
 
-    func report(_ event: ConnectionEvent, of id: Peripheral.ID) {
-        for observer in (connections[id]?.eventObservers ?? [:]).values { observer.yield(event) }
+    private func removeEventObserver(_ token: Int, of id: Peripheral.ID) {
+        connections[id]?.eventObservers.remove(token)
+        removeConnectionIfUnused(id)
     }
+
+    func report(_ event: ConnectionEvent, of id: Peripheral.ID) { connections[id]?.eventObservers.yield(event) }
 
     /// Removes a connection that is no longer used.
     func removeConnectionIfUnused(_ id: Peripheral.ID) {

@@ -50,7 +50,7 @@ extension Central {
     private func isUnused(_ id: Peripheral.ID) -> Bool {
         guard let connection = connections[id], connection.machine.state == .connected else { return false }
         return connection.scopes == 0 && connection.waiters.isEmpty && connection.handling == nil
-            && !operations.isAny(on: id) && !subscriptions.keys.contains { $0.peripheral == id }
+            && !operations.isAny(on: id) && !subscriptions.isAny(of: id)
     }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {

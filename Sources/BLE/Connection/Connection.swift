@@ -11,7 +11,7 @@ struct Connection {
     var idle: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
     var scopes = 0
-    /// Why the last attempt failed.
+    /// Why the last attempt failed, the link ended, or could not be ended.
     var error: BLEError?
     /// The reason that the link ended while its services were being discovered.
     var lostInAttempt: BLEError?
@@ -28,22 +28,22 @@ struct Connection {
     var rediscovery: Task<Result<GATTDatabase, BLEError>, Never>?
     var handler: (@Sendable (Peripheral) async throws -> Void)?
     var handling: Task<Void, Never>?
-    var observers: [Int: BoundedStream<ConnectionState>.Producer] = [:]
-    var eventObservers: [Int: BoundedStream<ConnectionEvent>.Producer] = [:]
+    var stateObservers = Observers<ConnectionState>()
+    var eventObservers = Observers<ConnectionEvent>()
 
     /// Ends the connection's tasks, and everything that a caller may be waiting for.
-    func finish(_ error: BLEError) {
+    mutating func finish(_ error: BLEError) {
         for task in [attempt, retry, idle, handling] { task?.cancel() }
         // A discovery that never ends would retain the central.
         rediscovery?.cancel()
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
-        for observer in observers.values { observer.finish(throwing: error) }
-        for observer in eventObservers.values { observer.finish(throwing: error) }
+        stateObservers.finish(error)
+        eventObservers.finish(error)
     }
 
     /// Whether the connection holds nothing that must be kept.
     var isDisposable: Bool {
-        machine.isIdle && waiters.isEmpty && observers.isEmpty && eventObservers.isEmpty && policy == nil
+        machine.isIdle && waiters.isEmpty && stateObservers.isEmpty && eventObservers.isEmpty && policy == nil
             && handler == nil && scopes == 0
     }
 }

@@ -9,6 +9,8 @@ public enum ConnectionEvent: Sendable {
     case connectFailed(BLEError, retryAfter: Duration?)
     /// The link ended. The error's ``BLEError/disconnectReason`` is the reason.
     case disconnected(BLEError)
+    /// A request to end the link failed. This central no longer uses the link, but it may still be up.
+    case disconnectFailed(BLEError)
     /// The peripheral's services changed. ``Peripheral/services()`` returns the new ones.
     case servicesChanged
 }

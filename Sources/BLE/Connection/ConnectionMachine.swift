@@ -31,6 +31,17 @@ struct ConnectionMachine {
         case succeed([Waiter])
         case fail([Waiter], Failure)
         case publish(ConnectionState)
+        case tell(Event)
+    }
+
+    /// What observers are told besides the states.
+    enum Event: Equatable {
+        /// The attempt failed, and the next one follows after the pause. Nil if none follows.
+        case attemptFailed(retryAfter: Duration?)
+        /// The link ended.
+        case linkEnded
+        /// The link could not be ended.
+        case disconnectFailed
     }
 
     enum Failure: Equatable {
@@ -52,9 +63,6 @@ struct ConnectionMachine {
     private var mayBeUp = false
     private var connecting: [Waiter] = []
     private var disconnecting: [Waiter] = []
-
-    /// The pause before the next attempt. Nil if none is scheduled.
-    var nextPause: Duration? { isRetryScheduled ? upkeep?.pause(afterFailures: max(1, failures)) : nil }
 
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
     var isIdle: Bool { state == .disconnected && upkeep == nil && connecting.isEmpty && disconnecting.isEmpty }
@@ -168,12 +176,15 @@ struct ConnectionMachine {
         state = .disconnected
         guard let upkeep, !isHopeless else {
             defer { connecting = [] }
-            return [.publish(.disconnected), .fail(connecting, .attempt)]
+            return [
+                .publish(.disconnected), .fail(connecting, .attempt), .tell(.attemptFailed(retryAfter: nil)),
+            ]
         }
         // Callers keep waiting, each until its own deadline.
         failures += 1
         isRetryScheduled = true
-        return [.publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: failures))]
+        let pause = upkeep.pause(afterFailures: failures)
+        return [.publish(.disconnected), .scheduleRetry(after: pause), .tell(.attemptFailed(retryAfter: pause))]
     }
 
     /// Starts the next attempt after its pause.
@@ -193,11 +204,13 @@ struct ConnectionMachine {
     mutating func linkLost() -> [Action] {
         guard state == .connected else { return [] }
         state = .disconnected
-        guard let upkeep else { return [.publish(.disconnected)] }
+        guard let upkeep else { return [.tell(.linkEnded), .publish(.disconnected)] }
         // Not immediately: the loss of the link may be the first sign that the adapter is being powered off, and
         // connecting at that moment crashes some kernels (seen with Linux 6.1: a list of L2CAP channels is corrupted).
         isRetryScheduled = true
-        return [.publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: 1))]
+        return [
+            .tell(.linkEnded), .publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: 1)),
+        ]
     }
 
     /// Completes a `cancelAttempt` or `startDisconnect`. With `hasFailed`, the link may still be up, but is no longer
@@ -208,7 +221,10 @@ struct ConnectionMachine {
         mayBeUp = hasFailed
         let done = disconnecting
         disconnecting = []
-        let actions: [Action] = [.publish(.disconnected), hasFailed ? .fail(done, .disconnect) : .succeed(done)]
+        let actions: [Action] = [
+            .tell(hasFailed ? .disconnectFailed : .linkEnded), .publish(.disconnected),
+            hasFailed ? .fail(done, .disconnect) : .succeed(done),
+        ]
         return connecting.isEmpty && upkeep == nil ? actions : actions + start()
     }
 }

@@ -1,20 +1,5 @@
 internal import Logging
 
-/// The readers of one characteristic's notifications.
-struct Subscription {
-    /// The key that the first reader requested. It is looked up again in the services of a new link.
-    let key: CharacteristicKey
-    let fanout = NotificationFanout()
-    /// The delivery that the first reader requested.
-    let delivery: NotificationDelivery
-    /// The channel was lost: on this link, values are delivered in the standard way.
-    var hasLostChannel = false
-    /// The number of consecutive links that failed to restore the subscription, for a reason that may be temporary.
-    var failedRestores = 0
-    /// Whether the peripheral was asked to send. False again when it was asked to stop, or has stopped on its own.
-    var isOn = false
-}
-
 extension Central {
     /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
     /// send, so that it receives the first value.
@@ -27,19 +12,20 @@ extension Central {
             throw BLEError(.notSupported, "the characteristic neither notifies nor indicates", isRetryable: false)
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        let attribute = target.attribute
-        let token = token()
-        let subscription = subscriptions[attribute] ?? Subscription(key: key, delivery: delivery)
-        subscriptions[attribute] = subscription
-        let fanout = subscription.fanout
+        let reader = token()
+        let (subscription, fanout) = subscriptions.join(target.attribute, key: key, delivery: delivery)
         let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
-            Task { await self?.removeReader(token, of: fanout) }
+            // In a task, because the stream may end while the fan-out delivers to it.
+            Task {
+                fanout.remove(reader)
+                await self?.readerLeft(subscription)
+            }
         } onRoom: { [weak self] in
-            Task { await self?.resume(fanout) }
+            Task { await self?.resume(subscription) }
         }
-        fanout.add(token, producer, isWaitedFor: delivery == .socket)
+        fanout.add(reader, producer, isWaitedFor: delivery == .socket)
         do throws(BLEError) {
-            try await switchOn(attribute, fanout, timeout: timeout)
+            try await start(subscription, at: target.attribute, timeout: timeout)
             return stream
         } catch {
             // Dropping the stream removes the reader. Removing the last reader asks the peripheral to stop.
@@ -47,58 +33,72 @@ extension Central {
         }
     }
 
-    private func switchOn(
-        _ attribute: AttributeID, _ fanout: NotificationFanout, timeout: Duration?
+    /// Asks the peripheral to send, unless it was asked already.
+    private func start(
+        _ subscription: SubscriptionMachine.ID, at attribute: AttributeID, timeout: Duration?
     ) async throws(BLEError) {
         try checkRunning()
         try await perform(
             on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: "subscribing",
             using: .notifications(attribute)
         ) { [weak self] (backend) throws(BLEError) in
-            guard await self?.shouldSwitchOn(attribute, fanout) == true else { return }
+            guard let start = await self?.claimStart(subscription) else { return }
             do throws(BLEError) {
-                if await self?.wantsChannel(attribute) == true,
-                    try await self?.acquire(attribute, fanout, backend) == true
-                {
-                    return
-                }
-                try await backend.startNotifications(of: attribute) { fanout.deliver($0) }
+                if start.usesChannel, try await self?.acquire(start, backend) == true { return }
+                try await backend.startNotifications(of: start.attribute) { start.fanout.deliver($0) }
             } catch {
-                await self?.startFailed(attribute, fanout)
+                await self?.startFailed(subscription)
                 throw error
             }
         }
     }
 
-    /// Returns true if this call must ask the peripheral to send.
-    private func shouldSwitchOn(_ attribute: AttributeID, _ fanout: NotificationFanout) -> Bool {
-        guard let subscription = subscriptions[attribute], subscription.fanout === fanout, !subscription.isOn else {
+    private func claimStart(_ subscription: SubscriptionMachine.ID) -> SubscriptionMachine.Start? {
+        subscriptions.start(subscription)
+    }
+
+    /// Starts notifications over a channel. Returns false if no channel is available.
+    private func acquire(
+        _ start: SubscriptionMachine.Start, _ backend: any CentralBackend
+    ) async throws(BLEError) -> Bool {
+        do throws(BLEError) {
+            try await backend.acquireNotifications(of: start.attribute) { start.fanout.offer($0) }
+            return true
+        } catch {
+            guard [.notSupported, .busy].contains(error.code) else { throw error }
+            logger.debug(
+                "no notification channel available",
+                metadata: ["attribute": "\(start.attribute.handle)", "error": "\(error)"])
             return false
         }
-        subscriptions[attribute]?.isOn = true
-        return true
     }
 
     /// Undoes a start that failed or was abandoned, because it may still have reached the peripheral. The next
     /// operation on the notifications begins after that.
-    private func startFailed(_ attribute: AttributeID, _ fanout: NotificationFanout) async {
-        guard let subscription = subscriptions[attribute], subscription.fanout === fanout else { return }
-        subscriptions[attribute]?.isOn = false
+    private func startFailed(_ subscription: SubscriptionMachine.ID) async {
+        guard let attribute = subscriptions.startFailed(subscription) else { return }
         // In a separate task, which is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
-    private func removeReader(_ token: Int, of fanout: NotificationFanout) async {
-        fanout.remove(token)
-        await resume(fanout)
-        guard fanout.isEmpty, let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key else {
-            return
-        }
-        await switchOff(attribute) { [weak self] in await self?.shouldSwitchOff(attribute, fanout) == true }
+    private func readerLeft(_ subscription: SubscriptionMachine.ID) async {
+        await resume(subscription)
+        guard let attribute = subscriptions.unread(subscription) else { return }
+        await stop(attribute) { [weak self] in await self?.stopIfUnread(subscription) != nil }
+    }
+
+    private func stopIfUnread(_ subscription: SubscriptionMachine.ID) -> AttributeID? {
+        subscriptions.stopIfUnread(subscription)
+    }
+
+    /// Resumes the channel after a reader has caught up or gone.
+    private func resume(_ subscription: SubscriptionMachine.ID) async {
+        guard let attribute = subscriptions.channelWithRoom(subscription) else { return }
+        await backend.resumeNotifications(of: attribute)
     }
 
     /// Asks the peripheral to stop if `condition` holds when the operation's turn comes.
-    private func switchOff(_ attribute: AttributeID, if condition: @escaping @Sendable () async -> Bool) async {
+    private func stop(_ attribute: AttributeID, if condition: @escaping @Sendable () async -> Bool) async {
         do throws(BLEError) {
             try await perform(
                 on: attribute.peripheral, timeout: configuration.operationTimeout, name: "unsubscribing",
@@ -112,89 +112,54 @@ extension Central {
         }
     }
 
-    /// Returns true if there are no readers left and this call must ask the peripheral to stop.
-    private func shouldSwitchOff(_ attribute: AttributeID, _ fanout: NotificationFanout) -> Bool {
-        guard let subscription = subscriptions[attribute], subscription.fanout === fanout, fanout.isEmpty else {
-            return false
-        }
-        subscriptions[attribute] = nil
-        return subscription.isOn
-    }
-
     // MARK: Ends and gaps
 
-    /// Ends all streams of matching attributes.
-    func endSubscriptions(_ error: BLEError, where matches: (AttributeID) -> Bool) {
-        for (attribute, subscription) in subscriptions where matches(attribute) {
-            subscriptions[attribute] = nil
+    /// Ends the streams of subscriptions that have ended, and stops what the peripheral was asked to send.
+    func finish(_ ended: [SubscriptionMachine.Ended], _ error: BLEError) {
+        for subscription in ended {
             subscription.fanout.finish(error)
-            guard subscription.isOn, !isShutDown else { continue }
+            guard subscription.wasOn, !isShutDown else { continue }
+            let attribute = subscription.attribute
             // Otherwise, the system would switch notifications on again with the next link.
-            Task {
-                await switchOff(attribute) { [weak self] in await self?.subscriptions[attribute]?.isOn != true }
-            }
+            Task { await stop(attribute) { [weak self] in await self?.subscriptions.isOn(attribute) != true } }
         }
     }
 
     /// Adds a gap to the streams of a link that has ended and will be reestablished.
     func interruptSubscriptions(of id: Peripheral.ID, _ error: BLEError) {
-        for (attribute, subscription) in subscriptions where attribute.peripheral == id && subscription.isOn {
-            subscriptions[attribute]?.isOn = false
-            subscriptions[attribute]?.hasLostChannel = false
-            subscription.fanout.interrupt(error)
-        }
+        for fanout in subscriptions.interrupt(id) { fanout.interrupt(error) }
     }
-
-    /// The number of consecutive links that may fail to restore a subscription, for a temporary reason, before it ends.
-    private static let restoreLimit = 3
 
     /// Restores the subscriptions that survived a gap.
     ///
     /// A subscription ends if the peripheral no longer has its characteristic, or rejects it. An error that may be
     /// temporary is thrown: the attempt to connect then fails, and another one follows.
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
-        for (old, subscription) in subscriptions where old.peripheral == id && !subscription.isOn {
-            let key = subscription.key
+        for (subscription, key) in subscriptions.interrupted(of: id) {
             // Its last reader may have gone while another subscription was restored.
-            guard subscriptions[old]?.fanout === subscription.fanout else { continue }
+            guard subscriptions.attribute(of: subscription) != nil else { continue }
             do throws(BLEError) {
                 let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
-                if attribute != old {
-                    // A newer subscription already uses the new handle.
-                    guard subscriptions[attribute] == nil else { throw moved }
-                    subscriptions[old] = nil
-                    subscriptions[attribute] = subscription
+                guard subscriptions.move(subscription, to: attribute) else {
+                    throw BLEError(
+                        .disconnected, "the characteristic has a new handle", isRetryable: true,
+                        remedy: "Subscribe again.")
                 }
-                try await switchOn(attribute, subscription.fanout, timeout: nil)
-                subscriptions[attribute]?.failedRestores = 0
+                try await start(subscription, at: attribute, timeout: nil)
+                subscriptions.restored(subscription)
             } catch {
                 let error = error.at(id, service: key.service, characteristic: key.characteristic)
                 if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
-                if error.isRetryable, passes(subscription.fanout) { throw error }
-                endSubscriptions(error) { subscriptions[$0]?.fanout === subscription.fanout }
+                if error.isRetryable, subscriptions.mayRestoreLater(subscription) { throw error }
+                if let ended = subscriptions.end(subscription) { finish([ended], error) }
             }
         }
     }
 
-    /// Counts a failure that may be temporary. Returns false if there have been too many.
-    private func passes(_ fanout: NotificationFanout) -> Bool {
-        guard let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key,
-            subscriptions[attribute]!.failedRestores < Self.restoreLimit
-        else { return false }
-        subscriptions[attribute]!.failedRestores += 1
-        return true
-    }
-
-    private var moved: BLEError {
-        BLEError(.disconnected, "the characteristic has a new handle", isRetryable: true, remedy: "Subscribe again.")
-    }
-
     /// Handles the end of notifications while the link is up.
     func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
-        guard let subscription = subscriptions[attribute], subscription.isOn else { return }
-        subscriptions[attribute]?.isOn = false
-        subscriptions[attribute]?.hasLostChannel = true
-        subscription.fanout.interrupt(error)
+        guard let (subscription, fanout) = subscriptions.notificationsEnded(of: attribute) else { return }
+        fanout.interrupt(error)
         let id = attribute.peripheral
         guard connectionState(id) == .connected else { return }
         Task {
@@ -203,7 +168,8 @@ extension Central {
             } catch {
                 logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
                 // If the link has ended in the meantime, that has already ended or interrupted the stream.
-                if connectionState(id) == .connected { endSubscriptions(error) { $0 == attribute } }
+                guard connectionState(id) == .connected, let ended = subscriptions.end(subscription) else { return }
+                finish([ended], error)
             }
         }
     }

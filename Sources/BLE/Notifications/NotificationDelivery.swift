@@ -1,5 +1,3 @@
-internal import Logging
-
 /// How a peripheral's notifications reach this process.
 ///
 /// All streams of a characteristic share one registration. It uses the delivery that the first of them requested.
@@ -17,36 +15,4 @@ public enum NotificationDelivery: Hashable, Sendable {
     /// on, values are delivered in the standard way. If another program takes the socket away, the stream continues in
     /// the standard way after a gap.
     case socket
-}
-
-extension Central {
-    func wantsChannel(_ attribute: AttributeID) -> Bool {
-        guard let subscription = subscriptions[attribute] else { return false }
-        return subscription.delivery == .socket && !subscription.hasLostChannel
-    }
-
-    /// Starts notifications over a channel. Returns false if no channel is available.
-    func acquire(
-        _ attribute: AttributeID, _ fanout: NotificationFanout, _ backend: any CentralBackend
-    ) async throws(BLEError) -> Bool {
-        do throws(BLEError) {
-            try await backend.acquireNotifications(of: attribute) { fanout.offer($0) }
-            return true
-        } catch {
-            guard [.notSupported, .busy].contains(error.code) else { throw error }
-            logger.debug(
-                "no notification channel available",
-                metadata: ["attribute": "\(attribute.handle)", "error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Resumes the channel after a reader has caught up or gone.
-    func resume(_ fanout: NotificationFanout) async {
-        guard fanout.hasRoom,
-            let attribute = subscriptions.first(where: { $0.value.fanout === fanout })?.key,
-            subscriptions[attribute]?.delivery == .socket
-        else { return }
-        await backend.resumeNotifications(of: attribute)
-    }
 }

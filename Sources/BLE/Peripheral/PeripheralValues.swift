@@ -113,7 +113,7 @@ private struct ValueUpkeep {
                 for try await event in events {
                     switch event {
                     case .connected, .servicesChanged: await makeReady(&group)
-                    case .disconnected(let error), .connectFailed(let error, _):
+                    case .disconnected(let error), .disconnectFailed(let error), .connectFailed(let error, _):
                         let isMaintained = await isMaintained
                         if !isMaintained { store.releaseReaders() }
                         store.linkEnded(error, isMaintained: isMaintained)

@@ -173,8 +173,8 @@ import Testing
         var events = await strap.connectionEvents().makeAsyncIterator()
         await expectError(.disconnectionFailed) { try await strap.disconnect() }
         // Not that the link has ended, which is not so.
-        guard case .disconnected(let error) = try await events.next() else {
-            return #expect(Bool(false), "disconnected was expected")
+        guard case .disconnectFailed(let error) = try await events.next() else {
+            return #expect(Bool(false), "disconnectFailed was expected")
         }
         #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)

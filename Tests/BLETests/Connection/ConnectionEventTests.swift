@@ -48,6 +48,7 @@ import Testing
             case .connected: story.append("connected")
             case .connectFailed: story.append("failed")
             case .disconnected(let error): story.append("disconnected \(error.disconnectReason?.rawValue ?? "?")")
+            case .disconnectFailed: story.append("disconnect failed")
             case .servicesChanged: story.append("changed")
             }
         }

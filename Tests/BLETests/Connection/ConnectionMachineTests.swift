@@ -44,20 +44,23 @@ import Testing
                 .connect: (.connecting, []),
                 .abandon: (.disconnecting, [.publish(.disconnecting), .cancelAttempt]),
                 .succeeded: (.connected, [.publish(.connected), .succeed([1])]),
-                .failed: (.disconnected, [.publish(.disconnected), .fail([1], .attempt)]),
+                .failed: (
+                    .disconnected,
+                    [.publish(.disconnected), .fail([1], .attempt), .tell(.attemptFailed(retryAfter: nil))]
+                ),
                 .disconnect: (
                     .disconnecting, [.fail([1], .cancelledByDisconnect), .publish(.disconnecting), .cancelAttempt]
                 ),
             ],
             .connected: [
                 .connect: (.connected, [.succeed([3])]),
-                .linkLost: (.disconnected, [.publish(.disconnected)]),
+                .linkLost: (.disconnected, [.tell(.linkEnded), .publish(.disconnected)]),
                 .disconnect: (.disconnecting, [.publish(.disconnecting), .startDisconnect]),
             ],
             .disconnecting: [
                 .connect: (.disconnecting, []),
                 .disconnect: (.disconnecting, []),
-                .finished: (.disconnected, [.publish(.disconnected), .succeed([2])]),
+                .finished: (.disconnected, [.tell(.linkEnded), .publish(.disconnected), .succeed([2])]),
             ],
         ]
 
@@ -84,7 +87,10 @@ import Testing
         var machine = ConnectionMachine()
         _ = machine.connect(1)
         _ = machine.connect(2)
-        #expect(machine.attemptFailed(1) == [.publish(.disconnected), .fail([1, 2], .attempt)])
+        #expect(
+            machine.attemptFailed(1) == [
+                .publish(.disconnected), .fail([1, 2], .attempt), .tell(.attemptFailed(retryAfter: nil)),
+            ])
         #expect(machine.isIdle)
         #expect(machine.connect(3) == [.publish(.connecting), .startAttempt(2)])
     }
@@ -105,7 +111,7 @@ import Testing
         _ = machine.abandon(1)
         #expect(machine.abandon(2) == [.publish(.disconnecting), .cancelAttempt])
         #expect(machine.attemptSucceeded(1) == [])
-        #expect(machine.disconnectFinished() == [.publish(.disconnected), .succeed([])])
+        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([])])
         #expect(machine.isIdle)
     }
 
@@ -124,7 +130,7 @@ import Testing
                 .fail([1, 2], .cancelledByDisconnect), .publish(.disconnecting), .cancelAttempt,
             ])
         #expect(machine.attemptFailed(1) == [])
-        #expect(machine.disconnectFinished() == [.publish(.disconnected), .succeed([3])])
+        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([3])])
     }
 
     @Test func `a connect during a disconnect waits for it and then starts anew`() {
@@ -133,7 +139,7 @@ import Testing
         #expect(!machine.isIdle)
         #expect(
             machine.disconnectFinished() == [
-                .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2),
+                .tell(.linkEnded), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2),
             ])
         #expect(machine.attemptSucceeded(2) == [.publish(.connected), .succeed([5])])
     }
@@ -142,14 +148,14 @@ import Testing
         var machine = Self.machine(.disconnecting)
         _ = machine.connect(5)
         #expect(machine.abandon(5) == [])
-        #expect(machine.disconnectFinished() == [.publish(.disconnected), .succeed([2])])
+        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([2])])
         #expect(machine.isIdle)
     }
 
     @Test func `everybody who disconnects is told when it is done`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.disconnect(3) == [])
-        #expect(machine.disconnectFinished() == [.publish(.disconnected), .succeed([2, 3])])
+        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([2, 3])])
     }
 
     @Test func `an attempt of the past decides nothing`() {

@@ -24,7 +24,12 @@ struct ConnectCommand: AsyncParsableCommand {
             }
             for try await event in events {
                 try Self.show(event, of: peripheral, output)
-                if case .disconnected(let error) = event, !maintain.maintain { throw error }
+                switch event {
+                case .disconnected(let error) where !maintain.maintain,
+                    .disconnectFailed(let error) where !maintain.maintain:
+                    throw error
+                default: break
+                }
             }
         }
     }
@@ -36,6 +41,7 @@ struct ConnectCommand: AsyncParsableCommand {
         case .servicesChanged: try show("servicesChanged", nil, nil, of: peripheral, output)
         case .connectFailed(let error, let pause): try show("failed", error, pause, of: peripheral, output)
         case .disconnected(let error): try show("disconnected", error, nil, of: peripheral, output)
+        case .disconnectFailed(let error): try show("disconnectFailed", error, nil, of: peripheral, output)
         }
     }
 

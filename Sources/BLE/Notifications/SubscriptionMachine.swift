@@ -1,0 +1,185 @@
+/// The subscriptions of a central: which characteristics have readers, and which of them the peripheral sends.
+///
+/// A subscription has an id of its own, because its attribute may move when its peripheral reconnects. All readers of a
+/// characteristic share one subscription. Starting and stopping are operations that wait for their turn; each asks here,
+/// when its turn comes, whether it is still needed.
+struct SubscriptionMachine {
+    typealias ID = Int
+
+    /// What starts a subscription.
+    struct Start {
+        let attribute: AttributeID
+        let fanout: NotificationFanout
+        /// Whether to try a channel first.
+        let usesChannel: Bool
+    }
+
+    /// A subscription that has ended.
+    struct Ended {
+        let attribute: AttributeID
+        let fanout: NotificationFanout
+        /// Whether the peripheral was asked to send.
+        let wasOn: Bool
+    }
+
+    private struct Subscription {
+        var attribute: AttributeID
+        /// The key that the first reader requested. It is looked up again in the services of a new link.
+        let key: CharacteristicKey
+        /// The delivery that the first reader requested.
+        let delivery: NotificationDelivery
+        let fanout = NotificationFanout()
+        /// Whether the peripheral was asked to send. False again when it was asked to stop, or has stopped on its own.
+        var isOn = false
+        /// Whether the channel was lost: on this link, values are delivered in the standard way.
+        var hasLostChannel = false
+        /// The number of consecutive links that failed to restore the subscription, for a reason that may be temporary.
+        var failedRestores = 0
+    }
+
+    /// The number of consecutive links that may fail to restore a subscription, for a temporary reason, before it ends.
+    private static let restoreLimit = 3
+
+    private var subscriptions: [ID: Subscription] = [:]
+    private var ids: [AttributeID: ID] = [:]
+    private var idsOfPeripherals: [Peripheral.ID: Set<ID>] = [:]
+    private var lastID = 0
+
+    // MARK: Readers
+
+    /// Returns the subscription of an attribute, and creates it for the first reader.
+    mutating func join(
+        _ attribute: AttributeID, key: CharacteristicKey, delivery: NotificationDelivery
+    ) -> (id: ID, fanout: NotificationFanout) {
+        if let id = ids[attribute], let subscription = subscriptions[id] { return (id, subscription.fanout) }
+        lastID += 1
+        let subscription = Subscription(attribute: attribute, key: key, delivery: delivery)
+        subscriptions[lastID] = subscription
+        ids[attribute] = lastID
+        idsOfPeripherals[attribute.peripheral, default: []].insert(lastID)
+        return (lastID, subscription.fanout)
+    }
+
+    /// Whether there are no subscriptions.
+    var isEmpty: Bool { subscriptions.isEmpty && ids.isEmpty && idsOfPeripherals.isEmpty }
+
+    /// Whether a characteristic of the peripheral has a subscription.
+    func isAny(of peripheral: Peripheral.ID) -> Bool { idsOfPeripherals[peripheral] != nil }
+
+    /// Whether the peripheral was asked to send the values of the attribute.
+    func isOn(_ attribute: AttributeID) -> Bool { ids[attribute].flatMap { subscriptions[$0]?.isOn } ?? false }
+
+    /// The attribute of a subscription. Nil if the subscription has ended.
+    func attribute(of id: ID) -> AttributeID? { subscriptions[id]?.attribute }
+
+    /// The attribute of a subscription that has no readers. Nil if it has some, or has ended.
+    func unread(_ id: ID) -> AttributeID? {
+        subscriptions[id].flatMap { $0.fanout.isEmpty ? $0.attribute : nil }
+    }
+
+    /// The attribute whose channel can resume, because each of its readers has room.
+    func channelWithRoom(_ id: ID) -> AttributeID? {
+        guard let subscription = subscriptions[id], subscription.delivery == .socket, subscription.fanout.hasRoom else {
+            return nil
+        }
+        return subscription.attribute
+    }
+
+    // MARK: Starting and stopping
+
+    /// Marks the subscription as on. Returns what to do, or nil if it is on already or has ended.
+    mutating func start(_ id: ID) -> Start? {
+        guard let subscription = subscriptions[id], !subscription.isOn else { return nil }
+        subscriptions[id]!.isOn = true
+        return Start(
+            attribute: subscription.attribute, fanout: subscription.fanout,
+            usesChannel: subscription.delivery == .socket && !subscription.hasLostChannel)
+    }
+
+    /// Marks the subscription as off after a start that failed. Returns the attribute to stop, since the start may have
+    /// reached the peripheral. Nil if the subscription has ended.
+    mutating func startFailed(_ id: ID) -> AttributeID? {
+        subscriptions[id]?.isOn = false
+        return subscriptions[id]?.attribute
+    }
+
+    /// Ends the subscription if it has no readers. Returns the attribute to stop, or nil if nothing has to be stopped.
+    mutating func stopIfUnread(_ id: ID) -> AttributeID? {
+        guard let subscription = subscriptions[id], subscription.fanout.isEmpty else { return nil }
+        remove(id)
+        return subscription.isOn ? subscription.attribute : nil
+    }
+
+    // MARK: Ends and gaps
+
+    /// Ends the subscriptions of a peripheral.
+    mutating func endAll(of peripheral: Peripheral.ID) -> [Ended] {
+        (idsOfPeripherals[peripheral] ?? []).compactMap { end($0) }
+    }
+
+    /// Ends all subscriptions.
+    mutating func endAll() -> [Ended] { Array(subscriptions.keys).compactMap { end($0) } }
+
+    /// Ends a subscription. Returns nil if it has ended already.
+    mutating func end(_ id: ID) -> Ended? {
+        guard let subscription = subscriptions[id] else { return nil }
+        remove(id)
+        return Ended(attribute: subscription.attribute, fanout: subscription.fanout, wasOn: subscription.isOn)
+    }
+
+    /// Handles the end of a link that will be reestablished. Returns the readers that have a gap.
+    mutating func interrupt(_ peripheral: Peripheral.ID) -> [NotificationFanout] {
+        (idsOfPeripherals[peripheral] ?? []).compactMap { id in
+            guard let subscription = subscriptions[id], subscription.isOn else { return nil }
+            subscriptions[id]!.isOn = false
+            subscriptions[id]!.hasLostChannel = false
+            return subscription.fanout
+        }
+    }
+
+    /// Handles notifications that ended while the link is up. Returns the subscription, whose readers have a gap. Nil if
+    /// it was off.
+    mutating func notificationsEnded(of attribute: AttributeID) -> (id: ID, fanout: NotificationFanout)? {
+        guard let id = ids[attribute], let subscription = subscriptions[id], subscription.isOn else { return nil }
+        subscriptions[id]!.isOn = false
+        subscriptions[id]!.hasLostChannel = true
+        return (id, subscription.fanout)
+    }
+
+    // MARK: Restoring
+
+    /// The subscriptions of a peripheral that are off, with their keys.
+    func interrupted(of peripheral: Peripheral.ID) -> [(id: ID, key: CharacteristicKey)] {
+        (idsOfPeripherals[peripheral] ?? []).compactMap { id in
+            subscriptions[id].flatMap { $0.isOn ? nil : (id, $0.key) }
+        }
+    }
+
+    /// Moves a subscription to the attribute that its key has on a new link. Returns false if another subscription
+    /// already uses the attribute.
+    mutating func move(_ id: ID, to attribute: AttributeID) -> Bool {
+        guard let old = subscriptions[id]?.attribute, old != attribute else { return true }
+        guard ids[attribute] == nil else { return false }
+        ids[old] = nil
+        ids[attribute] = id
+        subscriptions[id]!.attribute = attribute
+        return true
+    }
+
+    /// Records that a subscription was restored.
+    mutating func restored(_ id: ID) { subscriptions[id]?.failedRestores = 0 }
+
+    /// Records a failure to restore a subscription that may be temporary. Returns whether to try again on the next link.
+    mutating func mayRestoreLater(_ id: ID) -> Bool {
+        guard let failures = subscriptions[id]?.failedRestores, failures < Self.restoreLimit else { return false }
+        subscriptions[id]!.failedRestores += 1
+        return true
+    }
+
+    private mutating func remove(_ id: ID) {
+        guard let attribute = subscriptions.removeValue(forKey: id)?.attribute else { return }
+        ids[attribute] = nil
+        idsOfPeripherals[attribute.peripheral]?.remove(id)
+        if idsOfPeripherals[attribute.peripheral]?.isEmpty == true { idsOfPeripherals[attribute.peripheral] = nil }
+    }
+}

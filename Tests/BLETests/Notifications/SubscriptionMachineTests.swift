@@ -1,0 +1,139 @@
+import Testing
+
+@testable import BLE
+
+struct SubscriptionMachineTests {
+    private static let strap = Peripheral.ID(rawValue: "strap")
+    private static let scale = Peripheral.ID(rawValue: "scale")
+    private let key = CharacteristicKey(characteristic: BluetoothUUID(0x2A37))
+    private let attribute = AttributeID(peripheral: Self.strap, handle: 3)
+    private let moved = AttributeID(peripheral: Self.strap, handle: 9)
+
+    private func add(_ token: Int, to fanout: NotificationFanout) -> BoundedStream<NotificationPacket> {
+        let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: .dropOldest(capacity: 4)) {}
+        fanout.add(token, producer)
+        return stream
+    }
+
+    @Test func `readers of an attribute share one subscription, which starts once`() {
+        var machine = SubscriptionMachine()
+        let first = machine.join(attribute, key: key, delivery: .standard)
+        let second = machine.join(attribute, key: key, delivery: .socket)
+        #expect(first.id == second.id)
+        #expect(first.fanout === second.fanout)
+        #expect(machine.isAny(of: Self.strap))
+        #expect(!machine.isOn(attribute))
+        let start = machine.start(first.id)
+        #expect(start?.attribute == attribute)
+        #expect(start?.usesChannel == false)
+        #expect(machine.isOn(attribute))
+        let again = machine.start(second.id)
+        #expect(again == nil)
+    }
+
+    @Test func `a start that failed can be repeated`() {
+        var machine = SubscriptionMachine()
+        let id = machine.join(attribute, key: key, delivery: .standard).id
+        _ = machine.start(id)
+        #expect(machine.startFailed(id) == attribute)
+        #expect(!machine.isOn(attribute))
+        #expect(machine.start(id) != nil)
+    }
+
+    @Test func `a subscription ends with its last reader`() {
+        var machine = SubscriptionMachine()
+        let (id, fanout) = machine.join(attribute, key: key, delivery: .standard)
+        let stream = add(1, to: fanout)
+        _ = machine.start(id)
+        #expect(machine.unread(id) == nil)
+        #expect(machine.stopIfUnread(id) == nil)
+        #expect(machine.isOn(attribute))
+        fanout.remove(1)
+        #expect(machine.unread(id) == attribute)
+        #expect(machine.stopIfUnread(id) == attribute)
+        #expect(machine.stopIfUnread(id) == nil)
+        #expect(!machine.isAny(of: Self.strap))
+        let next = machine.join(attribute, key: key, delivery: .standard).id
+        #expect(next != id)
+        _ = stream
+    }
+
+    @Test func `nothing is stopped that was not started`() {
+        var machine = SubscriptionMachine()
+        let id = machine.join(attribute, key: key, delivery: .standard).id
+        #expect(machine.stopIfUnread(id) == nil)
+        #expect(machine.attribute(of: id) == nil)
+    }
+
+    @Test func `an interrupted subscription is restored where its key is found`() {
+        var machine = SubscriptionMachine()
+        let (id, fanout) = machine.join(attribute, key: key, delivery: .socket)
+        let result2 = machine.start(id)
+        #expect(result2?.usesChannel == true)
+        let result3 = machine.interrupt(Self.scale)
+        #expect(result3.isEmpty)
+        let result4 = machine.interrupt(Self.strap)
+        #expect(result4.map { $0 === fanout } == [true])
+        // A gap is reported once.
+        let result5 = machine.interrupt(Self.strap)
+        #expect(result5.isEmpty)
+        #expect(machine.interrupted(of: Self.strap).map(\.id) == [id])
+        #expect(machine.move(id, to: moved) == true)
+        #expect(machine.attribute(of: id) == moved)
+        let result6 = machine.start(id)
+        #expect(result6?.attribute == moved)
+        #expect(machine.interrupted(of: Self.strap).isEmpty)
+        #expect(!machine.isOn(attribute))
+        #expect(machine.isOn(moved))
+    }
+
+    @Test func `a subscription does not move onto another`() {
+        var machine = SubscriptionMachine()
+        let old = machine.join(attribute, key: key, delivery: .standard).id
+        let new = machine.join(moved, key: key, delivery: .standard).id
+        #expect(machine.move(old, to: moved) == false)
+        #expect(machine.attribute(of: old) == attribute)
+        #expect(machine.attribute(of: new) == moved)
+    }
+
+    @Test func `a lost channel is replaced by the standard way until the next link`() {
+        var machine = SubscriptionMachine()
+        let id = machine.join(attribute, key: key, delivery: .socket).id
+        let result7 = machine.notificationsEnded(of: attribute)
+        #expect(result7 == nil)
+        _ = machine.start(id)
+        let result8 = machine.notificationsEnded(of: attribute)
+        #expect(result8?.id == id)
+        let result9 = machine.start(id)
+        #expect(result9?.usesChannel == false)
+        _ = machine.interrupt(Self.strap)
+        let second0 = machine.start(id)
+        #expect(second0?.usesChannel == true)
+    }
+
+    @Test func `a subscription that cannot be restored ends after three links`() {
+        var machine = SubscriptionMachine()
+        let id = machine.join(attribute, key: key, delivery: .standard).id
+        for _ in 1...3 { #expect(machine.mayRestoreLater(id) == true) }
+        #expect(machine.mayRestoreLater(id) == false)
+        machine.restored(id)
+        #expect(machine.mayRestoreLater(id) == true)
+    }
+
+    @Test func `the end of a peripheral's subscriptions leaves those of others`() {
+        var machine = SubscriptionMachine()
+        let other = AttributeID(peripheral: Self.scale, handle: 3)
+        let id = machine.join(attribute, key: key, delivery: .standard).id
+        _ = machine.join(moved, key: key, delivery: .standard)
+        _ = machine.join(other, key: key, delivery: .standard)
+        _ = machine.start(id)
+        let ended = machine.endAll(of: Self.strap)
+        #expect(ended.count == 2)
+        #expect(ended.filter(\.wasOn).map(\.attribute) == [attribute])
+        #expect(machine.end(id) == nil)
+        #expect(machine.isAny(of: Self.scale))
+        let second1 = machine.endAll()
+        #expect(second1.map(\.attribute) == [other])
+        #expect(!machine.isAny(of: Self.scale))
+    }
+}
