@@ -136,6 +136,11 @@ if withBlueZ {
     ]
 }
 
+// `Scripts/docs` builds the documentation with it. Users of the package do not fetch it.
+if Context.environment["BLE_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 // MARK: Words of the map
 
 extension Product {

@@ -5,11 +5,10 @@
         /// Returns the objects, decrypted if necessary.
         ///
         /// - Parameters:
-        /// - key: the device's key. Nil if it has none. With a key, an unencrypted report throws, since any device can
-        ///   send it.
-        /// - address: the device's address, 6 bytes, most significant first: `Hex.bytes(peripheral.id.rawValue)` with
-        ///   BlueZ. An address in the packet takes precedence.
-        ///     the packet counts for more.
+        ///   - key: the device's key. Nil if it has none. With a key, an unencrypted report throws, since any device can
+        ///     send it.
+        ///   - address: the device's address, 6 bytes, most significant first: `Hex.bytes(peripheral.id.rawValue)` with
+        ///     BlueZ. An address in the packet takes precedence.
         ///
         /// A repeated packet is decrypted again: to detect it, remember ``BTHomeSealed/counter``. An unknown object and
         /// all objects after it are omitted.
@@ -37,8 +36,8 @@
         ///
         /// - Parameters:
         ///   - key: the device's key.
-        /// - address: the device's address, 6 bytes, most significant first. The report's own address takes precedence.
-        /// - counter: a number that was never used with the key.
+        ///   - address: the device's address, 6 bytes, most significant first. The report's own address takes precedence.
+        ///   - counter: a number that was never used with the key.
         public func sealed(
             key: BTHomeKey, address: [UInt8], counter: UInt32
         ) throws(BTHomeEncryptionError) -> BTHome {

@@ -5,7 +5,7 @@ public enum ConnectionPolicy: Hashable, Sendable {
     /// The link stays until ``Peripheral/disconnect()``. If it is lost, the next operation reestablishes it.
     case manual
     /// The link is ended when it has been unused for `idle`: no operation, no stream of notifications, no
-    /// ``Peripheral/withConnection(_:)``.
+    /// ``Peripheral/withConnection(isolation:_:)``.
     case onDemand(idle: Duration)
     /// The link is established immediately, and again after a pause whenever it has ended, until the policy changes or
     /// ``Peripheral/disconnect()`` is called. Streams of notifications survive the gaps; see ``NotificationStream``.

@@ -12,7 +12,7 @@ public struct AssignedNumber: Hashable, Sendable {
         case descriptor
         /// A declaration, such as the attribute that begins a service.
         case declaration
-        /// A unit of measurement, as used by ``BLE/PresentationFormat``.
+        /// A unit of measurement, as used by `PresentationFormat`.
         case unit
         /// A type of object of the Object Transfer service.
         case objectType = "object-type"

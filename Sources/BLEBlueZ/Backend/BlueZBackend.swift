@@ -5,9 +5,9 @@ internal import Logging
 /// A backend that uses bluetoothd.
 ///
 /// It has one bus session, whose loop thread is the executor of this actor and therefore of the central. Signals arrive
-/// in isolation and update the ``ObjectTree``, whose changes become the central's events. Calls and signals use
+/// in isolation and update the `ObjectTree`, whose changes become the central's events. Calls and signals use
 /// different connections, so nothing is concluded from their order: if a reply can only be judged with a signal,
-/// ``fence()`` brings the signals up to date first.
+/// `fence()` brings the signals up to date first.
 public actor BlueZBackend: CentralBackend {
     /// The thread of both bus connections.
     package nonisolated let loop: EventLoop

@@ -28,9 +28,9 @@ actor LiveView {
     /// If nothing notifies and `every` is nil, it returns after reading once.
     ///
     /// - Parameters:
-    /// - count: the number of notified values, or of rounds of reading if none are notified, after which it returns.
-    ///   Nil for no limit.
-    /// - isMaintained: whether the end of the link during a read is shown as a gap instead of being thrown.
+    ///   - count: the number of notified values, or of rounds of reading if none are notified, after which it returns.
+    ///     Nil for no limit.
+    ///   - isMaintained: whether the end of the link during a read is shown as a gap instead of being thrown.
     func run(count: Int?, every: Duration?, isMaintained: Bool) async throws {
         let streams = try await subscribe()
         let hasStreams = !streams.isEmpty

@@ -40,7 +40,7 @@ public actor Devices {
     // MARK: Finding
 
     /// Returns the devices in range, as a list that is kept up to date, in the order in which they were found; see
-    /// ``Central/nearby(matching:minimumRSSI:staleAfter:)``. Iterating starts a scan, leaving the loop stops it.
+    /// `Central.nearby(matching:minimumRSSI:staleAfter:)`. Iterating starts a scan, leaving the loop stops it.
     ///
     /// Any peripheral can advertise any serial number. All peripherals that claim the same one are in the list.
     public nonisolated func nearby() -> NearbyDevices {

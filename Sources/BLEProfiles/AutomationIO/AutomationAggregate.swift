@@ -16,8 +16,8 @@ public struct AutomationAggregate: Hashable, Sendable {
     /// Returns the coding of the values: first the digital ones, each in whole bytes, then the analog ones.
     ///
     /// - Parameters:
-    /// - digitalCounts: the number of signals of each digital characteristic.
-    /// - analogCount: the number of analog characteristics.
+    ///   - digitalCounts: the number of signals of each digital characteristic.
+    ///   - analogCount: the number of analog characteristics.
     public static func coding(digitalCounts: [Int], analogCount: Int) -> ValueCoding<AutomationAggregate> {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in try decode(bytes, digitalCounts, analogCount) },

@@ -26,12 +26,12 @@ public struct Glucose: Profile {
     /// Returns the selected records with their contexts, oldest first. Empty if there are none.
     ///
     /// Subscribes to both characteristics for the duration of the transfer; see
-    /// ``RecordAccessControlPoint/records(_:of:timeout:)``. A context without a record is omitted. Of several with the
-    /// same number, the last is used.
+    /// ``RecordAccessControlPoint/records(_:of:timeout:malformed:)``. A context without a record is omitted. Of several
+    /// with the same number, the last is used.
     ///
     /// - Parameters:
-    /// - timeout: the maximum wait for the next record, or for the answer after the last.
-    /// - malformed: called for each record and context that cannot be decoded. Nil to end the transfer.
+    ///   - timeout: the maximum wait for the next record, or for the answer after the last.
+    ///   - malformed: called for each record and context that cannot be decoded. Nil to end the transfer.
     public func records(
         _ selection: RecordSelection = .all, timeout: Duration? = nil,
         malformed: (@Sendable (BLEError) -> Void)? = nil

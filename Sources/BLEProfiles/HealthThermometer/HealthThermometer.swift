@@ -59,7 +59,7 @@ public struct HealthThermometer: Profile {
 
     /// Sets the interval between measurements in seconds, 1 to 65535, or 0 for no periodic measurements.
     ///
-    /// Throws `attributeError` with ``BLE/ATTError/outOfRange`` or ``BLE/ATTError/measurementIntervalOutOfRange`` if
+    /// Throws `attributeError` with `ATTError.outOfRange` or ``BLE/ATTError/measurementIntervalOutOfRange`` if
     /// the interval is not in ``validMeasurementIntervalSeconds()``.
     public func setMeasurementInterval(seconds: UInt16) async throws(BLEError) {
         try await service.write(seconds, to: .measurementInterval)

@@ -41,8 +41,8 @@ public struct NordicUART: Profile {
     /// if necessary.
     ///
     /// - Parameters:
-    /// - limit: the maximum length of a line, in bytes of UTF-8 without the line end. A longer line throws.
-    /// - overflow: as for ``bytes(overflow:)``.
+    ///   - limit: the maximum length of a line, in bytes of UTF-8 without the line end. A longer line throws.
+    ///   - overflow: as for ``bytes(overflow:)``.
     public func lines(
         limit: Int = 4096, overflow: OverflowPolicy = .fail(capacity: 1024)
     ) async throws(BLEError) -> NordicUARTLines {

@@ -18,7 +18,7 @@ public final class NordicUARTWriter: Sendable {
 
     /// Writes bytes. Returns when the system has accepted them, or with response, when the peripheral has.
     ///
-    /// Throws the errors of ``BLE/PacketWriter/write(_:timeout:)``. Some of the bytes may then have been sent.
+    /// Throws the errors of `PacketWriter.write(_:timeout:)`. Some of the bytes may then have been sent.
     public func write(_ bytes: [UInt8]) async throws(BLEError) {
         let length = try await packetLength()
         for start in stride(from: 0, to: bytes.count, by: length) {

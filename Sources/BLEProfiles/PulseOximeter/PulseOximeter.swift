@@ -38,8 +38,8 @@ public struct PulseOximeter: Profile {
     /// Returns the stored spot-check measurements, oldest first. Empty if there are none.
     ///
     /// Measurements that are made during the transfer are included, without
-    /// ``PLXMeasurementStatus/dataFromMeasurementStorage``. See ``RecordAccessControlPoint/records(_:of:timeout:)`` for
-    /// the details.
+    /// ``PLXMeasurementStatus/dataFromMeasurementStorage``. See
+    /// ``RecordAccessControlPoint/records(_:of:timeout:malformed:)`` for the details.
     ///
     /// - Parameter timeout: the maximum wait for the next measurement, or for the answer after the last.
     public func storedSpotChecks(timeout: Duration? = nil) async throws(BLEError) -> [PLXSpotCheckMeasurement] {

@@ -13,10 +13,10 @@ extension RecordAccessControlPoint {
     /// abort, without waiting for its answer. Other requests wait for that answer, up to 5 s.
     ///
     /// - Parameters:
-    /// - timeout: the maximum wait for the next record, or for the answer after the last. Nil for the configuration's
-    ///   operation timeout.
-    /// - malformed: called for each record that cannot be decoded, with its bytes in the message. Nil to end the
-    ///   transfer.
+    ///   - timeout: the maximum wait for the next record, or for the answer after the last. Nil for the configuration's
+    ///     operation timeout.
+    ///   - malformed: called for each record that cannot be decoded, with its bytes in the message. Nil to end the
+    ///     transfer.
     public func records<Record>(
         _ selection: RecordSelection = .all, of characteristic: Characteristic<Record>,
         timeout: Duration? = nil,

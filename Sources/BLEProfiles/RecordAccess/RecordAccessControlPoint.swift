@@ -38,7 +38,7 @@ public struct RecordAccessControlPoint: Sendable {
     /// Makes the device send the selected records as values of characteristics, to their subscribers. Returns when all
     /// are sent.
     ///
-    /// In most cases, use ``records(_:of:timeout:)`` instead.
+    /// In most cases, use ``records(_:of:timeout:malformed:)`` instead.
     ///
     /// Cancelling this, or its deadline, does not stop the device. ``abort(timeout:)`` does.
     ///
