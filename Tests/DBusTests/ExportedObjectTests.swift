@@ -11,14 +11,11 @@ struct ExportedObjectTests {
     private static let name = "org.example.Served"
     private static let interface = "org.example.Thing"
     private static let description = InterfaceDescription(
-        xml: """
-            <interface name="\(interface)">
-              <method name="Greet"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>
-              <method name="Refuse"/>
-              <method name="Give"><arg type="v" direction="in"/><arg type="v" direction="out"/></method>
-              <property name="Label" type="s" access="read"/>
-            </interface>
-            """)
+        interface,
+        .method("Greet", takes: "s", returns: "s"),
+        .method("Refuse"),
+        .method("Give", takes: "v", returns: "v"),
+        .property("Label", type: "s"))
 
     private func session(
         _ bus: PrivateBus, onSignal: @escaping @Sendable (IncomingMessage) -> Void = { _ in }

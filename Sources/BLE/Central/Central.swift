@@ -215,13 +215,13 @@ public actor Central {
     private func handle(_ event: BackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
-            didReceive(advertisement, from: id)
+            scanning.didReceive(advertisement, from: peripheral(id), now: elapsed)
         case .adapterStateChanged(let state):
             adapterChanged(state)
         case .scanEnded(let error):
             scanning.finish(error)
         case .peripheralRemoved(let id):
-            didRemove(id)
+            scanning.didRemove(peripheral(id))
         case .linkEnded(let id, let error):
             linkEnded(id, error)
         case .servicesChanged(let id):
@@ -234,7 +234,7 @@ public actor Central {
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             operations.fail(error) { _ in true }
             endPrompts { _ in true }
-            interruptScanning(error)
+            scanning.interrupt(error)
             for id in Array(connections.keys) { linkEnded(id, error) }
         }
     }
@@ -251,7 +251,7 @@ public actor Central {
             reconcile()
             retryConnections()
         } else {
-            interruptScanning(
+            scanning.interrupt(
                 state == .poweredOff
                     ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
                     : BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in."))

@@ -145,12 +145,13 @@ extension Central {
     /// A wait without a time limit during an attempt: a search for the peripheral, or the adapter's return.
     struct AttemptWait {
         let isSearch: Bool
+        let peripheral: Peripheral.ID
         let token: Int
         let outcome: Outcome<Void>
     }
 
     private func end(_ wait: AttemptWait) {
-        if wait.isSearch { endSearch(wait.token) } else { endAdapterWait(wait.token) }
+        if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { endAdapterWait(wait.token) }
     }
 
     /// Establishes the link and discovers the services. Both have a time limit, even if no caller waits.
@@ -164,7 +165,7 @@ extension Central {
             if adapterState == .resetting {
                 try checkRunning()
                 let (token, outcome) = beginAdapterWait()
-                return AttemptWait(isSearch: false, token: token, outcome: outcome)
+                return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
             do throws(BLEError) {
                 try await within(backend.limits.linkTimeout, "establishing the link") { (backend) throws(BLEError) in
@@ -174,7 +175,7 @@ extension Central {
                 if isSearchedFor(id, error) {
                     logger.debug("searching for peripheral", metadata: ["peripheral": "\(id)"])
                     let (token, found) = beginSearch(for: id)
-                    return AttemptWait(isSearch: true, token: token, outcome: found)
+                    return AttemptWait(isSearch: true, peripheral: id, token: token, outcome: found)
                 }
                 throw error
             }
@@ -266,7 +267,7 @@ extension Central {
 
     /// Handles a link that ended without a call to disconnect.
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
-        refreshLastSeen(id)
+        scanning.refreshLastSeen(id, now: elapsed())
         connections[id]?.lostInAttempt = error
         guard connectionState(id) == .connected else { return }
         connections[id]?.database = nil

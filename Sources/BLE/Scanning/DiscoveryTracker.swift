@@ -33,7 +33,7 @@ struct DiscoveryTracker {
     }
 
     /// Records a sign of life other than an advertisement: silence counts from `now`.
-    mutating func sign(of id: Peripheral.ID, now: Duration) {
+    mutating func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
         seen[id]?.at = now
     }
 
@@ -44,7 +44,7 @@ struct DiscoveryTracker {
 
     /// Removes and returns the peripherals that have been silent for too long, except those with a link, in the order
     /// in which they were last seen.
-    mutating func lost(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
+    mutating func removeStale(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
         guard let staleAfter else { return [] }
         let gone = seen.filter { $0.value.at + staleAfter <= now && !isConnected($0.key) }
         for id in gone.keys { seen[id] = nil }

@@ -129,21 +129,16 @@ extension BlueZBackend {
 
     /// BlueZ's `doc/org.bluez.Agent.rst`.
     private static let agentInterface = InterfaceDescription(
-        xml: """
-            <interface name="org.bluez.Agent1">
-              <method name="Release"/>
-              <method name="RequestPinCode"><arg type="o" direction="in"/><arg type="s" direction="out"/></method>
-              <method name="DisplayPinCode"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
-              <method name="RequestPasskey"><arg type="o" direction="in"/><arg type="u" direction="out"/></method>
-              <method name="DisplayPasskey">
-                <arg type="o" direction="in"/><arg type="u" direction="in"/><arg type="q" direction="in"/>
-              </method>
-              <method name="RequestConfirmation"><arg type="o" direction="in"/><arg type="u" direction="in"/></method>
-              <method name="RequestAuthorization"><arg type="o" direction="in"/></method>
-              <method name="AuthorizeService"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
-              <method name="Cancel"/>
-            </interface>
-            """)
+        "org.bluez.Agent1",
+        .method("Release"),
+        .method("RequestPinCode", takes: "o", returns: "s"),
+        .method("DisplayPinCode", takes: "os"),
+        .method("RequestPasskey", takes: "o", returns: "u"),
+        .method("DisplayPasskey", takes: "ouq"),
+        .method("RequestConfirmation", takes: "ou"),
+        .method("RequestAuthorization", takes: "o"),
+        .method("AuthorizeService", takes: "os"),
+        .method("Cancel"))
 }
 
 extension PairingPrompt {

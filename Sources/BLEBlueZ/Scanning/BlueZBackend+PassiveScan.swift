@@ -25,22 +25,16 @@ struct PassiveScan {
 extension BlueZBackend {
     private static let monitor = "org.bluez.AdvertisementMonitor1"
     private static let managerDescription = InterfaceDescription(
-        xml: """
-            <interface name="org.freedesktop.DBus.ObjectManager">
-              <method name="GetManagedObjects"><arg type="a{oa{sa{sv}}}" direction="out"/></method>
-            </interface>
-            """)
+        "org.freedesktop.DBus.ObjectManager",
+        .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))
     private static let monitorDescription = InterfaceDescription(
-        xml: """
-            <interface name="\(monitor)">
-              <method name="Release"/>
-              <method name="Activate"/>
-              <method name="DeviceFound"><arg type="o" direction="in"/></method>
-              <method name="DeviceLost"><arg type="o" direction="in"/></method>
-              <property name="Type" type="s" access="read"/>
-              <property name="Patterns" type="a(yyay)" access="read"/>
-            </interface>
-            """)
+        monitor,
+        .method("Release"),
+        .method("Activate"),
+        .method("DeviceFound", takes: "o"),
+        .method("DeviceLost", takes: "o"),
+        .property("Type", type: "s"),
+        .property("Patterns", type: "a(yyay)"))
 
     /// Whether received advertisements are reported.
     var isListening: Bool { isDiscovering || passiveScan != nil }

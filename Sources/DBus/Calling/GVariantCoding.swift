@@ -18,9 +18,16 @@ extension DBusValue {
         case .signature(let value): g_variant_new_signature(value)
         case .unixFD(let value): g_variant_new_handle(value)
         case .bytes(let value): value.withUnsafeBytes { ble_variant_new_bytes($0.baseAddress, gsize($0.count)) }
-        case .array(_, let values):
+        case .array(let element, let values):
             DBusValue.build(signature) { builder in
-                for value in values { g_variant_builder_add_value(builder, value.makeGVariant()) }
+                for value in values {
+                    if element.hasPrefix("{"), case .structure(let entry) = value {
+                        g_variant_builder_add_value(
+                            builder, g_variant_new_dict_entry(entry[0].makeGVariant(), entry[1].makeGVariant()))
+                    } else {
+                        g_variant_builder_add_value(builder, value.makeGVariant())
+                    }
+                }
             }
         case .dictionary(_, _, let entries):
             DBusValue.build(signature) { builder in

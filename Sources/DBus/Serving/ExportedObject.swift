@@ -1,12 +1,3 @@
-/// An interface in D-Bus's introspection notation, `<interface name="…">…</interface>`.
-package struct InterfaceDescription: Sendable {
-    package let xml: String
-
-    package init(xml: String) {
-        self.xml = xml
-    }
-}
-
 /// A call from another process to an object that this process serves.
 package struct IncomingCall: Sendable {
     /// The caller's unique bus name.

@@ -54,6 +54,13 @@ package indirect enum DBusValue: Hashable, Sendable {
             Dictionary(uniqueKeysWithValues: options.map { (.string($0), .variant($1)) }))
     }
 
+    /// Returns a dictionary whose entries keep their order on the bus.
+    package static func orderedDictionary(
+        key: String, value: String, _ entries: [(DBusValue, DBusValue)]
+    ) -> DBusValue {
+        .array(element: "{\(key)\(value)}", entries.map { .structure([$0, $1]) })
+    }
+
     package static func strings(_ strings: [String]) -> DBusValue {
         .array(element: "s", strings.map { .string($0) })
     }

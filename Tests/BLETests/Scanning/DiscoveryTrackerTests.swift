@@ -50,33 +50,33 @@ import Testing
     @Test func `what does not meet the criteria is not heard, and does not keep a peripheral from getting lost`() {
         var tracker = tracker(DiscoveryCriteria(minimumRSSI: -80))
         #expect(tracker.record(strap, Advertisement(rssi: -90), now: .zero) == nil)
-        #expect(tracker.lost(now: .seconds(60)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .seconds(60)) { _ in false } == [])
         #expect(tracker.record(strap, Advertisement(rssi: -70), now: .zero) == .found)
         #expect(tracker.record(strap, Advertisement(rssi: -90), now: .seconds(5)) == nil)
-        #expect(tracker.lost(now: .seconds(8)) { _ in false } == [strap])
+        #expect(tracker.removeStale(now: .seconds(8)) { _ in false } == [strap])
     }
 
     @Test func `a peripheral is lost when it has been silent for the whole interval`() {
         var tracker = tracker()
         _ = tracker.record(strap, advertisement, now: .seconds(1))
-        #expect(tracker.lost(now: .seconds(1)) { _ in false } == [])
-        #expect(tracker.lost(now: .milliseconds(8_999)) { _ in false } == [])
-        #expect(tracker.lost(now: .seconds(9)) { _ in false } == [strap])
+        #expect(tracker.removeStale(now: .seconds(1)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .milliseconds(8_999)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .seconds(9)) { _ in false } == [strap])
     }
 
     @Test func `a repeated advertisement is a sign of life`() {
         var tracker = tracker()
         _ = tracker.record(strap, advertisement, now: .zero)
         _ = tracker.record(strap, advertisement, now: .seconds(7))
-        #expect(tracker.lost(now: .seconds(14)) { _ in false } == [])
-        #expect(tracker.lost(now: .seconds(15)) { _ in false } == [strap])
+        #expect(tracker.removeStale(now: .seconds(14)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .seconds(15)) { _ in false } == [strap])
     }
 
     @Test func `a peripheral is lost once, and found anew`() {
         var tracker = tracker()
         _ = tracker.record(strap, advertisement, now: .zero)
-        #expect(tracker.lost(now: .seconds(8)) { _ in false } == [strap])
-        #expect(tracker.lost(now: .seconds(9)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .seconds(8)) { _ in false } == [strap])
+        #expect(tracker.removeStale(now: .seconds(9)) { _ in false } == [])
         #expect(tracker.record(strap, advertisement, now: .seconds(10)) == .found)
     }
 
@@ -84,14 +84,14 @@ import Testing
         var tracker = tracker()
         let ids = (0..<5).map { Peripheral.ID(rawValue: "\($0)") }
         for (index, id) in ids.enumerated() { _ = tracker.record(id, advertisement, now: .seconds(5 - index)) }
-        #expect(tracker.lost(now: .seconds(60)) { $0 == ids[2] } == [ids[4], ids[3], ids[1], ids[0]])
-        #expect(tracker.lost(now: .seconds(61)) { _ in false } == [ids[2]])
+        #expect(tracker.removeStale(now: .seconds(60)) { $0 == ids[2] } == [ids[4], ids[3], ids[1], ids[0]])
+        #expect(tracker.removeStale(now: .seconds(61)) { _ in false } == [ids[2]])
     }
 
     @Test func `without an interval nobody is lost`() {
         var tracker = tracker(staleAfter: nil)
         _ = tracker.record(strap, advertisement, now: .zero)
-        #expect(tracker.lost(now: .seconds(1_000_000)) { _ in false } == [])
+        #expect(tracker.removeStale(now: .seconds(1_000_000)) { _ in false } == [])
     }
 
     @Test func `only a reported peripheral can be removed, and is found anew`() {

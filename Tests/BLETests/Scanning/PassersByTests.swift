@@ -46,5 +46,5 @@ import Testing
 }
 
 extension Central {
-    fileprivate var trackedCount: Int { scanning.scans.values.reduce(0) { $0 + $1.tracker.withLock(\.count) } }
+    fileprivate var trackedCount: Int { scanning.trackedCount }
 }

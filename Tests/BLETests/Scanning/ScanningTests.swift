@@ -1,3 +1,4 @@
+import BLETestSupport
 import Testing
 
 @testable import BLE
@@ -59,9 +60,68 @@ import Testing
         for (token, criteria) in scans.enumerated() {
             let tracker = DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil)
             let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
-            scanning.scans[token] = Scanning.Scan(
-                tracker: tracker, producer: producer, staleness: nil, started: Outcome())
+            scanning.add(Scanning.Scan(tracker, producer), token)
         }
         #expect(scanning.wanted == filter)
+    }
+
+    private func scan(_ criteria: DiscoveryCriteria = .any) -> Scanning.Scan {
+        let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
+        return Scanning.Scan(DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil), producer)
+    }
+
+    /// Carries out what is to be changed, and returns it.
+    private func change(_ scanning: inout Scanning) -> [Scanning.Change] {
+        guard scanning.beginChanging() else { return [] }
+        defer { scanning.endChanging() }
+        var changes: [Scanning.Change] = []
+        while let (change, mark) = scanning.nextChange() {
+            changes.append(change)
+            scanning.changed(change, mark: mark)
+        }
+        return changes
+    }
+
+    @Test func `the backend is told only of changes`() async throws {
+        var scanning = Scanning()
+        let (first, second) = (scan(), scan())
+        scanning.add(first, 1)
+        #expect(change(&scanning) == [.start(DiscoveryFilter())])
+        try await first.started.wait()
+        // A scan that the backend already serves has started.
+        scanning.add(second, 2)
+        #expect(change(&scanning) == [])
+        try await second.started.wait()
+        scanning.remove(1)
+        #expect(change(&scanning) == [])
+        scanning.remove(2)
+        #expect(change(&scanning) == [.stop])
+        #expect(change(&scanning) == [])
+    }
+
+    @Test func `one task at a time changes the backend's scan, and a change that came too late is repeated`() {
+        var scanning = Scanning()
+        scanning.add(scan(), 1)
+        let begun = scanning.beginChanging()
+        let again = scanning.beginChanging()
+        #expect(begun && !again)
+        guard let (change, mark) = scanning.nextChange() else { return #expect(Bool(false), "a change was expected") }
+        scanning.interrupt(BLEError(.poweredOff, "off"))
+        scanning.changed(change, mark: mark)
+        #expect(scanning.nextChange()?.change == .start(DiscoveryFilter()))
+        scanning.endChanging()
+    }
+
+    @Test func `a search needs every advertisement, and ends with that of its peripheral or with an interruption`()
+        async throws
+    {
+        let strap = Peripheral.ID(rawValue: "strap")
+        var scanning = Scanning()
+        let found = scanning.beginSearch(1, for: strap)
+        #expect(scanning.wanted == DiscoveryFilter())
+        scanning.interrupt(BLEError(.poweredOff, "off"))
+        await expectError(.poweredOff) { try await found.wait() }
+        scanning.endSearch(1, for: strap)
+        #expect(scanning.wanted == nil)
     }
 }

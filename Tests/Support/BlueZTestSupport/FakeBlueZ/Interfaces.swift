@@ -4,94 +4,66 @@ import DBus
 /// The interfaces that the fake daemon serves.
 enum Interfaces {
     static let peer = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.peer)"><method name="Ping"/></interface>
-            """)
+        BlueZ.peer,
+        .method("Ping"))
     static let objectManager = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.objectManager)">
-              <method name="GetManagedObjects"><arg type="a{oa{sa{sv}}}" direction="out"/></method>
-            </interface>
-            """)
+        BlueZ.objectManager,
+        .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))
     static let adapter = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.adapter)">
-              <method name="SetDiscoveryFilter"><arg type="a{sv}" direction="in"/></method>
-              <method name="StartDiscovery"/>
-              <method name="StopDiscovery"/>
-              <method name="RemoveDevice"><arg type="o" direction="in"/></method>
-              <property name="Address" type="s" access="read"/>
-              <property name="Name" type="s" access="read"/>
-              <property name="Alias" type="s" access="readwrite"/>
-              <property name="Powered" type="b" access="readwrite"/>
-              <property name="Discovering" type="b" access="read"/>
-              <property name="Modalias" type="s" access="read"/>
-            </interface>
-            """)
+        BlueZ.adapter,
+        .method("SetDiscoveryFilter", takes: "a{sv}"),
+        .method("StartDiscovery"),
+        .method("StopDiscovery"),
+        .method("RemoveDevice", takes: "o"),
+        .property("Address", type: "s"),
+        .property("Name", type: "s"),
+        .property("Alias", type: "s", isWritable: true),
+        .property("Powered", type: "b", isWritable: true),
+        .property("Discovering", type: "b"),
+        .property("Modalias", type: "s"))
     static let monitorManager = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.monitorManager)">
-              <method name="RegisterMonitor"><arg type="o" direction="in"/></method>
-              <method name="UnregisterMonitor"><arg type="o" direction="in"/></method>
-            </interface>
-            """)
+        BlueZ.monitorManager,
+        .method("RegisterMonitor", takes: "o"),
+        .method("UnregisterMonitor", takes: "o"))
     static let agentManager = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.agentManager)">
-              <method name="RegisterAgent"><arg type="o" direction="in"/><arg type="s" direction="in"/></method>
-              <method name="UnregisterAgent"><arg type="o" direction="in"/></method>
-              <method name="RequestDefaultAgent"><arg type="o" direction="in"/></method>
-            </interface>
-            """)
+        BlueZ.agentManager,
+        .method("RegisterAgent", takes: "os"),
+        .method("UnregisterAgent", takes: "o"),
+        .method("RequestDefaultAgent", takes: "o"))
     static let device = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.device)">
-              <method name="Connect"/>
-              <method name="Disconnect"/>
-              <method name="Pair"/>
-              <method name="CancelPairing"/>
-              <property name="Paired" type="b" access="read"/>
-              <property name="Bonded" type="b" access="read"/>
-              <property name="Trusted" type="b" access="readwrite"/>
-              <property name="Blocked" type="b" access="readwrite"/>
-              <property name="Address" type="s" access="read"/>
-              <property name="Adapter" type="o" access="read"/>
-              <property name="Name" type="s" access="read"/>
-              <property name="RSSI" type="n" access="read"/>
-              <property name="TxPower" type="n" access="read"/>
-              <property name="Appearance" type="q" access="read"/>
-              <property name="Class" type="u" access="read"/>
-              <property name="AddressType" type="s" access="read"/>
-              <property name="UUIDs" type="as" access="read"/>
-              <property name="ManufacturerData" type="a{qv}" access="read"/>
-              <property name="ServiceData" type="a{sv}" access="read"/>
-              <property name="Connected" type="b" access="read"/>
-              <property name="ServicesResolved" type="b" access="read"/>
-            </interface>
-            """)
+        BlueZ.device,
+        .method("Connect"),
+        .method("Disconnect"),
+        .method("Pair"),
+        .method("CancelPairing"),
+        .property("Paired", type: "b"),
+        .property("Bonded", type: "b"),
+        .property("Trusted", type: "b", isWritable: true),
+        .property("Blocked", type: "b", isWritable: true),
+        .property("Address", type: "s"),
+        .property("Adapter", type: "o"),
+        .property("Name", type: "s"),
+        .property("RSSI", type: "n"),
+        .property("TxPower", type: "n"),
+        .property("Appearance", type: "q"),
+        .property("Class", type: "u"),
+        .property("AddressType", type: "s"),
+        .property("UUIDs", type: "as"),
+        .property("ManufacturerData", type: "a{qv}"),
+        .property("ServiceData", type: "a{sv}"),
+        .property("Connected", type: "b"),
+        .property("ServicesResolved", type: "b"))
     static let characteristic = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.gattCharacteristic)">
-              \(value)
-              <method name="StartNotify"/>
-              <method name="StopNotify"/>
-              <method name="AcquireNotify">
-                <arg type="a{sv}" direction="in"/><arg type="h" direction="out"/><arg type="q" direction="out"/>
-              </method>
-              <method name="AcquireWrite">
-                <arg type="a{sv}" direction="in"/><arg type="h" direction="out"/><arg type="q" direction="out"/>
-              </method>
-              <property name="MTU" type="q" access="read"/>
-            </interface>
-            """)
+        BlueZ.gattCharacteristic,
+        .method("ReadValue", takes: "a{sv}", returns: "ay"),
+        .method("WriteValue", takes: "aya{sv}"),
+        .method("StartNotify"),
+        .method("StopNotify"),
+        .method("AcquireNotify", takes: "a{sv}", returns: "hq"),
+        .method("AcquireWrite", takes: "a{sv}", returns: "hq"),
+        .property("MTU", type: "q"))
     static let descriptor = InterfaceDescription(
-        xml: """
-            <interface name="\(BlueZ.gattDescriptor)">
-              \(value)
-            </interface>
-            """)
-    private static let value = """
-        <method name="ReadValue"><arg type="a{sv}" direction="in"/><arg type="ay" direction="out"/></method>
-        <method name="WriteValue"><arg type="ay" direction="in"/><arg type="a{sv}" direction="in"/></method>
-        """
+        BlueZ.gattDescriptor,
+        .method("ReadValue", takes: "a{sv}", returns: "ay"),
+        .method("WriteValue", takes: "aya{sv}"))
 }

@@ -1,0 +1,69 @@
+/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
+public struct DiscoveryEvents: AsyncSequence, Sendable {
+    /// The type of element produced by the sequence.
+    public typealias Element = DiscoveryEvent
+    /// The type of error that iteration throws.
+    public typealias Failure = BLEError
+
+    let central: Central
+    let criteria: DiscoveryCriteria
+    let duplicates: Bool
+    let staleAfter: Duration?
+
+    /// Creates an iterator. Its first `next()` starts the scan.
+    public func makeAsyncIterator() -> Iterator { Iterator(scan: self) }
+
+    /// An iterator over a scan.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let scan: DiscoveryEvents
+        private var events: BoundedStream<DiscoveryEvent>.Iterator?
+
+        fileprivate init(scan: DiscoveryEvents) { self.scan = scan }
+
+        /// Returns the next event.
+        public mutating func next() async throws(BLEError) -> DiscoveryEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next event, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
+            if events == nil {
+                let tracker = DiscoveryTracker(
+                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter)
+                events = try await scan.central.scan(tracker).makeAsyncIterator()
+            }
+            return try await events?.next(isolation: actor)
+        }
+    }
+}
+
+/// The peripherals that a scan finds; see ``Central/discoveries(matching:)``.
+public struct Discoveries: AsyncSequence, Sendable {
+    /// The type of element produced by the sequence.
+    public typealias Element = Discovery
+    /// The type of error that iteration throws.
+    public typealias Failure = BLEError
+
+    let events: DiscoveryEvents
+
+    /// Creates an iterator. Its first `next()` starts the scan.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
+
+    /// An iterator over a scan.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var events: DiscoveryEvents.Iterator
+
+        /// Returns the next peripheral found.
+        public mutating func next() async throws(BLEError) -> Discovery? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next peripheral found, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Discovery? {
+            while let event = try await events.next(isolation: actor) {
+                if case .found(let discovery) = event { return discovery }
+            }
+            return nil
+        }
+    }
+}

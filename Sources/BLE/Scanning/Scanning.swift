@@ -1,0 +1,187 @@
+internal import Synchronization
+
+/// The scans and searches of a central, and the filter that its backend runs with.
+///
+/// The backend runs one scan, whose filter serves all of them. It is brought from what it was told to what is wanted by
+/// one task at a time, which asks here for the next ``change``.
+struct Scanning {
+    /// One scan. A class, so that its tracker is never copied.
+    final class Scan: Sendable {
+        let criteria: DiscoveryCriteria
+        private let tracker: Mutex<DiscoveryTracker>
+        private let producer: BoundedStream<DiscoveryEvent>.Producer
+        private let staleness: Task<Void, Never>?
+        /// Delivered when the backend runs a scan for this one.
+        let started = Outcome<Void>()
+
+        init(
+            _ tracker: DiscoveryTracker, _ producer: BoundedStream<DiscoveryEvent>.Producer,
+            staleness: Task<Void, Never>? = nil
+        ) {
+            criteria = tracker.criteria
+            self.tracker = Mutex(tracker)
+            (self.producer, self.staleness) = (producer, staleness)
+        }
+
+        /// The number of peripherals that are being tracked.
+        var trackedCount: Int { tracker.withLock(\.count) }
+
+        fileprivate func didReceive(_ advertisement: Advertisement, from peripheral: Peripheral, now: Duration) {
+            guard let change = tracker.withLock({ $0.record(peripheral.id, advertisement, now: now) }) else { return }
+            let discovery = Discovery(peripheral: peripheral, advertisement: advertisement)
+            producer.yield(change == .found ? .found(discovery) : .updated(discovery))
+        }
+
+        fileprivate func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
+            tracker.withLock { $0.refreshLastSeen(id, now: now) }
+        }
+
+        fileprivate func didRemove(_ peripheral: Peripheral) {
+            let isLost = tracker.withLock { $0.removed(peripheral.id) && $0.staleAfter != nil }
+            if isLost { producer.yield(.lost(peripheral)) }
+        }
+
+        /// Reports the peripherals that have been silent for too long.
+        func reportStale(
+            now: Duration, isConnected: (Peripheral.ID) -> Bool, peripheral: (Peripheral.ID) -> Peripheral
+        ) {
+            let stale = tracker.withLock { $0.removeStale(now: now, isConnected: isConnected) }
+            for id in stale { producer.yield(.lost(peripheral(id))) }
+        }
+
+        fileprivate func hasStarted() { started.deliver(.success(())) }
+
+        /// Ends the scan. Its stream throws the error if it is still read.
+        func finish(_ error: BLEError) {
+            staleness?.cancel()
+            started.deliver(.failure(error))
+            producer.finish(throwing: error)
+        }
+
+        fileprivate func cancel() { staleness?.cancel() }
+    }
+
+    /// What to tell the backend.
+    enum Change: Equatable {
+        case start(DiscoveryFilter)
+        case stop
+    }
+
+    private var scans: [Int: Scan] = [:]
+    /// The searches for peripherals that the system does not know, by peripheral. Delivered when the peripheral is
+    /// found.
+    private var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
+    /// The filter that the backend runs with. Nil if it does not scan.
+    private var applied: DiscoveryFilter?
+    /// The number of times that the backend has stopped scanning on its own.
+    private var interruptions = 0
+    private var isChanging = false
+
+    // MARK: Scans and searches
+
+    mutating func add(_ scan: Scan, _ token: Int) { scans[token] = scan }
+
+    /// Ends a scan that is no longer read.
+    mutating func remove(_ token: Int) { scans.removeValue(forKey: token)?.cancel() }
+
+    func scan(_ token: Int) -> Scan? { scans[token] }
+
+    var trackedCount: Int { scans.values.reduce(0) { $0 + $1.trackedCount } }
+
+    /// Starts to search for a peripheral, until ``endSearch(_:for:)``.
+    mutating func beginSearch(_ token: Int, for id: Peripheral.ID) -> Outcome<Void> {
+        let found = Outcome<Void>()
+        searches[id, default: [:]][token] = found
+        return found
+    }
+
+    mutating func endSearch(_ token: Int, for id: Peripheral.ID) {
+        searches[id]?[token] = nil
+        if searches[id]?.isEmpty == true { searches[id] = nil }
+    }
+
+    /// Ends all scans and searches.
+    mutating func finish(_ error: BLEError) {
+        let (ended, unfound) = (scans.values, searches.values)
+        scans = [:]
+        searches = [:]
+        applied = nil
+        for found in unfound.flatMap(\.values) { found.deliver(.failure(error)) }
+        for scan in ended { scan.finish(error) }
+    }
+
+    // MARK: The backend's scan
+
+    /// The filter that the backend needs to serve every scan: the union of their criteria. Nil if there is no scan.
+    var wanted: DiscoveryFilter? {
+        // A search for a peripheral needs all advertisements.
+        let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
+        return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
+    }
+
+    /// Begins to change the backend's scan. Returns false if that is in progress already, or not needed: then the scans
+    /// have started.
+    mutating func beginChanging() -> Bool {
+        guard !isChanging else { return false }
+        guard applied != wanted else {
+            markStarted()
+            return false
+        }
+        isChanging = true
+        return true
+    }
+
+    /// Marks the scans as started that the backend serves.
+    private func markStarted() {
+        if applied != nil { for scan in scans.values { scan.hasStarted() } }
+    }
+
+    /// The next change, with a mark to pass on with its result. Nil when nothing is left to change.
+    func nextChange() -> (change: Change, mark: Int)? {
+        guard applied != wanted else { return nil }
+        return (wanted.map { .start($0) } ?? .stop, interruptions)
+    }
+
+    /// Records the result of a change. A scan that the backend has ended in the meantime does not count.
+    mutating func changed(_ change: Change, mark: Int) {
+        if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
+    }
+
+    /// Records that a change failed.
+    mutating func changeFailed() { applied = nil }
+
+    /// Ends the changes. Scans that the backend now serves have started.
+    mutating func endChanging() {
+        isChanging = false
+        markStarted()
+    }
+
+    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for that. Searches fail
+    /// with the error.
+    mutating func interrupt(_ error: BLEError) {
+        for found in searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
+        applied = nil
+        interruptions += 1
+        for scan in scans.values { scan.hasStarted() }
+    }
+
+    // MARK: Received advertisements
+
+    func didReceive(_ advertisement: Advertisement, from peripheral: Peripheral, now: () -> Duration) {
+        if !searches.isEmpty {
+            for found in (searches[peripheral.id] ?? [:]).values { found.deliver(.success(())) }
+        }
+        guard !scans.isEmpty else { return }
+        let now = now()
+        for scan in scans.values { scan.didReceive(advertisement, from: peripheral, now: now) }
+    }
+
+    /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.
+    func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
+        for scan in scans.values { scan.refreshLastSeen(id, now: now) }
+    }
+
+    func didRemove(_ peripheral: Peripheral) {
+        for scan in scans.values { scan.didRemove(peripheral) }
+    }
+}

@@ -1,0 +1,139 @@
+/// A tree of objects that this process serves on the bus, with the standard interfaces that go with it.
+///
+/// Below its root, which is an `org.freedesktop.DBus.ObjectManager`, are objects with any number of interfaces each.
+/// `GetManagedObjects` lists objects, interfaces and properties in the order in which they were added and declared, which
+/// a client such as bluetoothd may rely on. Additions, removals and changes are signaled as the standard requires.
+package actor ObjectServer {
+    /// An interface of a served object.
+    package struct Interface: Sendable {
+        let description: InterfaceDescription
+        let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
+        let property: @Sendable (String) -> DBusValue?
+
+        /// - Parameters:
+        ///   - property: returns the value of a property. Nil leaves the property out. Called on the session's loop.
+        ///   - handle: answers a call. Each call runs in its own task.
+        package init(
+            _ description: InterfaceDescription, property: @escaping @Sendable (String) -> DBusValue? = { _ in nil },
+            handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError> = { call in
+                .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", "no method \(call.method)"))
+            }
+        ) {
+            (self.description, self.property, self.handle) = (description, property, handle)
+        }
+
+        /// The declared properties that have a value, in order.
+        fileprivate var properties: DBusValue {
+            .orderedDictionary(
+                key: "s", value: "v",
+                description.members.compactMap { member in
+                    guard case .property(let name, _, _) = member, let value = property(name) else { return nil }
+                    return (.string(name), .variant(value))
+                })
+        }
+    }
+
+    private struct Object {
+        let path: String
+        let interfaces: [Interface]
+        var exports: [UInt32] = []
+
+        /// The interfaces with their properties, `a{sa{sv}}`.
+        var properties: DBusValue {
+            .orderedDictionary(
+                key: "s", value: "a{sv}", interfaces.map { (.string($0.description.name), $0.properties) })
+        }
+    }
+
+    private static let managerName = "org.freedesktop.DBus.ObjectManager"
+    private static let manager = InterfaceDescription(
+        managerName, .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"),
+        .signal("InterfacesAdded", carries: "oa{sa{sv}}"), .signal("InterfacesRemoved", carries: "oas"))
+
+    private let session: BusSession
+    private let root: String
+    private var objects: [Object] = []
+    private var managerExport: UInt32?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { session.unownedExecutor }
+
+    /// - Parameter root: the path of the object manager, such as `/org/example/app`. Objects are below it.
+    package init(_ session: BusSession, root: String) {
+        self.session = session
+        self.root = root
+    }
+
+    /// Starts to serve the tree. Throws if something else is served at the root.
+    package func start() async throws(DBusError) {
+        managerExport = try await session.export(
+            ExportedObject(path: root, interface: Self.manager) { [weak self] _ in
+                .success(MethodReply([await self?.managedObjects ?? Self.objectList([])]))
+            })
+    }
+
+    private var managedObjects: DBusValue { Self.objectList(objects) }
+
+    private static func objectList(_ objects: [Object]) -> DBusValue {
+        .orderedDictionary(
+            key: "o", value: "a{sa{sv}}", objects.map { (.objectPath($0.path), $0.properties) })
+    }
+
+    /// Serves an object, after those that were added before. Throws if an object is already served at its path.
+    ///
+    /// - Parameter path: below the root, or the root itself.
+    package func add(_ path: String, _ interfaces: [Interface]) async throws(DBusError) {
+        precondition(path == root || path.hasPrefix(root == "/" ? root : root + "/"), "\(path) is not below \(root)")
+        var object = Object(path: path, interfaces: interfaces)
+        do throws(DBusError) {
+            for interface in interfaces {
+                let exported = ExportedObject(
+                    path: path, interface: interface.description, handle: interface.handle, property: interface.property
+                )
+                object.exports.append(try await session.export(exported))
+            }
+        } catch {
+            for export in object.exports { await session.unexport(export) }
+            throw error
+        }
+        objects.append(object)
+        try await signal("InterfacesAdded", [.objectPath(path), object.properties])
+    }
+
+    /// Stops serving an object. Does nothing if there is none.
+    package func remove(_ path: String) async throws(DBusError) {
+        guard let index = objects.firstIndex(where: { $0.path == path }) else { return }
+        let object = objects.remove(at: index)
+        for export in object.exports { await session.unexport(export) }
+        try await signal(
+            "InterfacesRemoved", [.objectPath(path), .strings(object.interfaces.map(\.description.name))])
+    }
+
+    /// Signals that properties of an object have changed, with their new values.
+    package func propertiesChanged(
+        _ path: String, _ interface: String, _ names: [String]
+    ) async throws(DBusError) {
+        guard
+            let served = objects.first(where: { $0.path == path })?.interfaces
+                .first(where: { $0.description.name == interface })
+        else { return }
+        let values = names.compactMap { name in served.property(name).map { (name, $0) } }
+        try await session.emit(
+            path: path, interface: "org.freedesktop.DBus.Properties", signal: "PropertiesChanged",
+            [
+                .string(interface), .options(Dictionary(values) { $1 }),
+                .strings(names.filter { served.property($0) == nil }),
+            ])
+    }
+
+    /// Stops serving the tree, without signals.
+    package func stop() async {
+        for export in objects.flatMap(\.exports) + [managerExport].compactMap(\.self) { await session.unexport(export) }
+        objects = []
+        managerExport = nil
+    }
+
+    private func signal(_ name: String, _ arguments: [DBusValue]) async throws(DBusError) {
+        guard managerExport != nil else { return }
+        try await session.emit(path: root, interface: Self.managerName, signal: name, arguments)
+    }
+}
