@@ -20,17 +20,13 @@ extension BlueZBackend {
         }
     }
 
-    func export(_ object: ExportedObject) async throws(BLEError) -> UInt32 {
+    /// The session, for objects that are served for bluetoothd.
+    func openBusSession() throws(BLEError) -> BusSession {
         do throws(DBusError) {
-            return try await openSession().export(object)
+            return try openSession()
         } catch {
             throw BLEError(error, during: .discovery)
         }
-    }
-
-    /// Stops serving a scan's objects.
-    func withdraw(_ scan: PassiveScan) async {
-        for number in scan.exports { await session?.unexport(number) }
     }
 
     /// Returns when every signal that bluetoothd has sent so far has been processed.

@@ -6,10 +6,10 @@ internal import Logging
 struct PassiveScan {
     /// The path of the registered object.
     let root: String
+    /// The registered object, with a monitor for each list of patterns.
+    let monitors: ObjectServer
     /// The adapter that it was registered with.
     let adapter: String
-    /// The numbers of the served objects, for withdrawing them.
-    var exports: [UInt32] = []
     /// The monitors that are not active yet.
     var waiting: Set<String> = []
     /// Succeeds when all monitors are active, and fails if one was refused.
@@ -24,9 +24,6 @@ struct PassiveScan {
 /// peripheral is still there.
 extension BlueZBackend {
     private static let monitor = "org.bluez.AdvertisementMonitor1"
-    private static let managerDescription = InterfaceDescription(
-        "org.freedesktop.DBus.ObjectManager",
-        .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))
     private static let monitorDescription = InterfaceDescription(
         monitor,
         .method("Release"),
@@ -43,9 +40,12 @@ extension BlueZBackend {
     func startPassiveScan(_ filter: DiscoveryFilter) async throws(BLEError) {
         let before = passiveScan
         lastPassiveScan += 1
-        var scan = PassiveScan(root: "/swift_ble/monitor\(lastPassiveScan)", adapter: adapter)
+        let root = "/swift_ble/monitor\(lastPassiveScan)"
+        let monitors = AdvertisementPattern.monitors(for: filter)
+        var scan = PassiveScan(root: root, monitors: ObjectServer(try openBusSession(), root: root), adapter: adapter)
+        scan.waiting = Set(monitors.indices.map { "\(root)/\($0)" })
         do throws(BLEError) {
-            try await serve(&scan, AdvertisementPattern.monitors(for: filter))
+            try await serve(monitors, of: scan)
             passiveScan = scan
             _ = try await call(
                 BlueZ.call(adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
@@ -60,7 +60,7 @@ extension BlueZBackend {
             if error.code == .notSupported {
                 // bluetoothd has released the monitors. bluetoothd 5.66 crashes if a monitor that it has released is
                 // unregistered.
-                await withdraw(scan)
+                await scan.monitors.stop()
             } else {
                 await end(scan)
             }
@@ -91,7 +91,7 @@ extension BlueZBackend {
         _ = try? await call(
             BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)),
             during: .discovery, timeout: Self.promptly)
-        await withdraw(scan)
+        await scan.monitors.stop()
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
@@ -115,32 +115,26 @@ extension BlueZBackend {
 
     // MARK: Served objects
 
-    private func serve(
-        _ scan: inout PassiveScan, _ monitors: [[AdvertisementPattern]]
-    ) async throws(BLEError) {
+    private func serve(_ monitors: [[AdvertisementPattern]], of scan: PassiveScan) async throws(BLEError) {
         let root = scan.root
-        var objects: [DBusValue: DBusValue] = [:]
-        for (number, patterns) in monitors.enumerated() {
-            let path = "\(root)/\(number)"
-            let properties: [String: DBusValue] = [
-                "Type": .string("or_patterns"), "Patterns": AdvertisementPattern.array(patterns),
-            ]
-            objects[.objectPath(path)] = .dictionary(
-                key: "s", value: "a{sv}", [.string(Self.monitor): .options(properties)])
-            scan.waiting.insert(path)
-            scan.exports.append(
-                try await export(
-                    ExportedObject(path: path, interface: Self.monitorDescription) { [weak self] call in
-                        await self?.monitorCalled(call, root)
-                        return .success(MethodReply())
-                    } property: { name in
-                        properties[name]
-                    }))
+        do throws(DBusError) {
+            for (number, patterns) in monitors.enumerated() {
+                let interface = ObjectServer.Interface(Self.monitorDescription) { name in
+                    switch name {
+                    case "Type": .string("or_patterns")
+                    case "Patterns": AdvertisementPattern.array(patterns)
+                    default: nil
+                    }
+                } handle: { [weak self] call in
+                    await self?.monitorCalled(call, root)
+                    return .success(MethodReply())
+                }
+                try await scan.monitors.add("\(root)/\(number)", [interface])
+            }
+            try await scan.monitors.start()
+        } catch {
+            throw BLEError(error, during: .discovery)
         }
-        let all = DBusValue.dictionary(key: "o", value: "a{sa{sv}}", objects)
-        scan.exports.append(
-            try await export(
-                ExportedObject(path: root, interface: Self.managerDescription) { _ in .success(MethodReply([all])) }))
     }
 
     private func monitorCalled(_ call: IncomingCall, _ root: String) async {
@@ -174,7 +168,7 @@ extension BlueZBackend {
             return
         }
         passiveScan = nil
-        await withdraw(scan)
+        await scan.monitors.stop()
         report(.scanEnded(error))
     }
 
