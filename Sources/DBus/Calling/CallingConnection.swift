@@ -1,12 +1,11 @@
 internal import CGLib
-internal import Synchronization
 
 /// The GDBus half of a bus session: calls, file descriptors and served objects.
 ///
 /// Safe to share because everything except cancellation happens on the loop's thread, to whose context GDBus delivers.
 final class CallingConnection: @unchecked Sendable {
     private let loop: EventLoop
-    private let tasks: LoopTaskExecutor
+    let tasks: LoopTaskExecutor
     private let onLoss: @Sendable () -> Void
     private var connection: OpaquePointer?
     private var closedHandler: gulong = 0
@@ -35,7 +34,7 @@ final class CallingConnection: @unchecked Sendable {
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
         if Task.isCancelled { throw .cancelled }
-        let outcome = OneShot<Pending>()
+        let outcome = OneShot<PendingConnection>()
         let cancellable = Cancellable()
         let timer = loop.schedule(after: timeout) {
             outcome.finish(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
@@ -47,15 +46,15 @@ final class CallingConnection: @unchecked Sendable {
         g_dbus_connection_new_for_address(
             address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
             { _, result, box in
-                let outcome = Unmanaged<OneShot<Pending>>.fromOpaque(box!).takeRetainedValue()
+                let outcome = Unmanaged<OneShot<PendingConnection>>.fromOpaque(box!).takeRetainedValue()
                 var error: UnsafeMutablePointer<GError>?
                 if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
-                    outcome.finish(.success(Pending(connection)))
+                    outcome.finish(.success(PendingConnection(connection)))
                 } else {
                     outcome.finish(.failure(DBusError(taking: error)))
                 }
             }, Unmanaged.passRetained(outcome).toOpaque())
-        let opened: Pending
+        let opened: PendingConnection
         do throws(DBusError) {
             opened = try await outcome.wait()
         } catch {
@@ -94,7 +93,7 @@ final class CallingConnection: @unchecked Sendable {
 
     private static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
 
-    private func open() throws(DBusError) -> OpaquePointer {
+    func open() throws(DBusError) -> OpaquePointer {
         loop.checkIsolated()
         guard let connection else { throw Self.closed }
         return connection
@@ -192,123 +191,5 @@ final class CallingConnection: @unchecked Sendable {
         guard let start = g_unix_fd_list_steal_fds(list, &count) else { return [] }
         defer { g_free(start) }
         return UnsafeBufferPointer(start: start, count: Int(count)).map { FileDescriptor(owning: $0) }
-    }
-
-    // MARK: Serving
-
-    /// Serves `object` until the returned number is passed to ``unexport(_:)``.
-    func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
-        let connection = try open()
-        var error: UnsafeMutablePointer<GError>?
-        guard let node = g_dbus_node_info_new_for_xml("<node>\(object.interface.xml)</node>", &error) else {
-            throw DBusError(taking: error)
-        }
-        defer { g_dbus_node_info_unref(node) }
-        var table = GDBusInterfaceVTable()
-        table.method_call = { _, sender, path, _, method, arguments, invocation, box in
-            let box = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue()
-            let object = box.object
-            guard object.admits(sender.map { String(cString: $0) } ?? "") else {
-                return g_dbus_method_invocation_return_dbus_error(
-                    invocation!, CallingConnection.accessDenied, CallingConnection.notForYou)
-            }
-            let message = g_dbus_method_invocation_get_message(invocation)
-            let call = IncomingCall(
-                sender: sender.map { String(cString: $0) } ?? "", path: String(cString: path!),
-                method: String(cString: method!), arguments: DBusValue.children(of: arguments!),
-                descriptors: CallingConnection.steal(g_dbus_message_get_unix_fd_list(message)))
-            // GDBus lets any thread answer an invocation once.
-            nonisolated(unsafe) let invocation = invocation!
-            // Starts immediately, so that calls reach an actor in the order of their arrival. Returns to the loop as
-            // soon as there is an answer, so that nothing else is sent between the answer and its signals, and the
-            // answer keeps its place among what the actor sends.
-            Task.immediate(executorPreference: box.tasks) {
-                CallingConnection.answer(invocation, await object.handle(call))
-            }
-        }
-        table.get_property = { _, sender, _, _, name, error, box in
-            let object = Unmanaged<Box>.fromOpaque(box!).takeUnretainedValue().object
-            guard object.admits(sender.map { String(cString: $0) } ?? "") else {
-                g_set_error_literal(
-                    error, ble_dbus_error_quark(), Int32(G_DBUS_ERROR_ACCESS_DENIED.rawValue),
-                    CallingConnection.notForYou)
-                return nil
-            }
-            if let value = object.property(String(cString: name!)) { return value.makeGVariant() }
-            g_set_error_literal(
-                error, ble_dbus_error_quark(), Int32(G_DBUS_ERROR_UNKNOWN_PROPERTY.rawValue), "no such property")
-            return nil
-        }
-        let id = g_dbus_connection_register_object(
-            connection, object.path, node.pointee.interfaces[0], &table,
-            Unmanaged.passRetained(Box(object, tasks)).toOpaque(), { Unmanaged<Box>.fromOpaque($0!).release() }, &error)
-        guard id != 0 else { throw DBusError(taking: error) }
-        return id
-    }
-
-    private static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
-    private static let notForYou = "only the service that this object is for may call it"
-
-    private final class Box {
-        let object: ExportedObject
-        let tasks: LoopTaskExecutor
-
-        init(_ object: ExportedObject, _ tasks: LoopTaskExecutor) { (self.object, self.tasks) = (object, tasks) }
-    }
-
-    private static func answer(_ invocation: OpaquePointer, _ result: Result<MethodReply, DBusError>) {
-        switch result {
-        case .success(let reply):
-            let connection = g_dbus_method_invocation_get_connection(invocation)
-            for signal in reply.signals {
-                // Fails if the connection is closed, in which case the answer fails too.
-                _ = g_dbus_connection_emit_signal(
-                    connection, nil, signal.path, signal.interface, signal.name,
-                    DBusValue.makeTuple(signal.arguments), nil)
-            }
-            let list = makeList(reply.descriptors)
-            g_dbus_method_invocation_return_value_with_unix_fd_list(
-                invocation, DBusValue.makeTuple(reply.values), list)
-            if let list { g_object_unref(UnsafeMutableRawPointer(list)) }
-        case .failure(let error):
-            let name = error.name.isEmpty ? "org.freedesktop.DBus.Error.Failed" : error.name
-            g_dbus_method_invocation_return_dbus_error(invocation, name, error.message)
-        }
-    }
-
-    func unexport(_ id: UInt32) {
-        guard let connection else { return }
-        g_dbus_connection_unregister_object(connection, id)
-    }
-
-    func emit(
-        path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String?
-    ) throws(DBusError) {
-        var error: UnsafeMutablePointer<GError>?
-        let sent = g_dbus_connection_emit_signal(
-            try open(), destination, path, interface, signal, DBusValue.makeTuple(arguments), &error)
-        guard sent != 0 else { throw DBusError(taking: error) }
-    }
-}
-
-/// A connection on its way from GDBus to its owner. Closed if the owner no longer waits for it.
-private final class Pending: Sendable {
-    private let connection: Mutex<UInt>
-
-    init(_ connection: OpaquePointer) {
-        self.connection = Mutex(UInt(bitPattern: connection))
-    }
-
-    func take() -> OpaquePointer? {
-        connection.withLock { connection in
-            defer { connection = 0 }
-            return OpaquePointer(bitPattern: connection)
-        }
-    }
-
-    deinit {
-        guard let connection = take() else { return }
-        g_dbus_connection_close(connection, nil, nil, nil)
-        g_object_unref(UnsafeMutableRawPointer(connection))
     }
 }

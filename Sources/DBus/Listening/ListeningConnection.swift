@@ -23,26 +23,11 @@ final class ListeningConnection: @unchecked Sendable {
     private var buffer = ReceiveBuffer()
     /// The bytes that the socket has not accepted yet.
     private var outgoing: ArraySlice<UInt8> = []
-    private var lastSerial: UInt32 = 0
-    private var waiters: [UInt32: Waiter] = [:]
+    private let calls: OrderedCalls
     /// The state of the handshake; nil when messages follow.
     private var handshake: (state: Handshake, outcome: OneShot<Void>)?
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
-
-    /// Reads the answer to a call on the loop's thread, in order with the signals around it.
-    private struct Waiter {
-        let destination: String
-        /// The owner of the service's name when the call was sent.
-        let owner: String?
-        let ticket: CallTurns.Ticket
-        /// Nil if the caller no longer waits.
-        var answered: ((Result<IncomingMessage, DBusError>) -> Void)?
-    }
-
-    private let turns = CallTurns()
-    /// Ends the waits of callers for answers or turns.
-    private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
 
     /// The maximum number of messages to deliver before the loop does its other work.
     private static let messagesPerTurn = 64
@@ -60,6 +45,7 @@ final class ListeningConnection: @unchecked Sendable {
         self.onSignal = onSignal
         self.onOwner = onOwner
         self.onLoss = onLoss
+        calls = OrderedCalls(loop)
     }
 
     deinit {
@@ -69,7 +55,7 @@ final class ListeningConnection: @unchecked Sendable {
 
     var isOpen: Bool { socket != nil }
 
-    private static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
+    static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
 
     // MARK: Opening and closing
 
@@ -147,8 +133,7 @@ final class ListeningConnection: @unchecked Sendable {
         }
         handshake?.outcome.finish(.failure(Self.closed))
         handshake = nil
-        waiters = [:]
-        for end in asking.values { end(Self.closed) }
+        calls.close(Self.closed)
     }
 
     private func lose() {
@@ -185,7 +170,7 @@ final class ListeningConnection: @unchecked Sendable {
         }
     }
 
-    private func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) {
         outgoing += bytes
         flush()
     }
@@ -255,50 +240,20 @@ final class ListeningConnection: @unchecked Sendable {
             case .changed(let owner): onOwner(owner)
             case .foreign: break
             }
-        case .answer:
-            guard let waiter = waiter(for: message) else { return }
-            waiter.answered?(.success(message))
-            turns.answered(waiter.ticket)
-        case .error:
-            guard let waiter = waiter(for: message) else { return }
-            var body = message.body
-            waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
-            turns.answered(waiter.ticket)
+        case .answer, .error:
+            calls.answered(message, by: service)
         case .call where !message.wantsNoReply:
             let name = "org.freedesktop.DBus.Error.UnknownMethod"
             let answer = try? OutgoingMessage.error(
                 name, "nothing is served here", to: message.sender.string, replyingTo: message.serial,
-                serial: nextSerial())
+                serial: calls.nextSerial())
             if let answer { send(answer) }
         case .call, nil:
             break
         }
     }
 
-    /// Returns and removes the waiter for an answer, if the answer comes from the destination of the call. The bus may
-    /// refuse any call.
-    private func waiter(for message: IncomingMessage) -> Waiter? {
-        let serial = message.replySerial
-        guard let waiter = waiters[serial] else { return nil }
-        if let service {
-            let isBus = message.sender == NameOwner.bus
-            let isGenuine =
-                isBus
-                ? waiter.destination == NameOwner.bus || message.kind == .error
-                : waiter.destination == service.name && service.isGenuine(message.sender, asked: waiter.owner)
-            guard isGenuine else { return nil }
-        }
-        waiters[serial] = nil
-        return waiter
-    }
-
     // MARK: Calls
-
-    private func nextSerial() -> UInt32 {
-        // 0 is not a valid serial number.
-        lastSerial = lastSerial == .max ? 1 : lastSerial + 1
-        return lastSerial
-    }
 
     /// Makes a call whose answer is read in order with the signals.
     ///
@@ -308,47 +263,7 @@ final class ListeningConnection: @unchecked Sendable {
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
     ) async throws(DBusError) -> Value {
-        loop.checkIsolated()
-        guard socket != nil else { throw Self.closed }
-        if Task.isCancelled { throw .cancelled }
-        let outcome = OneShot<Value>()
-        let serial = nextSerial()
-        let message = try OutgoingMessage.call(call, serial: serial)
-        let turns = turns
-        let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
-        let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
-            deadline.sent()
-            guard socket != nil else { return turns.answered(ticket) }
-            waiters[serial] = Waiter(destination: call.destination, owner: service?.owner, ticket: ticket) { answer in
-                switch answer {
-                case .failure(let error): outcome.finish(.failure(error))
-                case .success(let message):
-                    var body = message.body
-                    do throws(DBusError) {
-                        outcome.finish(.success(try read(&body)))
-                    } catch {
-                        outcome.finish(.failure(error))
-                    }
-                }
-            }
-            send(message)
-        }
-        asking[ticket] = { outcome.finish(.failure($0)) }
-        // Sending may have detected that the bus is gone.
-        if socket == nil { outcome.finish(.failure(Self.closed)) }
-        // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
-        defer {
-            deadline.cancel()
-            turns.leave(ticket)
-            asking[ticket] = nil
-            waiters[serial]?.answered = nil
-        }
-        do throws(DBusError) {
-            return try await outcome.wait()
-        } catch {
-            throw error.kind == .timedOut
-                ? turns.lateness(call.method, timeout, hasBeenSent: deadline.hasBeenSent) : error
-        }
+        try await calls.ask(call, over: self, timeout: timeout, read: read)
     }
 
     /// Asks the bus for the signals that match `rule`.

@@ -283,12 +283,6 @@ final class HostileDaemon {
         }
     }
 
-    static func ownerChanged(_ before: String, _ after: String, sender: String) -> WireMessage {
-        WireMessage(
-            kind: .signal, path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus", member: "NameOwnerChanged",
-            sender: sender, body: [.string("org.bluez"), .string(before), .string(after)])
-    }
-
     // MARK: Waiting
 
     /// Returns once the client has taken in what was sent on its listening connection.

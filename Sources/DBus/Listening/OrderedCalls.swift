@@ -1,0 +1,114 @@
+/// The calls of a listening connection, whose answers are read in order with the signals.
+///
+/// Safe to share because it is used only on the loop's thread.
+final class OrderedCalls: @unchecked Sendable {
+    /// Reads the answer to a call on the loop's thread, in order with the signals around it.
+    private struct Waiter {
+        let destination: String
+        /// The owner of the service's name when the call was sent.
+        let owner: String?
+        let ticket: CallTurns.Ticket
+        /// Nil if the caller no longer waits.
+        var answered: ((Result<IncomingMessage, DBusError>) -> Void)?
+    }
+
+    private let loop: EventLoop
+    private let turns = CallTurns()
+    private var lastSerial: UInt32 = 0
+    private var waiters: [UInt32: Waiter] = [:]
+    /// Ends the waits of callers for answers or turns.
+    private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    /// Returns the serial number of the next message.
+    func nextSerial() -> UInt32 {
+        // 0 is not a valid serial number.
+        lastSerial = lastSerial == .max ? 1 : lastSerial + 1
+        return lastSerial
+    }
+
+    /// Makes a call over an open connection; see ``ListeningConnection/ask(_:timeout:read:)``.
+    func ask<Value: Sendable>(
+        _ call: MethodCall, over connection: ListeningConnection, timeout: Duration,
+        read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
+    ) async throws(DBusError) -> Value {
+        loop.checkIsolated()
+        guard connection.isOpen else { throw ListeningConnection.closed }
+        if Task.isCancelled { throw .cancelled }
+        let outcome = OneShot<Value>()
+        let serial = nextSerial()
+        let message = try OutgoingMessage.call(call, serial: serial)
+        let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
+        let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
+            deadline.sent()
+            guard connection.isOpen else { return turns.answered(ticket) }
+            waiters[serial] = Waiter(destination: call.destination, owner: connection.owner, ticket: ticket) { answer in
+                switch answer {
+                case .failure(let error): outcome.finish(.failure(error))
+                case .success(let message):
+                    var body = message.body
+                    do throws(DBusError) {
+                        outcome.finish(.success(try read(&body)))
+                    } catch {
+                        outcome.finish(.failure(error))
+                    }
+                }
+            }
+            connection.send(message)
+        }
+        asking[ticket] = { outcome.finish(.failure($0)) }
+        // Sending may have detected that the bus is gone.
+        if !connection.isOpen { outcome.finish(.failure(ListeningConnection.closed)) }
+        // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
+        defer {
+            deadline.cancel()
+            turns.leave(ticket)
+            asking[ticket] = nil
+            waiters[serial]?.answered = nil
+        }
+        do throws(DBusError) {
+            return try await outcome.wait()
+        } catch {
+            throw error.kind == .timedOut
+                ? turns.lateness(call.method, timeout, hasBeenSent: deadline.hasBeenSent) : error
+        }
+    }
+
+    /// Passes an answer or an error to its caller.
+    ///
+    /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
+    func answered(_ message: IncomingMessage, by service: NameOwner?) {
+        guard let waiter = waiter(for: message, service) else { return }
+        if message.kind == .error {
+            var body = message.body
+            waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
+        } else {
+            waiter.answered?(.success(message))
+        }
+        turns.answered(waiter.ticket)
+    }
+
+    /// Returns and removes the waiter for an answer, if the answer comes from the destination of the call. The bus may
+    /// refuse any call.
+    private func waiter(for message: IncomingMessage, _ service: NameOwner?) -> Waiter? {
+        let serial = message.replySerial
+        guard let waiter = waiters[serial] else { return nil }
+        if let service {
+            let isBus = message.sender == NameOwner.bus
+            let isGenuine =
+                isBus
+                ? waiter.destination == NameOwner.bus || message.kind == .error
+                : waiter.destination == service.name && service.isGenuine(message.sender, asked: waiter.owner)
+            guard isGenuine else { return nil }
+        }
+        waiters[serial] = nil
+        return waiter
+    }
+
+    /// Fails all calls.
+    func close(_ error: DBusError) {
+        waiters = [:]
+        for end in asking.values { end(error) }
+    }
+}

@@ -1,0 +1,154 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+extension CentralRecoveryTests {
+    @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        await expectError(.disconnectionFailed) { try await strap.disconnect() }
+        // Not that the link has ended, which is not so.
+        guard case .disconnectFailed(let error) = try await events.next() else {
+            return #expect(Bool(false), "disconnectFailed was expected")
+        }
+        #expect(error.code == .disconnectionFailed)
+        #expect(await strap.connectionState == .disconnected)
+        // Once more is no mere word.
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
+        try await strap.connect()
+        try await strap.disconnect()
+    }
+
+    @Test func `nothing goes on after the shutdown`() async throws {
+        try await bench.maintain()
+        await until { await strap.connectionState == .connected }
+        await bench.central.shutDown()
+        await bench.dropLink()
+        bench.clock.advance(by: .seconds(3600))
+        await bench.settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        await expectError(.shutDown) { try await strap.setConnectionPolicy(.manual) }
+    }
+
+    // MARK: Streams over gaps
+
+    @Test func `a stream goes on after a gap, for every reader, and nothing is doubled`() async throws {
+        try await bench.maintain()
+        var first = try await strap.notifications(Bench.level).events.makeAsyncIterator()
+        var second = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.backend.notify([1], from: 2)
+        await bench.dropLink()
+        await bench.backend.asked(.startNotifications, 2)
+        await until { await strap.connectionState == .connected }
+        await bench.backend.notify([2], from: 2)
+        var events: [String] = []
+        while events.count < 3, let event = try await first.next() {
+            switch event {
+            case .value(let value): events.append("\(value)")
+            case .gap(let error): events.append("\(error.code)")
+            }
+        }
+        #expect(events == ["1", "disconnected", "2"])
+        #expect(try await [second.next(), second.next()] == [1, 2])
+        #expect(second.gapCount == 1)
+    }
+
+    @Test func `values that come before the link counts as up are not lost`() async throws {
+        try await bench.maintain()
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.backend.script(.startNotifications, .hold)
+        await bench.dropLink()
+        await bench.backend.asked(.startNotifications, 2)
+        await bench.backend.notify([9], from: 2)
+        #expect(await strap.connectionState == .connecting)
+        #expect(try await values.next() == 9)
+        await bench.backend.release(.startNotifications)
+        await until { await strap.connectionState == .connected }
+    }
+
+    @Test func `a characteristic with another handle is found again`() async throws {
+        try await bench.maintain()
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.backend.set(
+            GATTDatabase(services: [
+                GATTService(
+                    uuid: Bench.battery, handle: 50,
+                    characteristics: [
+                        GATTCharacteristic(
+                            uuid: Bench.level.key.characteristic, handle: 52, properties: [.read, .notify])
+                    ])
+            ]))
+        await bench.dropLink()
+        await bench.backend.asked(.startNotifications, 2)
+        await until { await strap.connectionState == .connected }
+        await bench.backend.notify([5], from: 52)
+        #expect(try await values.next() == 5)
+    }
+
+    @Test func `a characteristic that is gone ends its stream and nothing else`() async throws {
+        try await bench.maintain()
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.backend.set(GATTDatabase(services: []))
+        await bench.dropLink()
+        let error = await expectError(.serviceNotFound) { try await values.next() }
+        #expect(error?.peripheral == strap.id)
+        await until { await strap.connectionState == .connected }
+    }
+
+    @Test func `a stream of a link that nobody maintains ends with it, and is switched off`() async throws {
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.dropLink()
+        await expectError(.disconnected) { try await values.next() }
+        await bench.backend.asked(.stopNotifications)
+    }
+
+    @Test func `a delivery that ends while the link is up is started again after a gap`() async throws {
+        var values = try await strap.notifications(Bench.level).events.makeAsyncIterator()
+        await bench.backend.emit(
+            .notificationsEnded(AttributeID(peripheral: strap.id, handle: 2), Bench.error(.failed)))
+        await bench.backend.asked(.startNotifications, 2)
+        await bench.backend.notify([3], from: 2)
+        guard case .gap = try await values.next() else { return #expect(Bool(false), "a gap was expected") }
+        guard case .value(3) = try await values.next() else { return #expect(Bool(false), "3 was expected") }
+    }
+
+    // MARK: Changed services
+
+    @Test func `changed services are discovered once for all who ask`() async throws {
+        try await strap.connect()
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        await bench.backend.emit(.servicesChanged(strap.id))
+        guard case .servicesChanged = try await events.next() else {
+            return #expect(Bool(false), "servicesChanged was expected")
+        }
+        // One change comes in many parts.
+        await bench.backend.emit(.servicesChanged(strap.id))
+        await bench.backend.script(.discoverServices, .hold)
+        async let first = strap.services()
+        async let second = strap.services()
+        await bench.backend.asked(.discoverServices, 2)
+        await bench.settle()
+        await bench.backend.release(.discoverServices)
+        #expect(try await first == second)
+        #expect(await bench.backend.count(.discoverServices) == 2)
+        await bench.dropLink()
+        guard case .disconnected = try await events.next() else {
+            return #expect(Bool(false), "disconnected was expected")
+        }
+    }
+
+    @Test func `services that change while they are discovered are discovered again`() async throws {
+        await bench.backend.script(.discoverServices, .hold)
+        let connecting = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.discoverServices)
+        await bench.backend.emit(.servicesChanged(strap.id))
+        await bench.backend.release(.discoverServices)
+        try await connecting.value
+        #expect(await bench.backend.count(.discoverServices) == 2)
+    }
+}
