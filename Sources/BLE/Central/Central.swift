@@ -67,19 +67,12 @@ public actor Central {
     /// searches for it.
     var formerlyConnected = RecentSet<Peripheral.ID>(capacity: 1024)
     var subscriptions = SubscriptionMachine()
-    /// The open writers.
-    var writers: [AttributeID: PacketWriterCore] = [:]
-    /// The control points with a request that waits for its answer.
-    var requests: Set<AttributeID> = []
-    /// The control points that may still answer an abandoned request. Each task ends with the answer, or after a time
-    /// limit.
-    var lateAnswers: [AttributeID: Task<Void, Never>] = [:]
+    var writers = PacketWriters()
+    var requests = ControlPointRequests()
     var pairings = Pairings()
+    var adapter = AdapterWatch()
     /// The state of the adapter in use.
-    public private(set) var adapterState = AdapterState.resetting
-    private var adapterStateObservers = Observers<AdapterState>()
-    /// The waits for Bluetooth to restart.
-    private var adapterWaiters: [Int: Outcome<Void>] = [:]
+    public var adapterState: AdapterState { adapter.state }
 
     var logger: Logger { configuration.logger }
 
@@ -97,11 +90,11 @@ public actor Central {
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
         try await backend.start(context)
-        updateAdapterState()
+        beginWatchingAdapter()
     }
 
-    private func updateAdapterState() {
-        adapterState = backend.assumeIsolated { $0.adapterState() }
+    private func beginWatchingAdapter() {
+        adapter.begin(backend.assumeIsolated { $0.adapterState() })
     }
 
     // Not isolated: an isolated deinit makes Swift 6.3 fail with "circular reference" in optimized modules that create
@@ -113,7 +106,7 @@ public actor Central {
         for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         pairings.finish()
-        adapterStateObservers.finish(.shutDown)
+        adapter.finish(.shutDown)
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -142,11 +135,10 @@ public actor Central {
         endPrompts { _ in true }
         scanning.finish(.shutDown)
         finish(subscriptions.endAll(), .shutDown)
-        endWriters(.shutDown) { _ in true }
+        finish(writers.removeAll(), .shutDown)
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         connections = [:]
-        adapterStateObservers.finish(.shutDown)
-        for waiter in adapterWaiters.values { waiter.deliver(.failure(.shutDown)) }
+        adapter.finish(.shutDown)
     }
 
     func checkRunning() throws(BLEError) {
@@ -173,7 +165,7 @@ public actor Central {
     /// The adapter's current state and every later change. Keeps the newest 16 unread states.
     public func adapterStates() -> BoundedStream<AdapterState> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
-        return adapterStateObservers.add(capacity: 16, first: adapterState) { [weak self] token in
+        return adapter.states { [weak self] token in
             Task { await self?.removeAdapterStateObserver(token) }
         }
     }
@@ -182,22 +174,13 @@ public actor Central {
     func waitWhileAdapterResets() async throws(BLEError) {
         while adapterState == .resetting {
             try checkRunning()
-            let (token, outcome) = beginAdapterWait()
-            defer { adapterWaiters[token] = nil }
-            try await outcome.wait()
+            let token = token()
+            defer { adapter.endWait(token) }
+            try await adapter.beginWait(token).wait()
         }
     }
 
-    /// Starts to wait for a resetting adapter, until ``endAdapterWait(_:)``.
-    func beginAdapterWait() -> (token: Int, outcome: Outcome<Void>) {
-        let (token, outcome) = (token(), Outcome<Void>())
-        adapterWaiters[token] = outcome
-        return (token, outcome)
-    }
-
-    func endAdapterWait(_ token: Int) { adapterWaiters[token] = nil }
-
-    private func removeAdapterStateObserver(_ token: Int) { adapterStateObservers.remove(token) }
+    private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
 
     /// Returns a handle for the peripheral with the given id. Does not check that the peripheral exists; connecting
     /// does.
@@ -241,12 +224,7 @@ public actor Central {
 
     /// Publishes a new adapter state. Scans and connections resume when the adapter is on again.
     private func adapterChanged(_ state: AdapterState) {
-        guard state != adapterState else { return }
-        adapterState = state
-        adapterStateObservers.yield(state)
-        if state != .resetting {
-            for waiter in adapterWaiters.values { waiter.deliver(.success(())) }
-        }
+        guard adapter.change(to: state) else { return }
         if state == .poweredOn {
             reconcile()
             retryConnections()
@@ -261,7 +239,7 @@ public actor Central {
     private func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
         let error = error.at(id)
         operations.fail(error) { $0 == id }
-        endWriters(error) { $0.peripheral == id }
+        finish(writers.removeAll(of: id), error)
         endPrompts { $0 == id }
         if isMaintained(id) {
             interruptSubscriptions(of: id, error)

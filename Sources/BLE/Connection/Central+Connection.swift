@@ -6,7 +6,7 @@ extension Central {
 
     func connect(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
         // The caller wants the link for more than pairing.
-        pairings.provisional.remove(id)
+        pairings.keepLink(id)
         try await establish(id, timeout: timeout)
     }
 
@@ -151,7 +151,7 @@ extension Central {
     }
 
     private func end(_ wait: AttemptWait) {
-        if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { endAdapterWait(wait.token) }
+        if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { adapter.endWait(wait.token) }
     }
 
     /// Establishes the link and discovers the services. Both have a time limit, even if no caller waits.
@@ -164,7 +164,8 @@ extension Central {
             if let failure { throw failure }
             if adapterState == .resetting {
                 try checkRunning()
-                let (token, outcome) = beginAdapterWait()
+                let token = token()
+                let outcome = adapter.beginWait(token)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
             do throws(BLEError) {
@@ -257,7 +258,7 @@ extension Central {
         }
         let error = endedHere(id)
         finish(subscriptions.endAll(of: id), error)
-        endWriters(error) { $0.peripheral == id }
+        finish(writers.removeAll(of: id), error)
         endPrompts { $0 == id }
         connections[id]?.database = nil
         if !hasFailed { connections[id]?.error = error }

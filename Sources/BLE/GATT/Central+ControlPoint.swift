@@ -13,15 +13,12 @@ extension Central {
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
         let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
-            // The answers to two simultaneous requests cannot be told apart.
-            guard requests.insert(target.attribute).inserted else {
-                throw BLEError(.requestInProgress, "another request on this control point is waiting for its answer")
-            }
-            defer { requests.remove(target.attribute) }
+            try requests.begin(target.attribute)
+            defer { requests.end(target.attribute) }
             let end = elapsed() + timeout
-            if let owed = lateAnswers[target.attribute] {
+            if let answer = requests.lateAnswer(of: target.attribute) {
                 try await perform(on: id, timeout: timeout, name: "waiting for the answer to an earlier request") {
-                    (_) throws(BLEError) in await owed.value
+                    (_) throws(BLEError) in await answer.value
                 }
             }
             let answers = try await subscribe(
@@ -56,7 +53,7 @@ extension Central {
         _ attribute: AttributeID, _ answers: BoundedStream<NotificationPacket>,
         _ isAnswer: @escaping @Sendable ([UInt8]) -> Bool
     ) {
-        lateAnswers[attribute] = Task {
+        let task = Task {
             _ = try? await perform(
                 on: attribute.peripheral, timeout: Self.lateAnswerTimeout,
                 name: "waiting for the answer to an abandoned request"
@@ -65,8 +62,9 @@ extension Central {
                     guard case .value(let answer) = packet, !isAnswer(answer) else { return }
                 }
             }
-            lateAnswers[attribute] = nil
+            requests.setLateAnswer(of: attribute, nil)
         }
+        requests.setLateAnswer(of: attribute, task)
     }
 
     private static let lateAnswerTimeout = Duration.seconds(5)

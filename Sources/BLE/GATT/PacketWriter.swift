@@ -113,7 +113,7 @@ extension Central {
             throw BLEError(.disconnected, "the link ended")
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        writers[target.attribute] = core
+        writers.add(core, to: target.attribute)
         return core
     }
 
@@ -125,15 +125,11 @@ extension Central {
     }
 
     func forget(_ writer: PacketWriterCore, _ attribute: AttributeID) {
-        if writers[attribute] === writer { writers[attribute] = nil }
+        writers.remove(writer, of: attribute)
     }
 
-    /// Ends the writers of matching attributes.
-    func endWriters(_ error: BLEError, where matches: (AttributeID) -> Bool) {
-        for (attribute, writer) in writers where matches(attribute) {
-            writers[attribute] = nil
-            writer.finish(error)
-        }
+    func finish(_ writers: [PacketWriterCore], _ error: BLEError) {
+        for writer in writers { writer.finish(error) }
     }
 }
 

@@ -1,38 +1,13 @@
 internal import Logging
 
-/// The pairings of a central, with their prompts.
-struct Pairings {
-    /// A question that the delegate is asked.
-    struct Question {
-        let peripheral: Peripheral.ID
-        let outcome: Outcome<PairingAnswer>
-    }
-
-    /// The number of callers that are pairing with each peripheral.
-    var running: [Peripheral.ID: Int] = [:]
-    /// Peripherals whose link was established only to pair.
-    var provisional: Set<Peripheral.ID> = []
-    var questions: [Int: Question] = [:]
-    /// The displays for each peripheral.
-    var showing: [Peripheral.ID: DisplayQueue] = [:]
-    /// The last task that notifies the delegate. The next one waits for it.
-    var telling: Task<Void, Never>?
-
-    /// Ends all prompts when the central is released, without notifying the delegate.
-    func finish() {
-        for question in questions.values { question.outcome.deliver(.failure(.shutDown)) }
-        for shown in showing.values { shown.end() }
-    }
-}
-
 extension Central {
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
         let begun = elapsed()
         if try await pairingState(id).isPaired { throw BLEError.alreadyPaired.at(id) }
-        pairings.running[id, default: 0] += 1
+        pairings.addCaller(of: id)
         if case .maintained = policy(id) {
         } else if connections[id]?.machine.isIdle ?? true {
-            pairings.provisional.insert(id)
+            pairings.makeLinkOnlyToPair(id)
         }
         _ = beginScope(id)
         defer {
@@ -46,21 +21,20 @@ extension Central {
             try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
                 (backend) throws(BLEError) in try await backend.pair(id)
             }
-            pairings.provisional.remove(id)
+            pairings.keepLink(id)
             pairingEnded(id)
         } catch {
             let isLast = pairingEnded(id)
-            if isLast, pairings.provisional.remove(id) != nil { try? await disconnect(id) }
+            if isLast, pairings.keepLink(id) { try? await disconnect(id) }
             throw error.at(id)
         }
     }
 
     /// Removes a caller of the pairing. Returns true if it was the last.
     @discardableResult private func pairingEnded(_ id: Peripheral.ID) -> Bool {
-        let left = (pairings.running[id] ?? 1) - 1
-        pairings.running[id] = left > 0 ? left : nil
-        if left == 0 { endPrompts { $0 == id } }
-        return left == 0
+        let isLast = pairings.removeCaller(of: id)
+        if isLast { endPrompts { $0 == id } }
+        return isLast
     }
 
     func unpair(_ id: Peripheral.ID) async throws(BLEError) {
@@ -133,12 +107,12 @@ extension Central {
 
     /// Whether this central is pairing with the peripheral, or is connected or connecting to it.
     private func concerns(_ id: Peripheral.ID) -> Bool {
-        pairings.running[id] != nil || connectionState(id) != .disconnected
+        pairings.isPairing(id) || connectionState(id) != .disconnected
     }
 
     /// Whether this central has an operation in progress that may require the pairing.
     private func isWanted(_ id: Peripheral.ID) -> Bool {
-        pairings.running[id] != nil || operations.isAttributeUsed(on: id)
+        pairings.isPairing(id) || operations.isAttributeUsed(on: id)
     }
 
     /// Returns the delegate's answer, or a refusal if the answer is no longer wanted.
@@ -147,7 +121,7 @@ extension Central {
     ) async -> PairingAnswer {
         let token = token()
         let outcome = Outcome<PairingAnswer>()
-        pairings.questions[token] = Pairings.Question(peripheral: peripheral.id, outcome: outcome)
+        pairings.addQuestion(token, about: peripheral.id, outcome)
         let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt") {
             outcome.deliver(.failure($0))
         }
@@ -157,30 +131,26 @@ extension Central {
         defer {
             question.cancel()
             deadline.cancel()
-            pairings.questions[token] = nil
+            pairings.removeQuestion(token)
         }
         do throws(BLEError) {
             return try await outcome.wait()
         } catch {
             logger.debug("pairing prompt ended without an answer", metadata: ["reason": "\(error.message)"])
-            tell { await delegate.promptEnded(for: peripheral) }
+            pairings.notify { await delegate.promptEnded(for: peripheral) }
             return .refuse
         }
     }
 
     /// Withdraws the prompts for matching peripherals.
     func endPrompts(where matches: (Peripheral.ID) -> Bool) {
-        for question in pairings.questions.values where matches(question.peripheral) {
-            question.outcome.deliver(.failure(.cancelled))
-        }
+        let withdrawn = pairings.withdraw(where: matches)
         guard let delegate = configuration.pairing.delegate else { return }
-        for (id, shown) in pairings.showing where matches(id) {
-            pairings.showing[id] = nil
-            shown.end()
+        for (id, display) in withdrawn {
             let peripheral = peripheral(id)
-            tell {
+            pairings.notify {
                 // Waits until nothing is shown, not until the delegate's method returns: it may wait for `promptEnded`.
-                try? await shown.ended.wait()
+                try? await display.ended.wait()
                 await delegate.promptEnded(for: peripheral)
             }
         }
@@ -189,17 +159,7 @@ extension Central {
     /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
     /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
-        let showing = pairings.showing[peripheral.id] ?? DisplayQueue()
-        pairings.showing[peripheral.id] = showing
-        await showing.next { _ = await prompt.put(to: delegate, for: peripheral) }
-    }
-
-    /// Notifies the delegate, outside this actor and in order.
-    private func tell(_ what: @escaping @Sendable () async -> Void) {
-        pairings.telling = Task { @concurrent [previous = pairings.telling] in
-            await previous?.value
-            await what()
-        }
+        await pairings.display(for: peripheral.id).next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 }
 

@@ -1,0 +1,42 @@
+/// The state of the adapter in use, its observers, and the waits for Bluetooth to restart.
+struct AdapterWatch {
+    private(set) var state = AdapterState.resetting
+    private var observers = Observers<AdapterState>()
+    private var waiters: [Int: Outcome<Void>] = [:]
+
+    /// Sets the state when the central starts, before there is an observer.
+    mutating func begin(_ state: AdapterState) { self.state = state }
+
+    /// Changes and publishes the state. Returns false if it is the same as before.
+    mutating func change(to state: AdapterState) -> Bool {
+        guard state != self.state else { return false }
+        self.state = state
+        observers.yield(state)
+        if state != .resetting {
+            for waiter in waiters.values { waiter.deliver(.success(())) }
+        }
+        return true
+    }
+
+    /// Returns a stream of the current state and every later change.
+    mutating func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<AdapterState> {
+        observers.add(capacity: 16, first: state, left)
+    }
+
+    mutating func removeObserver(_ token: Int) { observers.remove(token) }
+
+    /// Starts to wait for a resetting adapter, until ``endWait(_:)``.
+    mutating func beginWait(_ token: Int) -> Outcome<Void> {
+        let outcome = Outcome<Void>()
+        waiters[token] = outcome
+        return outcome
+    }
+
+    mutating func endWait(_ token: Int) { waiters[token] = nil }
+
+    /// Ends all streams and waits.
+    mutating func finish(_ error: BLEError) {
+        observers.finish(error)
+        for waiter in waiters.values { waiter.deliver(.failure(error)) }
+    }
+}
