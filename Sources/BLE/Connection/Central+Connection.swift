@@ -34,7 +34,7 @@ extension Central {
         let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
         defer { deadline.cancel() }
         // The link is ended even if the caller stops waiting, and is not reestablished automatically.
-        if isMaintained(id) { connections[id]?.policy = .manual }
+        if isMaintained(id) { connections[id]?.setPolicy(.manual) }
         try await wait(on: id, waiter, outcome) {
             $0.disconnect(waiter)
         } abandon: { _ in
@@ -47,14 +47,14 @@ extension Central {
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
     ) async throws(BLEError) {
-        connections[id, default: Connection()].waiters[waiter] = outcome
+        connections[id, default: Connection()].addWaiter(waiter, outcome)
         step(id, event)
         do throws(BLEError) {
             try await outcome.wait()
-            connections[id]?.waiters[waiter] = nil
+            connections[id]?.removeWaiter(waiter)
             removeConnectionIfUnused(id)
         } catch {
-            connections[id]?.waiters[waiter] = nil
+            connections[id]?.removeWaiter(waiter)
             step(id, abandon)
             removeConnectionIfUnused(id)
             throw error.at(id)
@@ -63,9 +63,7 @@ extension Central {
 
     /// Passes an event to the connection machine and performs the actions that it returns.
     func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
-        guard var connection = connections[id] else { return }
-        let actions = event(&connection.machine)
-        connections[id] = connection
+        guard let actions = connections[id]?.send(event) else { return }
         for action in actions { carryOut(action, for: id) }
     }
 
@@ -73,7 +71,7 @@ extension Central {
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
-            connections[id]?.stateObservers.yield(state)
+            connections[id]?.publish(state)
             switch state {
             case .connecting: report(.connecting, of: id)
             case .connected: report(.connected, of: id)
@@ -89,7 +87,7 @@ extension Central {
             case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
             }
         case .succeed(let waiters):
-            for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.success(())) }
+            connections[id]?.deliver(.success(()), to: waiters)
         case .fail(let waiters, let failure):
             let error: BLEError =
                 switch failure {
@@ -100,9 +98,9 @@ extension Central {
                 case .disconnect:
                     connections[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
-            for waiter in waiters { connections[id]?.waiters[waiter]?.deliver(.failure(error)) }
+            connections[id]?.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
-            connections[id]?.attempt = Task { [weak self] in
+            let attempt = Task { [weak self] in
                 // A wait without a time limit must not retain the central.
                 var failure: BLEError?
                 while let wait = await self?.attempt(number, on: id, after: failure) {
@@ -115,6 +113,7 @@ extension Central {
                     await self?.end(wait)
                 }
             }
+            connections[id]?.setAttempt(attempt)
         case .cancelAttempt:
             let attempt = connections[id]?.attempt
             attempt?.cancel()
@@ -126,13 +125,13 @@ extension Central {
             operations.fail(endedHere(id)) { $0 == id }
             Task { await self.takeDown(id) }
         case .scheduleRetry(let pause):
-            connections[id]?.retry = Task { [weak self, clock = configuration.clock] in
+            let timer = Task { [weak self, clock = configuration.clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
                 await self?.step(id) { $0.retryIsDue() }
             }
+            connections[id]?.setRetryTimer(timer)
         case .cancelRetry:
-            connections[id]?.retry?.cancel()
-            connections[id]?.retry = nil
+            connections[id]?.setRetryTimer(nil)
         }
     }
 
@@ -180,17 +179,17 @@ extension Central {
                 }
                 throw error
             }
-            connections[id]?.lostInAttempt = nil
+            connections[id]?.beginDiscovery()
             let database = try await within(configuration.connectTimeout, "discovering the services") {
                 [weak self] (_) throws(BLEError) in
                 guard let self else { throw .shutDown }
                 return try await self.discover(id)
             }
-            connections[id]?.database = database
+            connections[id]?.discovered(database)
             formerlyConnected.insert(id)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
-            if let lost = connections[id]?.lostInAttempt { throw lost }
+            if let lost = connections[id]?.lossDuringDiscovery { throw lost }
             step(id) { $0.attemptSucceeded(number) }
             runHandler(id)
             considerIdle(id)
@@ -199,8 +198,8 @@ extension Central {
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }
-            connections[id]?.error = error
-            connections[id]?.database = nil
+            connections[id]?.fail(error)
+            connections[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
         }
@@ -212,7 +211,7 @@ extension Central {
     /// maintained.
     private func isSearchedFor(_ id: Peripheral.ID, _ error: BLEError) -> Bool {
         error.code == .peripheralNotFound && !Task.isCancelled
-            && (formerlyConnected.contains(id) || connections[id]?.machine.upkeep != nil)
+            && (formerlyConnected.contains(id) || connections[id]?.isMaintained == true)
     }
 
     /// Performs `work` with a time limit.
@@ -242,7 +241,7 @@ extension Central {
             let changes = connections[id]?.serviceChanges
             let database = try await backend.discoverServices(id)
             // The link may have ended between the backend's answer and this line.
-            if let lost = connections[id]?.lostInAttempt { throw lost }
+            if let lost = connections[id]?.lossDuringDiscovery { throw lost }
             if connections[id]?.serviceChanges == changes { return database }
         }
     }
@@ -253,15 +252,15 @@ extension Central {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            connections[id]?.error = error
+            connections[id]?.fail(error)
             hasFailed = true
         }
         let error = endedHere(id)
         finish(subscriptions.endAll(of: id), error)
         finish(writers.removeAll(of: id), error)
         endPrompts { $0 == id }
-        connections[id]?.database = nil
-        if !hasFailed { connections[id]?.error = error }
+        connections[id]?.voidServices()
+        if !hasFailed { connections[id]?.fail(error) }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         removeConnectionIfUnused(id)
     }
@@ -269,10 +268,10 @@ extension Central {
     /// Handles a link that ended without a call to disconnect.
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
         scanning.refreshLastSeen(id, now: elapsed())
-        connections[id]?.lostInAttempt = error
+        connections[id]?.linkLost(error)
         guard connectionState(id) == .connected else { return }
-        connections[id]?.database = nil
-        connections[id]?.error = error
+        connections[id]?.voidServices()
+        connections[id]?.fail(error)
         step(id) { $0.linkLost() }
         removeConnectionIfUnused(id)
     }

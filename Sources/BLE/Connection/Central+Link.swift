@@ -11,7 +11,7 @@ extension Central {
             let length = try await perform(
                 on: id, timeout: configuration.operationTimeout, name: "reading the packet length"
             ) { (backend) throws(BLEError) in try await backend.attMTU(id) }
-            connections[id]?.attMTU = length
+            connections[id]?.setATTMTU(length)
             return length
         } catch {
             throw error.at(id)

@@ -9,12 +9,12 @@ extension Central {
     /// Whether the link is reestablished automatically. A policy of the configuration takes effect when the link is
     /// first requested.
     func isMaintained(_ id: Peripheral.ID) -> Bool {
-        connections[id]?.machine.upkeep != nil
+        connections[id]?.isMaintained == true
     }
 
     func setPolicy(_ policy: ConnectionPolicy, of id: Peripheral.ID) throws(BLEError) {
         if isShutDown { throw .shutDown }
-        connections[id, default: Connection()].policy = policy
+        connections[id, default: Connection()].setPolicy(policy)
         switch policy {
         case .maintained(let backoff): step(id) { $0.maintain(backoff) }
         case .manual, .onDemand: step(id) { $0.maintain(nil) }
@@ -25,7 +25,7 @@ extension Central {
     /// Applies the configuration's policy before a link is established.
     func applyPolicy(_ id: Peripheral.ID) {
         guard case .maintained(let backoff) = policy(id), !isMaintained(id) else { return }
-        connections[id, default: Connection()].policy = policy(id)
+        connections[id, default: Connection()].setPolicy(policy(id))
         step(id) { $0.maintain(backoff) }
     }
 
@@ -38,19 +38,17 @@ extension Central {
 
     /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
     func considerIdle(_ id: Peripheral.ID) {
-        connections[id]?.idle?.cancel()
-        connections[id]?.idle = nil
+        connections[id]?.setIdleTimer(nil)
         guard case .onDemand(let idle) = policy(id), isUnused(id) else { return }
-        connections[id]?.idle = Task { [weak self, clock = configuration.clock] in
+        let timer = Task { [weak self, clock = configuration.clock] in
             guard (try? await clock.sleep(for: idle)) != nil else { return }
             await self?.releaseIfUnused(id)
         }
+        connections[id]?.setIdleTimer(timer)
     }
 
     private func isUnused(_ id: Peripheral.ID) -> Bool {
-        guard let connection = connections[id], connection.machine.state == .connected else { return false }
-        return connection.scopes == 0 && connection.waiters.isEmpty && connection.handling == nil
-            && !operations.isAny(on: id) && !subscriptions.isAny(of: id)
+        connections[id]?.isUnused == true && !operations.isAny(on: id) && !subscriptions.isAny(of: id)
     }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {
@@ -61,12 +59,12 @@ extension Central {
 
     /// Keeps the link from becoming idle until ``endScope(_:hadLink:)``. Returns whether there was a link already.
     func beginScope(_ id: Peripheral.ID) -> Bool {
-        connections[id, default: Connection()].scopes += 1
+        connections[id, default: Connection()].beginScope()
         return connectionState(id) == .connected
     }
 
     func endScope(_ id: Peripheral.ID, hadLink: Bool) async {
-        connections[id]?.scopes -= 1
+        connections[id]?.endScope()
         if !hadLink, policy(id) == .manual, isUnused(id) { try? await disconnect(id) }
         considerIdle(id)
         removeConnectionIfUnused(id)
@@ -76,7 +74,7 @@ extension Central {
 
     func setConnectionHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?, of id: Peripheral.ID) {
         guard !isShutDown else { return }
-        connections[id, default: Connection()].handler = handler
+        connections[id, default: Connection()].setHandler(handler)
         stopHandler(id)
         if connectionState(id) == .connected { runHandler(id) }
         removeConnectionIfUnused(id)
@@ -85,7 +83,7 @@ extension Central {
     func runHandler(_ id: Peripheral.ID) {
         guard let handler = connections[id]?.handler, connectionState(id) == .connected else { return }
         let peripheral = peripheral(id)
-        connections[id]?.handling = Task { [weak self] in
+        let task = Task { [weak self] in
             do {
                 try await handler(peripheral)
             } catch {
@@ -95,16 +93,16 @@ extension Central {
             guard !Task.isCancelled else { return }
             await self?.handlerEnded(id)
         }
+        connections[id]?.setHandlerTask(task)
     }
 
     private func handlerEnded(_ id: Peripheral.ID) {
-        connections[id]?.handling = nil
+        connections[id]?.setHandlerTask(nil)
         considerIdle(id)
     }
 
     func stopHandler(_ id: Peripheral.ID) {
-        connections[id]?.handling?.cancel()
-        connections[id]?.handling = nil
+        connections[id]?.setHandlerTask(nil)
     }
 }
 

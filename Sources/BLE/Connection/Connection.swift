@@ -1,39 +1,131 @@
 /// A peripheral's connection in the central: the state machine, its waiting callers, and the discovered services.
 struct Connection {
-    var machine = ConnectionMachine()
+    private var machine = ConnectionMachine()
     /// The policy set for this peripheral. Nil if the configuration's policy applies.
-    var policy: ConnectionPolicy?
-    var waiters: [Int: Outcome<Void>] = [:]
-    var attempt: Task<Void, Never>?
+    private(set) var policy: ConnectionPolicy?
+    private var waiters: [Int: Outcome<Void>] = [:]
+    private(set) var attempt: Task<Void, Never>?
     /// The pause before the next attempt.
-    var retry: Task<Void, Never>?
+    private var retryTimer: Task<Void, Never>?
     /// The timer that ends the link when it has been unused for long enough.
-    var idle: Task<Void, Never>?
+    private var idleTimer: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
-    var scopes = 0
+    private var scopes = 0
     /// Why the last attempt failed, the link ended, or could not be ended.
-    var error: BLEError?
+    private(set) var error: BLEError?
     /// The reason that the link ended while its services were being discovered.
-    var lostInAttempt: BLEError?
+    private(set) var lossDuringDiscovery: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
-    var database: GATTDatabase? {
-        // Each link has its own packet length.
-        didSet { if database == nil { attMTU = nil } }
-    }
-    /// The packet length that the backend last reported.
-    var attMTU: Int?
+    private(set) var database: GATTDatabase?
+    /// The ATT MTU that the backend last reported for this link.
+    private(set) var attMTU: Int?
     /// The number of times that the services have changed.
-    var serviceChanges = 0
+    private(set) var serviceChanges = 0
     /// The discovery of changed services, shared by all callers.
-    var rediscovery: Task<Result<GATTDatabase, BLEError>, Never>?
-    var handler: (@Sendable (Peripheral) async throws -> Void)?
-    var handling: Task<Void, Never>?
-    var stateObservers = Observers<ConnectionState>()
-    var eventObservers = Observers<ConnectionEvent>()
+    private(set) var rediscovery: Task<Result<GATTDatabase, BLEError>, Never>?
+    private(set) var handler: (@Sendable (Peripheral) async throws -> Void)?
+    private var handlerTask: Task<Void, Never>?
+    private var stateObservers = Observers<ConnectionState>()
+    private var eventObservers = Observers<ConnectionEvent>()
+
+    // MARK: The machine
+
+    var state: ConnectionState { machine.state }
+    /// Whether the link is reestablished automatically.
+    var isMaintained: Bool { machine.upkeep != nil }
+    /// Whether there is no link, and none is wanted.
+    var isIdle: Bool { machine.isIdle }
+
+    /// Passes an event to the machine. Returns the actions to perform.
+    mutating func send(_ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) -> [ConnectionMachine.Action] {
+        event(&machine)
+    }
+
+    mutating func setPolicy(_ policy: ConnectionPolicy) { self.policy = policy }
+    mutating func setAttempt(_ task: Task<Void, Never>) { attempt = task }
+
+    /// Replaces the timer of the next attempt.
+    mutating func setRetryTimer(_ timer: Task<Void, Never>?) {
+        retryTimer?.cancel()
+        retryTimer = timer
+    }
+
+    mutating func fail(_ error: BLEError) { self.error = error }
+
+    // MARK: Callers
+
+    mutating func addWaiter(_ token: Int, _ outcome: Outcome<Void>) { waiters[token] = outcome }
+    mutating func removeWaiter(_ token: Int) { waiters[token] = nil }
+
+    func deliver(_ result: Result<Void, BLEError>, to tokens: [Int]) {
+        for token in tokens { waiters[token]?.deliver(result) }
+    }
+
+    mutating func beginScope() { scopes += 1 }
+    mutating func endScope() { scopes -= 1 }
+
+    /// Whether there is a link that no caller and no handler uses.
+    var isUnused: Bool { state == .connected && scopes == 0 && waiters.isEmpty && handlerTask == nil }
+
+    /// Replaces the timer that ends an unused link.
+    mutating func setIdleTimer(_ timer: Task<Void, Never>?) {
+        idleTimer?.cancel()
+        idleTimer = timer
+    }
+
+    mutating func setHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) { self.handler = handler }
+
+    /// Replaces the running handler, which is cancelled.
+    mutating func setHandlerTask(_ task: Task<Void, Never>?) {
+        handlerTask?.cancel()
+        handlerTask = task
+    }
+
+    // MARK: Services
+
+    /// Begins a discovery, which fails if the link ends meanwhile.
+    mutating func beginDiscovery() { lossDuringDiscovery = nil }
+
+    mutating func discovered(_ database: GATTDatabase) { self.database = database }
+
+    /// Forgets the services, and what belongs to the link.
+    mutating func voidServices() {
+        database = nil
+        attMTU = nil
+    }
+
+    /// Handles changed services. Returns true for the first of the changes since the last discovery.
+    mutating func servicesChanged() -> Bool {
+        serviceChanges += 1
+        guard database != nil else { return false }
+        voidServices()
+        return true
+    }
+
+    mutating func setRediscovery(_ task: Task<Result<GATTDatabase, BLEError>, Never>?) { rediscovery = task }
+    mutating func setATTMTU(_ length: Int) { attMTU = length }
+    mutating func linkLost(_ error: BLEError) { lossDuringDiscovery = error }
+
+    // MARK: Observers
+
+    mutating func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionState> {
+        stateObservers.add(capacity: 16, first: state, left)
+    }
+
+    mutating func events(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionEvent> {
+        eventObservers.add(capacity: 64, left)
+    }
+
+    mutating func removeStateObserver(_ token: Int) { stateObservers.remove(token) }
+    mutating func removeEventObserver(_ token: Int) { eventObservers.remove(token) }
+    func publish(_ state: ConnectionState) { stateObservers.yield(state) }
+    func report(_ event: ConnectionEvent) { eventObservers.yield(event) }
+
+    // MARK: The end
 
     /// Ends the connection's tasks, and everything that a caller may be waiting for.
     mutating func finish(_ error: BLEError) {
-        for task in [attempt, retry, idle, handling] { task?.cancel() }
+        for task in [attempt, retryTimer, idleTimer, handlerTask] { task?.cancel() }
         // A discovery that never ends would retain the central.
         rediscovery?.cancel()
         for waiter in waiters.values { waiter.deliver(.failure(error)) }

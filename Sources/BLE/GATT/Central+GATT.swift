@@ -20,32 +20,28 @@ extension Central {
             running
             ?? Task {
                 do throws(BLEError) {
-                    connections[id]?.lostInAttempt = nil
+                    connections[id]?.beginDiscovery()
                     let database = try await within(configuration.connectTimeout, "discovering the services") {
                         [weak self] (_) throws(BLEError) in
                         guard let self else { throw .shutDown }
                         return try await discover(id)
                     }
-                    connections[id]?.database = database
-                    connections[id]?.rediscovery = nil
+                    connections[id]?.discovered(database)
+                    connections[id]?.setRediscovery(nil)
                     return .success(database)
                 } catch {
-                    connections[id]?.rediscovery = nil
+                    connections[id]?.setRediscovery(nil)
                     return .failure(error.at(id))
                 }
             }
-        if running == nil { connections[id]?.rediscovery = task }
+        if running == nil { connections[id]?.setRediscovery(task) }
         return try await task.value.get()
     }
 
     /// Invalidates the discovered services after a change, and reports it.
     func servicesChanged(_ id: Peripheral.ID) {
-        guard connections[id] != nil else { return }
-        connections[id]?.serviceChanges += 1
         // A change arrives in several parts, of which only the first is reported.
-        guard connections[id]?.database != nil else { return }
-        connections[id]?.database = nil
-        guard connectionState(id) == .connected else { return }
+        guard connections[id]?.servicesChanged() == true, connectionState(id) == .connected else { return }
         report(.servicesChanged, of: id)
     }
 

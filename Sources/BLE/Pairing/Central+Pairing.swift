@@ -6,12 +6,12 @@ extension Central {
         if try await pairingState(id).isPaired { throw BLEError.alreadyPaired.at(id) }
         pairings.addCaller(of: id)
         if case .maintained = policy(id) {
-        } else if connections[id]?.machine.isIdle ?? true {
+        } else if connections[id]?.isIdle ?? true {
             pairings.makeLinkOnlyToPair(id)
         }
         _ = beginScope(id)
         defer {
-            connections[id]?.scopes -= 1
+            connections[id]?.endScope()
             considerIdle(id)
             removeConnectionIfUnused(id)
         }
