@@ -140,7 +140,9 @@ struct ObjectServerTests {
 
     @Test func `an object whose path is taken leaves nothing behind`() async throws {
         try await server.add("/app/a", [Self.door(1)])
-        await #expect(throws: DBusError.self) { try await server.add("/app/a", [Self.lamp, Self.door(2)]) }
+        for interfaces in [[Self.lamp, Self.door(2)], [Self.lamp]] {
+            await #expect(throws: DBusError.self) { try await server.add("/app/a", interfaces) }
+        }
         let client = try await Self.session(bus)
         #expect(try await listing(client) == ["/app/a", "org.example.Door", "Zone", "Angle"])
         // The lamp, which could be served, is not.
@@ -148,6 +150,7 @@ struct ObjectServerTests {
             bus.address, Self.name, "/app/a", "org.freedesktop.DBus.Properties", "Get", ["org.example.Lamp", "Power"])
         #expect(power.hasPrefix("org.freedesktop.DBus.Error."))
         await server.stop()
+        await #expect(throws: DBusError.self) { try await server.add("/app/b", [Self.lamp]) }
         await #expect(throws: DBusError.self) { try await listing(client) }
         await client.close()
         await session.close()

@@ -248,12 +248,15 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
 
     /// Ends the stream because its reader is gone.
     func terminate() {
-        let onTermination = state.withLock { state in
+        // The elements are released after the lock: they may hold the last reference to what ends this stream.
+        let (unread, onTermination) = state.withLock { state in
             if state.end == nil { state.end = .some(nil) }
+            let unread = state.elements
             state.elements = []
-            return state.onTermination.take()
+            return (unread, state.onTermination.take())
         }
         onTermination?()
+        _ = consume unread
     }
 
     /// Moves all waiting elements into `batch`, which must be empty. Its storage becomes the buffer's.

@@ -40,6 +40,13 @@ extension Central {
         } abandon: { _ in
             []
         }
+        endStrandedSubscriptions(of: id)
+    }
+
+    /// Ends the streams that waited for the next link of a peripheral whose link is no longer maintained.
+    func endStrandedSubscriptions(of id: Peripheral.ID) {
+        guard connectionState(id) == .disconnected, !isMaintained(id) else { return }
+        finish(subscriptions.endAll(of: id), endedHere(id))
     }
 
     private func wait(
@@ -119,11 +126,12 @@ extension Central {
             attempt?.cancel()
             Task {
                 await attempt?.value
-                await self.takeDown(id)
+                await self.takeDown(
+                    id, BLEError(.connectionCancelled, "the attempt to connect was ended", peripheral: id))
             }
         case .startDisconnect:
             operations.fail(endedHere(id)) { $0 == id }
-            Task { await self.takeDown(id) }
+            Task { await self.takeDown(id, endedHere(id)) }
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock = configuration.clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
@@ -191,6 +199,7 @@ extension Central {
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lossDuringDiscovery { throw lost }
             step(id) { $0.attemptSucceeded(number) }
+            restoreInterrupted(id)
             runHandler(id)
             considerIdle(id)
         } catch {
@@ -202,6 +211,7 @@ extension Central {
             connections[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
+            endStrandedSubscriptions(of: id)
         }
         removeConnectionIfUnused(id)
         return nil
@@ -246,7 +256,7 @@ extension Central {
         }
     }
 
-    private func takeDown(_ id: Peripheral.ID) async {
+    private func takeDown(_ id: Peripheral.ID, _ reason: BLEError) async {
         var hasFailed = false
         do throws(BLEError) {
             try await backend.disconnect(id)
@@ -260,7 +270,7 @@ extension Central {
         finish(writers.removeAll(of: id), error)
         endPrompts { $0 == id }
         connections[id]?.voidServices()
-        if !hasFailed { connections[id]?.fail(error) }
+        if !hasFailed { connections[id]?.fail(reason) }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
         removeConnectionIfUnused(id)
     }
@@ -269,7 +279,7 @@ extension Central {
     func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
         scanning.refreshLastSeen(id, now: elapsed())
         connections[id]?.linkLost(error)
-        guard connectionState(id) == .connected else { return }
+        guard connectionState(id) == .connected || connections[id]?.mayBeUp == true else { return }
         connections[id]?.voidServices()
         connections[id]?.fail(error)
         step(id) { $0.linkLost() }

@@ -17,7 +17,9 @@ extension Central {
         connections[id, default: Connection()].setPolicy(policy)
         switch policy {
         case .maintained(let backoff): step(id) { $0.maintain(backoff) }
-        case .manual, .onDemand: step(id) { $0.maintain(nil) }
+        case .manual, .onDemand:
+            step(id) { $0.maintain(nil) }
+            endStrandedSubscriptions(of: id)
         }
         considerIdle(id)
     }

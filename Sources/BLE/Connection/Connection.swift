@@ -33,6 +33,8 @@ struct Connection {
     var state: ConnectionState { machine.state }
     /// Whether the link is reestablished automatically.
     var isMaintained: Bool { machine.upkeep != nil }
+    /// Whether the link may be up, although it is no longer used.
+    var mayBeUp: Bool { machine.mayBeUp }
     /// Whether there is no link, and none is wanted.
     var isIdle: Bool { machine.isIdle }
 

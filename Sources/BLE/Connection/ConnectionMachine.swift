@@ -60,7 +60,9 @@ struct ConnectionMachine {
     private(set) var isRetryScheduled = false
     private var failures = 0
     /// The last disconnect failed: the link may be up, although it is no longer used.
-    private var mayBeUp = false
+    private(set) var mayBeUp = false
+    /// The disconnect in progress ends an attempt, not a link.
+    private var endsAttempt = false
     private var connecting: [Waiter] = []
     private var disconnecting: [Waiter] = []
 
@@ -106,6 +108,7 @@ struct ConnectionMachine {
     private mutating func giveUpUnwanted() -> [Action] {
         guard state == .connecting, connecting.isEmpty, upkeep == nil else { return [] }
         state = .disconnecting
+        endsAttempt = true
         return [.publish(.disconnecting), .cancelAttempt]
     }
 
@@ -140,6 +143,7 @@ struct ConnectionMachine {
             return actions
         case .connecting:
             state = .disconnecting
+            endsAttempt = true
             disconnecting.append(waiter)
             defer { connecting = [] }
             return actions + [.fail(connecting, .cancelledByDisconnect), .publish(.disconnecting), .cancelAttempt]
@@ -163,6 +167,7 @@ struct ConnectionMachine {
     mutating func attemptSucceeded(_ number: Int) -> [Action] {
         guard state == .connecting, number == attempt else { return [] }
         state = .connected
+        mayBeUp = false
         failures = 0
         defer { connecting = [] }
         return [.publish(.connected), .succeed(connecting)]
@@ -202,6 +207,10 @@ struct ConnectionMachine {
 
     /// Handles the loss of an established link. A running attempt detects the loss itself, and fails.
     mutating func linkLost() -> [Action] {
+        if state == .disconnected, mayBeUp {
+            mayBeUp = false
+            return [.tell(.linkEnded)]
+        }
         guard state == .connected else { return [] }
         state = .disconnected
         guard let upkeep else { return [.tell(.linkEnded), .publish(.disconnected)] }
@@ -219,10 +228,12 @@ struct ConnectionMachine {
         guard state == .disconnecting else { return [] }
         state = .disconnected
         mayBeUp = hasFailed
+        defer { endsAttempt = false }
         let done = disconnecting
         disconnecting = []
         let actions: [Action] = [
-            .tell(hasFailed ? .disconnectFailed : .linkEnded), .publish(.disconnected),
+            .tell(hasFailed ? .disconnectFailed : endsAttempt ? .attemptFailed(retryAfter: nil) : .linkEnded),
+            .publish(.disconnected),
             hasFailed ? .fail(done, .disconnect) : .succeed(done),
         ]
         return connecting.isEmpty && upkeep == nil ? actions : actions + start()

@@ -47,7 +47,7 @@ extension Central {
                 if start.usesChannel, try await self?.acquire(start, backend) == true { return }
                 try await backend.startNotifications(of: start.attribute) { start.fanout.deliver($0) }
             } catch {
-                await self?.startFailed(subscription)
+                await self?.startFailed(subscription, at: start.attribute)
                 throw error
             }
         }
@@ -75,20 +75,23 @@ extension Central {
 
     /// Undoes a start that failed or was abandoned, because it may still have reached the peripheral. The next
     /// operation on the notifications begins after that.
-    private func startFailed(_ subscription: SubscriptionMachine.ID) async {
-        guard let attribute = subscriptions.startFailed(subscription) else { return }
+    private func startFailed(_ subscription: SubscriptionMachine.ID, at attribute: AttributeID) async {
+        subscriptions.startFailed(subscription, at: attribute)
         // In a separate task, which is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
     private func readerLeft(_ subscription: SubscriptionMachine.ID) async {
         await resume(subscription)
-        guard let attribute = subscriptions.unread(subscription) else { return }
-        await stop(attribute) { [weak self] in await self?.stopIfUnread(subscription) != nil }
+        while let attribute = subscriptions.unread(subscription) {
+            await stop(attribute) { [weak self] in await self?.stopIfUnread(subscription, at: attribute) == true }
+            // The link has ended, or the time is over, before its turn came. It must not be restored for nobody.
+            if subscriptions.unread(subscription) == attribute { _ = subscriptions.end(subscription) }
+        }
     }
 
-    private func stopIfUnread(_ subscription: SubscriptionMachine.ID) -> AttributeID? {
-        subscriptions.stopIfUnread(subscription)
+    private func stopIfUnread(_ subscription: SubscriptionMachine.ID, at attribute: AttributeID) -> Bool {
+        subscriptions.stopIfUnread(subscription, at: attribute)
     }
 
     /// Resumes the channel after a reader has caught up or gone.
@@ -118,7 +121,9 @@ extension Central {
     func finish(_ ended: [SubscriptionMachine.Ended], _ error: BLEError) {
         for subscription in ended {
             subscription.fanout.finish(error)
-            guard subscription.wasOn, !isShutDown else { continue }
+            guard !isShutDown else { continue }
+            considerIdle(subscription.attribute.peripheral)
+            guard subscription.wasOn else { continue }
             let attribute = subscription.attribute
             // Otherwise, the system would switch notifications on again with the next link.
             Task { await stop(attribute) { [weak self] in await self?.subscriptions.isOn(attribute) != true } }
@@ -135,41 +140,71 @@ extension Central {
     /// A subscription ends if the peripheral no longer has its characteristic, or rejects it. An error that may be
     /// temporary is thrown: the attempt to connect then fails, and another one follows.
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
-        for (subscription, key) in subscriptions.interrupted(of: id) {
-            // Its last reader may have gone while another subscription was restored.
-            guard subscriptions.attribute(of: subscription) != nil else { continue }
+        let interrupted = subscriptions.interrupted(of: id)
+        var moves: [(id: SubscriptionMachine.ID, attribute: AttributeID)] = []
+        for (subscription, key) in interrupted {
             do throws(BLEError) {
-                let attribute = AttributeID(peripheral: id, handle: try database.find(key).1.handle)
-                guard subscriptions.move(subscription, to: attribute) else {
-                    throw BLEError(
-                        .disconnected, "the characteristic has a new handle", isRetryable: true,
-                        remedy: "Subscribe again.")
-                }
-                try await start(subscription, at: attribute, timeout: nil)
-                subscriptions.restored(subscription)
+                let handle = try database.find(key).1.handle
+                moves.append((subscription, AttributeID(peripheral: id, handle: handle)))
             } catch {
-                let error = error.at(id, service: key.service, characteristic: key.characteristic)
-                if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
-                if error.isRetryable, subscriptions.mayRestoreLater(subscription) { throw error }
-                if let ended = subscriptions.end(subscription) { finish([ended], error) }
+                end(subscription, error.at(id, service: key.service, characteristic: key.characteristic))
             }
+        }
+        for subscription in subscriptions.move(moves) {
+            end(
+                subscription,
+                BLEError(
+                    .disconnected, "the characteristic has a new handle, which another stream uses", peripheral: id,
+                    isRetryable: true, remedy: "Subscribe again."))
+        }
+        for (subscription, key) in interrupted { try await restore(subscription, key) }
+    }
+
+    private func end(_ subscription: SubscriptionMachine.ID, _ error: BLEError) {
+        if let ended = subscriptions.end(subscription) { finish([ended], error) }
+    }
+
+    /// Restores a subscription at its attribute. Throws an error that may be temporary; any other one ends the
+    /// subscription.
+    private func restore(_ subscription: SubscriptionMachine.ID, _ key: CharacteristicKey) async throws(BLEError) {
+        // Its last reader may have gone while another subscription was restored.
+        guard let attribute = subscriptions.attribute(of: subscription) else { return }
+        do throws(BLEError) {
+            try await start(subscription, at: attribute, timeout: nil)
+            subscriptions.restored(subscription)
+        } catch {
+            let error = error.at(attribute.peripheral, service: key.service, characteristic: key.characteristic)
+            if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
+            if error.isRetryable, subscriptions.mayRestoreLater(subscription) { throw error }
+            end(subscription, error)
         }
     }
 
     /// Handles the end of notifications while the link is up.
     func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
-        guard let (subscription, fanout) = subscriptions.notificationsEnded(of: attribute) else { return }
+        guard let (_, fanout) = subscriptions.notificationsEnded(of: attribute) else { return }
         fanout.interrupt(error)
-        let id = attribute.peripheral
-        guard connectionState(id) == .connected else { return }
-        Task {
-            do throws(BLEError) {
-                try await restoreSubscriptions(of: id, try await services(id))
-            } catch {
-                logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
-                // If the link has ended in the meantime, that has already ended or interrupted the stream.
-                guard connectionState(id) == .connected, let ended = subscriptions.end(subscription) else { return }
-                finish([ended], error)
+        // During an attempt, they are restored at its end.
+        if connectionState(attribute.peripheral) == .connected { restoreInterrupted(attribute.peripheral) }
+    }
+
+    /// Restores what is interrupted although the link is up, each subscription by itself.
+    func restoreInterrupted(_ id: Peripheral.ID) {
+        for (subscription, key) in subscriptions.interrupted(of: id) {
+            Task {
+                // The link may have ended in the meantime, which has ended or interrupted the stream.
+                guard connectionState(id) == .connected else { return }
+                do throws(BLEError) {
+                    let handle = try await services(id).find(key).1.handle
+                    let collided = subscriptions.move([(subscription, AttributeID(peripheral: id, handle: handle))])
+                    guard collided.isEmpty else {
+                        throw BLEError(.disconnected, "the characteristic has a new handle", remedy: "Subscribe again.")
+                    }
+                    try await restore(subscription, key)
+                } catch {
+                    logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
+                    if connectionState(id) == .connected { end(subscription, error.at(id)) }
+                }
             }
         }
     }

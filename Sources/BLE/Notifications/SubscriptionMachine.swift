@@ -96,18 +96,18 @@ struct SubscriptionMachine {
             usesChannel: subscription.delivery == .socket && !subscription.hasLostChannel)
     }
 
-    /// Marks the subscription as off after a start that failed. Returns the attribute to stop, since the start may have
-    /// reached the peripheral. Nil if the subscription has ended.
-    mutating func startFailed(_ id: ID) -> AttributeID? {
-        subscriptions[id]?.isOn = false
-        return subscriptions[id]?.attribute
+    /// Marks the subscription as off after a start at `attribute` that failed. A failure that comes after the
+    /// subscription has moved to another attribute does not count.
+    mutating func startFailed(_ id: ID, at attribute: AttributeID) {
+        if subscriptions[id]?.attribute == attribute { subscriptions[id]?.isOn = false }
     }
 
-    /// Ends the subscription if it has no readers. Returns the attribute to stop, or nil if nothing has to be stopped.
-    mutating func stopIfUnread(_ id: ID) -> AttributeID? {
-        guard let subscription = subscriptions[id], subscription.fanout.isEmpty else { return nil }
+    /// Ends the subscription if it has no readers and is still at `attribute`. Returns whether the peripheral must be
+    /// asked to stop.
+    mutating func stopIfUnread(_ id: ID, at attribute: AttributeID) -> Bool {
+        guard unread(id) == attribute, let subscription = subscriptions[id] else { return false }
         remove(id)
-        return subscription.isOn ? subscription.attribute : nil
+        return subscription.isOn
     }
 
     // MARK: Ends and gaps
@@ -130,9 +130,15 @@ struct SubscriptionMachine {
     /// Handles the end of a link that will be reestablished. Returns the readers that have a gap.
     mutating func interrupt(_ peripheral: Peripheral.ID) -> [NotificationFanout] {
         (idsOfPeripherals[peripheral] ?? []).compactMap { id in
-            guard let subscription = subscriptions[id], subscription.isOn else { return nil }
-            subscriptions[id]!.isOn = false
+            guard let subscription = subscriptions[id] else { return nil }
+            // Nobody would stop it again.
+            guard !subscription.fanout.isEmpty else {
+                remove(id)
+                return nil
+            }
             subscriptions[id]!.hasLostChannel = false
+            guard subscription.isOn else { return nil }
+            subscriptions[id]!.isOn = false
             return subscription.fanout
         }
     }
@@ -151,19 +157,23 @@ struct SubscriptionMachine {
     /// The subscriptions of a peripheral that are off, with their keys.
     func interrupted(of peripheral: Peripheral.ID) -> [(id: ID, key: CharacteristicKey)] {
         (idsOfPeripherals[peripheral] ?? []).compactMap { id in
-            subscriptions[id].flatMap { $0.isOn ? nil : (id, $0.key) }
+            subscriptions[id].flatMap { $0.isOn || $0.fanout.isEmpty ? nil : (id, $0.key) }
         }
     }
 
-    /// Moves a subscription to the attribute that its key has on a new link. Returns false if another subscription
-    /// already uses the attribute.
-    mutating func move(_ id: ID, to attribute: AttributeID) -> Bool {
-        guard let old = subscriptions[id]?.attribute, old != attribute else { return true }
-        guard ids[attribute] == nil else { return false }
-        ids[old] = nil
-        ids[attribute] = id
-        subscriptions[id]!.attribute = attribute
-        return true
+    /// Moves subscriptions to the attributes that their keys have on a new link, all at once: one may move to where
+    /// another one was. Returns those whose attribute is used by another subscription; they must be ended.
+    mutating func move(_ moves: [(id: ID, attribute: AttributeID)]) -> [ID] {
+        for (id, _) in moves {
+            if let old = subscriptions[id]?.attribute, ids[old] == id { ids[old] = nil }
+        }
+        return moves.compactMap { id, attribute in
+            guard subscriptions[id] != nil else { return nil }
+            guard ids[attribute] == nil else { return id }
+            ids[attribute] = id
+            subscriptions[id]!.attribute = attribute
+            return nil
+        }
     }
 
     /// Records that a subscription was restored.
@@ -178,7 +188,7 @@ struct SubscriptionMachine {
 
     private mutating func remove(_ id: ID) {
         guard let attribute = subscriptions.removeValue(forKey: id)?.attribute else { return }
-        ids[attribute] = nil
+        if ids[attribute] == id { ids[attribute] = nil }
         idsOfPeripherals[attribute.peripheral]?.remove(id)
         if idsOfPeripherals[attribute.peripheral]?.isEmpty == true { idsOfPeripherals[attribute.peripheral] = nil }
     }

@@ -92,7 +92,7 @@ extension Central {
                 logger.debug("scanning", metadata: ["change": "\(change)"])
             } catch {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
-                scanning.changeFailed()
+                scanning.changeFailed(change)
                 if [.poweredOff, .adapterNotFound, .bluetoothLost].contains(error.code) {
                     // Even if the adapter's state has not been reported yet, its return will be reported as a state.
                     guard (try? await configuration.clock.sleep(for: Self.scanPause)) != nil else { return }

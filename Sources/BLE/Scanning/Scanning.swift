@@ -73,6 +73,8 @@ struct Scanning {
     private var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
     /// The filter that the backend runs with. Nil if it does not scan.
     private var applied: DiscoveryFilter?
+    /// Whether the backend may still scan although the last change failed.
+    private var mayBeScanning = false
     /// The number of times that the backend has stopped scanning on its own.
     private var interruptions = 0
     private var isChanging = false
@@ -123,13 +125,15 @@ struct Scanning {
     /// have started.
     mutating func beginChanging() -> Bool {
         guard !isChanging else { return false }
-        guard applied != wanted else {
+        guard needsChange else {
             markStarted()
             return false
         }
         isChanging = true
         return true
     }
+
+    private var needsChange: Bool { applied != wanted || mayBeScanning }
 
     /// Marks the scans as started that the backend serves.
     private func markStarted() {
@@ -138,17 +142,22 @@ struct Scanning {
 
     /// The next change, with a mark to pass on with its result. Nil when nothing is left to change.
     func nextChange() -> (change: Change, mark: Int)? {
-        guard applied != wanted else { return nil }
+        guard needsChange else { return nil }
         return (wanted.map { .start($0) } ?? .stop, interruptions)
     }
 
     /// Records the result of a change. A scan that the backend has ended in the meantime does not count.
     mutating func changed(_ change: Change, mark: Int) {
         if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
+        mayBeScanning = false
     }
 
-    /// Records that a change failed.
-    mutating func changeFailed() { applied = nil }
+    /// Records that a change failed. After a failed change of the filter, the backend may scan with the old one, and is
+    /// told once to stop if nothing else is wanted.
+    mutating func changeFailed(_ change: Change) {
+        mayBeScanning = change != .stop && (applied != nil || mayBeScanning)
+        applied = nil
+    }
 
     /// Ends the changes. Scans that the backend now serves have started.
     mutating func endChanging() {
@@ -161,6 +170,7 @@ struct Scanning {
     mutating func interrupt(_ error: BLEError) {
         for found in searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
         applied = nil
+        mayBeScanning = false
         interruptions += 1
         for scan in scans.values { scan.hasStarted() }
     }

@@ -54,6 +54,7 @@ package actor ObjectServer {
     private let root: String
     private var objects: [Object] = []
     private var managerExport: UInt32?
+    private var isStopped = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { session.unownedExecutor }
 
@@ -83,7 +84,13 @@ package actor ObjectServer {
     /// - Parameter path: below the root, or the root itself.
     package func add(_ path: String, _ interfaces: [Interface]) async throws(DBusError) {
         precondition(path == root || path.hasPrefix(root == "/" ? root : root + "/"), "\(path) is not below \(root)")
+        if isStopped { throw DBusError(.disconnected, message: "the objects are no longer served") }
+        guard !objects.contains(where: { $0.path == path }) else {
+            throw DBusError(.malformed, message: "\(path) is served already")
+        }
         var object = Object(path: path, interfaces: interfaces)
+        // Its place among the others is that of the call.
+        objects.append(object)
         do throws(DBusError) {
             for interface in interfaces {
                 let exported = ExportedObject(
@@ -92,10 +99,16 @@ package actor ObjectServer {
                 object.exports.append(try await session.export(exported))
             }
         } catch {
+            objects.removeAll { $0.path == path }
             for export in object.exports { await session.unexport(export) }
             throw error
         }
-        objects.append(object)
+        guard let index = objects.firstIndex(where: { $0.path == path }) else {
+            // Removed, or stopped, in the meantime.
+            for export in object.exports { await session.unexport(export) }
+            return
+        }
+        objects[index] = object
         try await signal("InterfacesAdded", [.objectPath(path), object.properties])
     }
 
@@ -127,9 +140,11 @@ package actor ObjectServer {
 
     /// Stops serving the tree, without signals.
     package func stop() async {
-        for export in objects.flatMap(\.exports) + [managerExport].compactMap(\.self) { await session.unexport(export) }
+        isStopped = true
+        let exports = objects.flatMap(\.exports) + [managerExport].compactMap(\.self)
         objects = []
         managerExport = nil
+        for export in exports { await session.unexport(export) }
     }
 
     private func signal(_ name: String, _ arguments: [DBusValue]) async throws(DBusError) {

@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 extension CentralRecoveryTests {
     @Test func `a disconnect that fails says so, and the peripheral can be connected to again`() async throws {
@@ -88,6 +89,59 @@ extension CentralRecoveryTests {
         await until { await strap.connectionState == .connected }
         await bench.backend.notify([5], from: 52)
         #expect(try await values.next() == 5)
+    }
+
+    @Test func `characteristics that move to where another one was are found again`() async throws {
+        func database(_ first: UInt16, _ second: UInt16) -> GATTDatabase {
+            GATTDatabase(services: [
+                GATTService(
+                    uuid: Bench.vendor, handle: 50,
+                    characteristics: [(Bench.command, first), (Bench.setting, second)].map { key, handle in
+                        GATTCharacteristic(uuid: key.key.characteristic, handle: handle, properties: [.read, .notify])
+                    })
+            ])
+        }
+        await bench.backend.set(database(60, 70))
+        try await bench.maintain()
+        var commands = try await strap.notifications(Bench.command).makeAsyncIterator()
+        var settings = try await strap.notifications(Bench.setting).makeAsyncIterator()
+        await bench.backend.set(database(70, 60))
+        await bench.dropLink()
+        await bench.backend.asked(.startNotifications, 4)
+        await until { await strap.connectionState == .connected }
+        await bench.backend.notify([1], from: 70)
+        await bench.backend.notify([2], from: 60)
+        #expect(try await commands.next() == [1])
+        #expect(try await settings.next() == [2])
+    }
+
+    @Test(arguments: ["disconnect", "policy"])
+    func `a stream that waits for the next link ends when none will follow`(_ way: String) async throws {
+        try await bench.maintain(.seconds(1))
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.dropLink()
+        await bench.clock.sleepers(1, for: .seconds(1))
+        if way == "disconnect" {
+            try await strap.disconnect()
+        } else {
+            try await strap.setConnectionPolicy(.manual)
+        }
+        await expectError(.disconnected) { try await values.next() }
+    }
+
+    @Test func `a subscription that no longer has a reader is not restored`() async throws {
+        try await bench.maintain()
+        await bench.backend.script(.startNotifications, .hold)
+        let reading = Task { _ = try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.startNotifications)
+        reading.cancel()
+        _ = await reading.result
+        await bench.dropLink()
+        await bench.backend.release(.startNotifications, Bench.error(.disconnected))
+        await until { await strap.connectionState == .connected }
+        await bench.settle()
+        #expect(await bench.backend.count(.startNotifications) == 1)
+        #expect(await bench.central.subscriptions.isEmpty)
     }
 
     @Test func `a characteristic that is gone ends its stream and nothing else`() async throws {

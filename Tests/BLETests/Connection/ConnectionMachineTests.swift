@@ -111,7 +111,11 @@ import Testing
         _ = machine.abandon(1)
         #expect(machine.abandon(2) == [.publish(.disconnecting), .cancelAttempt])
         #expect(machine.attemptSucceeded(1) == [])
-        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([])])
+        // There was no link that could have ended.
+        #expect(
+            machine.disconnectFinished() == [
+                .tell(.attemptFailed(retryAfter: nil)), .publish(.disconnected), .succeed([]),
+            ])
         #expect(machine.isIdle)
     }
 
@@ -130,7 +134,31 @@ import Testing
                 .fail([1, 2], .cancelledByDisconnect), .publish(.disconnecting), .cancelAttempt,
             ])
         #expect(machine.attemptFailed(1) == [])
-        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([3])])
+        #expect(
+            machine.disconnectFinished() == [
+                .tell(.attemptFailed(retryAfter: nil)), .publish(.disconnected), .succeed([3]),
+            ])
+    }
+
+    @Test func `a link that could not be ended is told to end when it does`() {
+        var machine = Self.machine(.disconnecting)
+        #expect(
+            machine.disconnectFinished(hasFailed: true) == [
+                .tell(.disconnectFailed), .publish(.disconnected), .fail([2], .disconnect),
+            ])
+        #expect(machine.linkLost() == [.tell(.linkEnded)])
+        #expect(machine.linkLost() == [])
+        // Nothing is left to be ended.
+        #expect(machine.disconnect(3) == [.succeed([3])])
+    }
+
+    @Test func `a link that is made after one that could not be ended ends once`() {
+        var machine = Self.machine(.disconnecting)
+        _ = machine.disconnectFinished(hasFailed: true)
+        _ = machine.connect(3)
+        _ = machine.attemptSucceeded(machine.attempt)
+        #expect(machine.linkLost() == [.tell(.linkEnded), .publish(.disconnected)])
+        #expect(machine.disconnect(4) == [.succeed([4])])
     }
 
     @Test func `a connect during a disconnect waits for it and then starts anew`() {

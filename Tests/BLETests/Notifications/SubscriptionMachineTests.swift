@@ -35,7 +35,10 @@ struct SubscriptionMachineTests {
         var machine = SubscriptionMachine()
         let id = machine.join(attribute, key: key, delivery: .standard).id
         _ = machine.start(id)
-        #expect(machine.startFailed(id) == attribute)
+        // A failure at another attribute is of a link that has ended.
+        machine.startFailed(id, at: moved)
+        #expect(machine.isOn(attribute))
+        machine.startFailed(id, at: attribute)
         #expect(!machine.isOn(attribute))
         #expect(machine.start(id) != nil)
     }
@@ -46,12 +49,13 @@ struct SubscriptionMachineTests {
         let stream = add(1, to: fanout)
         _ = machine.start(id)
         #expect(machine.unread(id) == nil)
-        #expect(machine.stopIfUnread(id) == nil)
+        #expect(machine.stopIfUnread(id, at: attribute) == false)
         #expect(machine.isOn(attribute))
         fanout.remove(1)
         #expect(machine.unread(id) == attribute)
-        #expect(machine.stopIfUnread(id) == attribute)
-        #expect(machine.stopIfUnread(id) == nil)
+        #expect(machine.stopIfUnread(id, at: moved) == false)
+        #expect(machine.stopIfUnread(id, at: attribute) == true)
+        #expect(machine.stopIfUnread(id, at: attribute) == false)
         #expect(!machine.isAny(of: Self.strap))
         let next = machine.join(attribute, key: key, delivery: .standard).id
         #expect(next != id)
@@ -61,44 +65,64 @@ struct SubscriptionMachineTests {
     @Test func `nothing is stopped that was not started`() {
         var machine = SubscriptionMachine()
         let id = machine.join(attribute, key: key, delivery: .standard).id
-        #expect(machine.stopIfUnread(id) == nil)
+        #expect(machine.stopIfUnread(id, at: attribute) == false)
         #expect(machine.attribute(of: id) == nil)
     }
 
     @Test func `an interrupted subscription is restored where its key is found`() {
         var machine = SubscriptionMachine()
         let (id, fanout) = machine.join(attribute, key: key, delivery: .socket)
-        let result2 = machine.start(id)
-        #expect(result2?.usesChannel == true)
-        let result3 = machine.interrupt(Self.scale)
-        #expect(result3.isEmpty)
-        let result4 = machine.interrupt(Self.strap)
-        #expect(result4.map { $0 === fanout } == [true])
+        let stream = add(1, to: fanout)
+        _ = machine.start(id)
+        let others = machine.interrupt(Self.scale)
+        #expect(others.isEmpty)
+        let interrupted = machine.interrupt(Self.strap)
+        #expect(interrupted.map { $0 === fanout } == [true])
         // A gap is reported once.
-        let result5 = machine.interrupt(Self.strap)
-        #expect(result5.isEmpty)
+        let again = machine.interrupt(Self.strap)
+        #expect(again.isEmpty)
         #expect(machine.interrupted(of: Self.strap).map(\.id) == [id])
-        #expect(machine.move(id, to: moved) == true)
+        let collided = machine.move([(id, moved)])
+        #expect(collided.isEmpty)
         #expect(machine.attribute(of: id) == moved)
-        let result6 = machine.start(id)
-        #expect(result6?.attribute == moved)
+        let start = machine.start(id)
+        #expect(start?.attribute == moved)
         #expect(machine.interrupted(of: Self.strap).isEmpty)
         #expect(!machine.isOn(attribute))
         #expect(machine.isOn(moved))
+        _ = stream
     }
 
-    @Test func `a subscription does not move onto another`() {
+    @Test func `a subscription without readers does not survive a gap`() {
         var machine = SubscriptionMachine()
-        let old = machine.join(attribute, key: key, delivery: .standard).id
-        let new = machine.join(moved, key: key, delivery: .standard).id
-        #expect(machine.move(old, to: moved) == false)
-        #expect(machine.attribute(of: old) == attribute)
-        #expect(machine.attribute(of: new) == moved)
+        let id = machine.join(attribute, key: key, delivery: .standard).id
+        _ = machine.start(id)
+        let interrupted = machine.interrupt(Self.strap)
+        #expect(interrupted.isEmpty)
+        #expect(machine.attribute(of: id) == nil)
+        #expect(machine.isEmpty)
+    }
+
+    @Test func `subscriptions swap their attributes, and one that has no place is named`() {
+        var machine = SubscriptionMachine()
+        let first = machine.join(attribute, key: key, delivery: .standard).id
+        let second = machine.join(moved, key: key, delivery: .standard).id
+        let swapped = machine.move([(first, moved), (second, attribute)])
+        #expect(swapped.isEmpty)
+        #expect(machine.attribute(of: first) == moved)
+        #expect(machine.attribute(of: second) == attribute)
+        let collided = machine.move([(first, attribute)])
+        #expect(collided == [first])
+        // Its end leaves the other's place alone.
+        _ = machine.end(first)
+        let (id, _) = machine.join(attribute, key: key, delivery: .standard)
+        #expect(id == second)
     }
 
     @Test func `a lost channel is replaced by the standard way until the next link`() {
         var machine = SubscriptionMachine()
-        let id = machine.join(attribute, key: key, delivery: .socket).id
+        let (id, fanout) = machine.join(attribute, key: key, delivery: .socket)
+        let stream = add(1, to: fanout)
         let result7 = machine.notificationsEnded(of: attribute)
         #expect(result7 == nil)
         _ = machine.start(id)
@@ -109,6 +133,7 @@ struct SubscriptionMachineTests {
         _ = machine.interrupt(Self.strap)
         let second0 = machine.start(id)
         #expect(second0?.usesChannel == true)
+        _ = stream
     }
 
     @Test func `a subscription that cannot be restored ends after three links`() {

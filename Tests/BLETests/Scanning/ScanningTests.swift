@@ -112,6 +112,24 @@ import Testing
         scanning.endChanging()
     }
 
+    @Test func `after a failed change of the filter the backend is told to stop, once`() {
+        var scanning = Scanning()
+        scanning.add(scan(.service(BluetoothUUID(0x180D))), 1)
+        _ = change(&scanning)
+        scanning.add(scan(), 2)
+        let begun = scanning.beginChanging()
+        guard begun, let (change, _) = scanning.nextChange() else {
+            return #expect(Bool(false), "a change was expected")
+        }
+        #expect(change == .start(DiscoveryFilter()))
+        scanning.changeFailed(change)
+        scanning.finish(BLEError(.scanFailed, "refused"))
+        #expect(scanning.nextChange()?.change == .stop)
+        scanning.changeFailed(.stop)
+        #expect(scanning.nextChange() == nil)
+        scanning.endChanging()
+    }
+
     @Test func `a search needs every advertisement, and ends with that of its peripheral or with an interruption`()
         async throws
     {
