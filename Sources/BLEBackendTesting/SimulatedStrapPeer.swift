@@ -1,10 +1,10 @@
 public import BLE
 public import BLESimulation
 
-/// A contract peer whose peripheral is the strap on a simulated radio, below any stack.
+/// A contract peer whose peripheral is the strap on a simulated radio, whatever stack runs above it.
 public protocol SimulatedStrapPeer: ContractPeer {
     var strap: SimulatedStrap { get }
-    /// The strap on the radio.
+    /// The strap's peripheral on the simulated radio.
     var peripheral: SimulatedPeripheral { get }
 }
 
@@ -13,7 +13,7 @@ extension SimulatedStrapPeer {
         get async { await peripheral.isConnected }
     }
 
-    /// So long that only a hang exceeds it, even on a busy machine.
+    /// Long enough that only a hang exceeds it, even on a busy machine.
     public var timeout: Duration { .seconds(600) }
 
     public func disconnect() async { await peripheral.disconnect() }

@@ -1,4 +1,4 @@
-/// What a Bluetooth stack allows, where the specification leaves it open or stacks differ.
+/// The limits of a Bluetooth stack that the specification leaves open or that differ between stacks.
 public struct BackendLimits: Hashable, Sendable {
     /// The maximum length of an adapter's name, in bytes of UTF-8. 248 by default (Core Specification 5.4, volume 4,
     /// part E, section 6.23).
@@ -7,15 +7,15 @@ public struct BackendLimits: Hashable, Sendable {
     /// (Core Specification 5.4, volume 3, part H, section 3.4).
     public var pairingPromptTimeout: Duration
     /// How long establishing a link may take, including the wait for other attempts to end. 300 s by default.
-    public var linkTimeout: Duration
+    public var connectionTimeout: Duration
 
     /// Creates limits.
     public init(
         adapterNameLength: Int = 248, pairingPromptTimeout: Duration = .seconds(30),
-        linkTimeout: Duration = .seconds(300)
+        connectionTimeout: Duration = .seconds(300)
     ) {
         self.adapterNameLength = adapterNameLength
         self.pairingPromptTimeout = pairingPromptTimeout
-        self.linkTimeout = linkTimeout
+        self.connectionTimeout = connectionTimeout
     }
 }

@@ -176,7 +176,8 @@ extension Central {
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
             do throws(BLEError) {
-                try await within(backend.limits.linkTimeout, "establishing the link") { (backend) throws(BLEError) in
+                try await within(backend.limits.connectionTimeout, "establishing the link") {
+                    (backend) throws(BLEError) in
                     try await backend.connect(id)
                 }
             } catch {

@@ -21,11 +21,12 @@ extension BLEError {
                 .attributeError, "the peripheral does not support reading part of the value: \(answer)",
                 attError: answer,
                 isRetryable: false,
-                remedy: "A value of just the packet length less one byte can only be had by its notifications, or with "
-                    + "another packet length, from a peripheral that answers so.")
+                remedy:
+                    "Read the whole value, without an offset. If that fails too, the value is exactly one byte shorter "
+                    + "than the ATT MTU: read it over a link with a different ATT MTU.")
         case .prepareQueueFull, .insufficientResources, .databaseOutOfSync, .procedureInProgress:
             self.init(
-                .attributeError, "the peripheral cannot perform the operation at present: \(answer)", attError: answer,
+                .attributeError, "the peripheral cannot perform the operation now: \(answer)", attError: answer,
                 isRetryable: true)
         default:
             self.init(.attributeError, "the peripheral responded with \(answer)", attError: answer, isRetryable: false)

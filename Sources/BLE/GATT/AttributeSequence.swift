@@ -6,10 +6,11 @@ public protocol GATTAttribute: Sendable {
     var handle: UInt16 { get }
 }
 
-/// A level of the attribute tree: the services of a database, the characteristics of a service, the descriptors of a
-/// characteristic.
+/// A level of the GATT hierarchy: the services of a database, the characteristics of a service, or the descriptors of
+/// a characteristic.
 ///
-/// A sequence with subscripts by index, by type and by handle. They return nil if there is no such attribute.
+/// The subscripts find attributes by index, type, or handle. They return nil if there is no such attribute, except
+/// that `subscript(all:)` returns an empty array.
 public protocol AttributeSequence: Sequence, Sendable where Iterator == IndexingIterator<[Attribute]> {
     /// The type of the attributes at this level.
     associatedtype Attribute: GATTAttribute

@@ -1,5 +1,5 @@
-/// The operations that a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1; the two high
-/// bits are the extended properties of section 3.3.3.1).
+/// The operations that a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1). Bits 8
+/// and 9 are the characteristic extended properties (section 3.3.3.1).
 public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt16
@@ -16,15 +16,15 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     public static let write = CharacteristicProperties(rawValue: 0x08)
     /// The value can be notified.
     public static let notify = CharacteristicProperties(rawValue: 0x10)
-    /// The value can be indicated, that is, notified with a confirmation.
+    /// The value can be indicated. The client confirms each indication.
     public static let indicate = CharacteristicProperties(rawValue: 0x20)
     /// The value can be written with a signature.
     public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x40)
-    /// There is a descriptor with further properties.
+    /// A Characteristic Extended Properties descriptor holds additional properties.
     public static let extendedProperties = CharacteristicProperties(rawValue: 0x80)
-    /// The value can be written reliably.
+    /// The value can be written by the Reliable Writes procedure.
     public static let reliableWrite = CharacteristicProperties(rawValue: 0x100)
-    /// The user description can be written.
+    /// The Characteristic User Description descriptor can be written.
     public static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x200)
 
     /// Each property with its name, in the order of the bits.
@@ -50,7 +50,7 @@ public struct GATTDescriptor: GATTAttribute, Hashable {
     }
 }
 
-/// A discovered characteristic of a service. As a sequence, its descriptors in order of handles.
+/// A discovered characteristic of a service. Iterating over it yields its descriptors, in order of handles.
 public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     /// The characteristic's type. It may occur more than once in a service.
     public let uuid: BluetoothUUID
@@ -58,7 +58,7 @@ public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     public let handle: UInt16
     /// The operations that the characteristic allows.
     public let properties: CharacteristicProperties
-    /// In order of handles.
+    /// The descriptors, in order of handles.
     public let descriptors: [GATTDescriptor]
 
     /// Creates a characteristic.
@@ -78,7 +78,7 @@ public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
     public var key: CharacteristicKey { CharacteristicKey(characteristic: uuid, handle: handle) }
 }
 
-/// A discovered service of a peripheral. As a sequence, its characteristics in order of handles.
+/// A discovered service of a peripheral. Iterating over it yields its characteristics, in order of handles.
 public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
     /// The service's type. It may occur more than once on a peripheral.
     public let uuid: BluetoothUUID
@@ -86,7 +86,7 @@ public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
     public let handle: UInt16
     /// Whether it is a primary service. A secondary service exists only to be included by other services.
     public let isPrimary: Bool
-    /// In order of handles.
+    /// The characteristics, in order of handles.
     public let characteristics: [GATTCharacteristic]
     /// The handles of the services that this one includes, in order; ``GATTDatabase/includedServices(of:)`` returns the
     /// services.
@@ -118,7 +118,7 @@ public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
 /// }
 /// ```
 public struct GATTDatabase: AttributeSequence, Hashable {
-    /// In order of handles.
+    /// The services, in order of handles.
     public let services: [GATTService]
 
     /// Creates a database.
@@ -137,7 +137,7 @@ public struct GATTDatabase: AttributeSequence, Hashable {
 
     /// Returns the characteristic that `key` identifies, with its service.
     ///
-    /// Throws `serviceNotFound` or `characteristicNotFound` with the missingUUIDs UUIDs.
+    /// Throws `serviceNotFound` or `characteristicNotFound` with the missing UUIDs.
     func find(_ key: CharacteristicKey) throws(BLEError) -> (service: GATTService, characteristic: GATTCharacteristic) {
         let candidates = services.filter {
             (key.service == nil || $0.uuid == key.service)
@@ -181,7 +181,7 @@ extension BLEError {
     }
 
     private static func hidden(_ what: String) -> String {
-        "\(what) is hidden: the system does not expose the services 1800 and 1801"
+        "\(what) is hidden: the system does not expose the GAP (1800) and GATT (1801) services"
     }
 
     private static let hiddenRemedy =

@@ -23,7 +23,7 @@ extension Central {
         } onRoom: { [weak self] in
             Task { await self?.resume(subscription) }
         }
-        fanout.add(reader, producer, isWaitedFor: delivery == .socket)
+        fanout.add(reader, producer, pausesChannel: delivery == .socket)
         do throws(BLEError) {
             try await start(subscription, at: target.attribute, timeout: timeout)
             return stream

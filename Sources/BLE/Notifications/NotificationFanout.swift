@@ -7,9 +7,9 @@ enum NotificationPacket: Sendable {
     case gap(BLEError)
 }
 
-/// Delivers each value that a peripheral sends to all readers.
+/// Delivers each value from a peripheral to every reader.
 ///
-/// The backend calls it directly, once per value. Nothing else is between the backend and the readers' buffers.
+/// The backend calls it directly, once per value, and it adds each value directly to the readers' buffers.
 final class NotificationFanout: Sendable {
     typealias Producer = BoundedStream<NotificationPacket>.Producer
 
@@ -17,15 +17,15 @@ final class NotificationFanout: Sendable {
     private struct Reader {
         let token: Int
         let producer: Producer
-        let isWaitedFor: Bool
+        let pausesChannel: Bool
     }
 
     private let readers = Mutex<[Reader]>([])
 
     var isEmpty: Bool { readers.withLock { $0.isEmpty } }
 
-    func add(_ token: Int, _ producer: Producer, isWaitedFor: Bool = false) {
-        readers.withLock { $0.append(Reader(token: token, producer: producer, isWaitedFor: isWaitedFor)) }
+    func add(_ token: Int, _ producer: Producer, pausesChannel: Bool = false) {
+        readers.withLock { $0.append(Reader(token: token, producer: producer, pausesChannel: pausesChannel)) }
     }
 
     func remove(_ token: Int) {
@@ -38,12 +38,13 @@ final class NotificationFanout: Sendable {
         }
     }
 
-    /// Delivers a value from a channel. Returns false if the channel must wait for a reader.
+    /// Delivers a value from a channel to all readers. Returns false if the channel must then wait until a reader has
+    /// room.
     func offer(_ value: [UInt8]) -> Bool {
         readers.withLock { readers in
             var hasRoom = true
             for reader in readers {
-                if !reader.isWaitedFor {
+                if !reader.pausesChannel {
                     reader.producer.yield(.value(value))
                 } else if !reader.producer.offer(.value(value)) {
                     hasRoom = false
@@ -54,7 +55,7 @@ final class NotificationFanout: Sendable {
     }
 
     /// Whether every reader that the channel waits for has room.
-    var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.isWaitedFor || $0.producer.hasRoom } } }
+    var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.pausesChannel || $0.producer.hasRoom } } }
 
     func interrupt(_ error: BLEError) {
         readers.withLock { readers in

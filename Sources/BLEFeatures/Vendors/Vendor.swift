@@ -1,6 +1,6 @@
 public import BLE
 
-/// A plug-in for the devices of one vendor: recognizes them and creates the program's objects for them.
+/// A plug-in that recognizes the devices of one vendor and creates the objects that represent them.
 ///
 /// ```swift
 /// let vendors = Vendors([ELM327Vendor(), GoTennaMesh()])
@@ -13,9 +13,9 @@ public protocol Vendor: Sendable {
     associatedtype Product: Sendable
     /// The vendor's name.
     var name: String { get }
-    /// The services that the vendor's devices advertise. Empty if they are not recognized by a service.
+    /// The services that the vendor's devices advertise. Empty if the devices are not recognized by their services.
     var services: Set<BluetoothUUID> { get }
-    /// Whether a peripheral with the given advertisement is one of the vendor's.
+    /// Returns whether the given advertisement is from one of the vendor's devices.
     func claims(_ advertisement: Advertisement) -> Bool
     /// Returns the device for a peripheral. Does not connect to it.
     func device(_ peripheral: Peripheral) async throws(BLEError) -> Product
@@ -32,12 +32,14 @@ public struct Vendors: Sendable {
     /// Returns the vendor that owns a peripheral with the given advertisement. Nil if no vendor claims it.
     public func owner(of advertisement: Advertisement) -> (any Vendor)? { all.first { $0.claims(advertisement) } }
 
-    /// Returns the discovered peripherals with their owners. Iterating starts a scan, leaving the loop stops it.
+    /// Returns the discovered peripherals with their owners. Iterating starts a scan; leaving the loop stops it.
     ///
-    /// A peripheral that a vendor claims only because of a later advertisement is reported again at that time.
+    /// A peripheral that was reported without an owner is reported again when a later advertisement is claimed.
     ///
-    /// - Parameter onlyClaimed: whether to scan for the vendors' services and report only claimed peripherals.
-    ///   Otherwise all peripherals are reported, including those that no vendor claims.
+    /// - Parameters:
+    ///   - central: the central that scans.
+    ///   - onlyClaimed: whether to report only claimed peripherals. The scan is then limited to the vendors' services
+    ///     if every vendor has some. Otherwise, all peripherals are reported, including those that no vendor claims.
     public func discoveries(_ central: Central, onlyClaimed: Bool = false) -> VendorDiscoveries {
         var criteria = DiscoveryCriteria.any
         if onlyClaimed {
@@ -55,7 +57,7 @@ public struct Vendors: Sendable {
 public struct VendorDiscovery: Sendable {
     /// The discovery.
     public let discovery: Discovery
-    /// The owner. Nil if no vendor claims the peripheral.
+    /// The vendor that owns the peripheral. Nil if no vendor claims it.
     public let vendor: (any Vendor)?
 
     /// Returns the owner's device, or the peripheral itself if no vendor claims it.

@@ -37,7 +37,7 @@ public enum CyclingPowerRequest: Hashable, ValueCodable {
     case factoryCalibrationDate
     /// Compensate the offset with more details. The response has an ``EnhancedOffsetCompensation``.
     case startEnhancedOffsetCompensation
-    /// A request of a later edition of the specification.
+    /// A request from a later version of the specification.
     case other(opcode: UInt8, parameter: [UInt8])
 
     /// Decodes an opcode and its parameter.

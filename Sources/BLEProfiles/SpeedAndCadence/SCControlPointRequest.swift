@@ -2,7 +2,7 @@ public import BLE
 
 /// A request to the control point of a speed and cadence sensor (GATT Specification Supplement, SC Control Point).
 ///
-/// The methods of ``SCControlPoint`` send requests. A sensor that is simulated or hosted decodes them, and answers with
+/// The methods of ``SCControlPoint`` send requests. A simulated or hosted sensor decodes them and responds with
 /// ``response(_:parameter:)``.
 public enum SCControlPointRequest: Hashable, ValueCodable {
     /// Set the cumulative value: wheel revolutions for cycling, tenths of a meter for running.
@@ -11,9 +11,9 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
     case startSensorCalibration
     /// Update the location of the sensor.
     case updateSensorLocation(SensorLocation)
-    /// Request the supported locations. The response has a byte for each of them.
+    /// Request the supported locations. The response contains one byte for each.
     case supportedSensorLocations
-    /// A request of a later edition of the specification.
+    /// A request from a later version of the specification.
     case other(opcode: UInt8, parameter: [UInt8])
 
     /// Decodes an opcode and its parameter.
@@ -28,7 +28,7 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
         }
     }
 
-    /// Encodes the value. Throws `invalidValue` for something `other` that has a case of its own.
+    /// Encodes the value. Throws `invalidValue` for an `other` whose opcode has a case of its own.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.uint8(opcode)
         switch self {
@@ -37,7 +37,7 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
         case .startSensorCalibration, .supportedSensorLocations: break
         case .other(let opcode, let parameter):
             guard !(1...4 ~= opcode) else {
-                throw BLEError(.invalidValue, "the opcode \(opcode) is not of a later edition")
+                throw BLEError(.invalidValue, "opcode \(opcode) has a case of its own; use it instead of other")
             }
             writer.bytes(parameter)
         }
@@ -61,6 +61,6 @@ public enum SCControlPointRequest: Hashable, ValueCodable {
 }
 
 extension Characteristic where Value == SCControlPointRequest {
-    /// The control point for requests, in the Cycling or Running Speed and Cadence service.
+    /// The SC Control Point of the Cycling Speed and Cadence or the Running Speed and Cadence service.
     public static var scControlPoint: Self { Characteristic(BluetoothUUID(0x2A55)) }
 }

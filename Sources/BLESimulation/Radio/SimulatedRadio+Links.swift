@@ -6,7 +6,7 @@ extension SimulatedRadio {
     func connect(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
         try checkReady()
         guard ports[port]?.known.contains(id) == true else {
-            throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
+            throw BLEError(.peripheralNotFound, "the peripheral has not been discovered", remedy: "Scan for it first.")
         }
         if peripherals[id]?.link?.port == port || link(id, port) { return }
         let outcome = Outcome<Void>()

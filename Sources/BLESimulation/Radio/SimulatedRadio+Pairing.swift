@@ -1,11 +1,11 @@
 internal import BLE
 
-/// The keys that a peripheral and this machine share.
+/// A bond between a peripheral and this machine.
 struct SimulatedBond {
     let security: AttributeSecurity
 }
 
-/// Pairing as in bluetoothd and its kernel, whose behavior the contract records.
+/// Pairing as in bluetoothd and the Linux kernel, whose behavior the contract records.
 extension SimulatedRadio {
     /// The maximum time that either side waits for the other's next step: 30 s (Core Specification 5.4, volume 3, part
     /// H, section 3.4).
@@ -15,9 +15,9 @@ extension SimulatedRadio {
         try checkReady()
         guard peripherals[id]?.bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
-        guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is under way") }
+        guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
         do throws(BLEError) {
-            try await runPairing(id, port, isAsked: true)
+            try await runPairing(id, port, isRequested: true)
         } catch {
             if case .rejected = device.definition.pairing { endLink(id, Self.authenticationFailed) }
             throw error
@@ -26,7 +26,8 @@ extension SimulatedRadio {
 
     private static let authenticationFailed = BLEError(.disconnected, "the link ended: pairing failed")
 
-    /// Raises the security of the link to that of an attribute, which may start a pairing that was not requested.
+    /// Raises the security of the link to the level that an attribute requires. May start pairing without a call to
+    /// `pair`.
     func secure(_ attribute: AttributeID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
         let id = attribute.peripheral
         guard let link = try device(id, port).link, link.security < security else { return }
@@ -37,12 +38,12 @@ extension SimulatedRadio {
             throw BLEError(.insufficientEncryption)
         }
         if link.isPairing {
-            try await wait(id) { await self.pairingEnd(id) }
+            try await wait(id) { await self.waitForPairingEnd(id) }
         } else {
             do throws(BLEError) {
-                try await runPairing(id, port, isAsked: false)
+                try await runPairing(id, port, isRequested: false)
             } catch {
-                try await pairingFailed(error, id)
+                try await handlePairingFailure(error, id)
             }
         }
         guard let reached = try device(id, port).link?.security, reached >= security else {
@@ -52,7 +53,7 @@ extension SimulatedRadio {
 
     /// Handles the failure of a pairing that an operation has started. A refusal on either side ends the link
     /// immediately. Otherwise the link stalls.
-    private func pairingFailed(_ error: BLEError, _ id: Peripheral.ID) async throws(BLEError) {
+    private func handlePairingFailure(_ error: BLEError, _ id: Peripheral.ID) async throws(BLEError) {
         switch error.code {
         case .cancelled, .disconnected: throw error
         case .pairingRequired:
@@ -73,8 +74,8 @@ extension SimulatedRadio {
         throw Self.authenticationFailed
     }
 
-    /// Runs a pairing until it ends, the link ends or the caller gives up.
-    private func runPairing(_ id: Peripheral.ID, _ port: Int, isAsked: Bool) async throws(BLEError) {
+    /// Runs a pairing until it ends, the link ends, or the caller gives up.
+    private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
         guard let agent = ports[port]?.pairing, let definition = peripherals[id]?.definition else { return }
         peripherals[id]?.link?.isPairing = true
         let link = peripherals[id]?.link?.number
@@ -86,59 +87,61 @@ extension SimulatedRadio {
             }
             ports[port]?.handle(.pairingEnded(id))
         }
-        guard let capability = agent.capability() else { throw .pairingFailed("nobody here can be asked") }
+        guard let capability = agent.capability() else {
+            throw .pairingFailed("there is no user on this side to confirm it")
+        }
         let security = try await wait(id) { [clock] () throws(BLEError) in
-            try await Self.negotiate(id, definition.pairing, capability, agent, isAsked: isAsked, clock)
+            try await Self.negotiate(id, definition.pairing, capability, agent, isRequested: isRequested, clock)
         }
         peripherals[id]?.bond = SimulatedBond(security: security)
         peripherals[id]?.link?.security = security
     }
 
     /// Returns when the pairing on the link has ended.
-    private func pairingEnd(_ id: Peripheral.ID) async {
+    private func waitForPairingEnd(_ id: Peripheral.ID) async {
         guard peripherals[id]?.link?.isPairing == true else { return }
         let outcome = Outcome<Void>()
         peripherals[id]?.link?.pairingWaiters.append(outcome)
         try? await outcome.wait()
     }
 
-    /// Prompts the users of both sides, and returns the security that results.
+    /// Prompts the users on both sides, and returns the resulting security.
     private static func negotiate(
         _ id: Peripheral.ID, _ method: SimulatedPairing, _ capability: IOCapability, _ agent: PairingAgent,
-        isAsked: Bool, _ clock: any Clock<Duration>
+        isRequested: Bool, _ clock: any Clock<Duration>
     ) async throws(BLEError) -> AttributeSecurity {
-        let refused = isAsked ? BLEError.pairingFailed("refused here") : .pairingRefused
+        let refused = isRequested ? BLEError.pairingFailed("refused on this side") : .pairingRefused
         switch method {
-        case .rejected: throw .pairingFailed("the peripheral does not pair")
+        case .rejected: throw .pairingFailed("the peripheral rejected pairing")
         case .unanswered:
             guard (try? await clock.sleep(for: stepTimeout)) != nil else { throw .cancelled }
             throw authenticationFailed
         default: break
         }
         let number = Passkey(.random(in: 0...999_999))!
-        let procedure = AssociationModel(initiator: capability, responder: method.capability)
-        switch procedure {
+        let model = AssociationModel(initiator: capability, responder: method.capability)
+        switch model {
         case .justWorks:
             // The user is not asked to authorize a pairing that was requested here.
-            if isAsked { return .encrypted }
+            if isRequested { return .encrypted }
             guard await agent.answer(id, .authorizePairing) == .accept else { throw refused }
             return .encrypted
         case .numericComparison:
             guard case .comparison(let agrees) = method else { break }
             async let theirs = agrees(number)
             guard await agent.answer(id, .confirm(number)) == .accept else { throw refused }
-            guard await theirs else { throw .pairingFailed("the peripheral's user has found another number") }
+            guard await theirs else { throw .pairingFailed("the peripheral's user did not confirm the number") }
         case .passkeyEnteredOnInitiator:
             guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
-            guard entered == method.shown(number) else { throw .pairingFailed("a wrong number") }
+            guard entered == method.shown(number) else { throw .pairingFailed("the passkey is wrong") }
         case .passkeyEnteredOnResponder:
             guard case .keyboard(let enter) = method else { break }
             _ = await agent.answer(id, .show(number, entered: 0))
-            guard await enter(number) == number else { throw .pairingFailed("a wrong number") }
+            guard await enter(number) == number else { throw .pairingFailed("the passkey is wrong") }
         case .passkeyEnteredOnBoth:
             guard case .keyboard(let enter) = method else { break }
             guard case .passkey(let entered) = await agent.answer(id, .enterPasskey) else { throw refused }
-            guard await enter(entered) == entered else { throw .pairingFailed("a wrong number") }
+            guard await enter(entered) == entered else { throw .pairingFailed("the passkey is wrong") }
         }
         return .authenticated
     }
@@ -171,7 +174,7 @@ extension SimulatedRadio {
     func unpair(_ id: Peripheral.ID) throws(BLEError) {
         try checkReady()
         guard peripherals[id] != nil else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect"))
+        endLink(id, BLEError(.disconnected, "the link was ended by a call to unpair"))
         peripherals[id]?.bond = nil
         peripherals[id]?.hasLostBond = false
         peripherals[id]?.isTrusted = false
@@ -185,7 +188,7 @@ extension SimulatedRadio {
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
         guard isRunning else { throw Self.lost }
         guard let device = peripherals[id], ports[port]?.known.contains(id) == true else {
-            throw BLEError(.peripheralNotFound, "it has not been heard", remedy: "Scan for it first.")
+            throw BLEError(.peripheralNotFound, "the peripheral has not been discovered", remedy: "Scan for it first.")
         }
         return PairingState(
             isPaired: device.bond != nil, isTrusted: device.isTrusted, isBlocked: device.isBlocked, identity: id)
@@ -217,7 +220,7 @@ extension SimulatedRadio {
 }
 
 extension SimulatedPairing {
-    /// Returns the number that the peripheral shows: its fixed passkey if it has one.
+    /// Returns the passkey that the peripheral shows: its fixed one if it has one, otherwise the given one.
     fileprivate func shown(_ number: Passkey) -> Passkey {
         if case .display(let passkey) = self { passkey } else { number }
     }

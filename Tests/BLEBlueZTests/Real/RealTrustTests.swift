@@ -75,7 +75,7 @@ struct RealTrustTests {
             let error = await expectError(.characteristicNotFound) {
                 _ = try await strap.read(Characteristic<[UInt8]>(BluetoothUUID(0x2A00)))
             }
-            #expect(error?.message.contains("bluetoothd keeps") == true)
+            #expect(error?.message.contains("is hidden") == true)
         }
     }
 }
