@@ -74,30 +74,3 @@ extension Central {
             .map { peripheral($0.id) }
     }
 }
-
-extension Peripheral {
-    /// Returns the ATT MTU of the link, in bytes: the length of its longest Attribute Protocol packet, at least 23.
-    ///
-    /// The longest value in a notification is 3 bytes shorter. Connects if there is no link. Throws `notSupported` if
-    /// bluetoothd does not report the MTU.
-    public func attMTU() async throws(BLEError) -> Int {
-        try await central.attMTU(id)
-    }
-
-    /// Returns the maximum number of bytes in a single write.
-    ///
-    /// With response, this is 512, the maximum length of an attribute. Without response, it is what fits one packet of
-    /// the link; the call then connects if there is no link, and throws `notSupported` if bluetoothd does not report
-    /// the MTU.
-    public func maximumWriteLength(for type: WriteType) async throws(BLEError) -> Int {
-        try await central.maximumWriteLength(id, for: type)
-    }
-
-    /// Returns the signal strength of the link, in dBm.
-    ///
-    /// Connects if there is no link. bluetoothd reports the strength of advertisements, not of links: throws
-    /// `notSupported` unless the peripheral advertises while it is connected and a scan is running.
-    public func signalStrength() async throws(BLEError) -> Int {
-        try await central.signalStrength(id)
-    }
-}

@@ -97,37 +97,3 @@ private final class Sending: Sendable {
     var hasBegun: Bool { isUnderWay.withLock { $0 } }
     func begin() { isUnderWay.withLock { $0 = true } }
 }
-
-extension Peripheral {
-    /// Writes a request to a control point and returns its answer: the next value that the characteristic notifies or
-    /// indicates.
-    ///
-    /// Subscribes for the duration of the request, unless there is a subscription already. To send many requests, keep
-    /// a stream of ``notifications(_:delivery:overflow:timeout:)->NotificationStream<Value>`` open, which avoids
-    /// switching notifications on and off. Subscribers also receive the answers.
-    ///
-    /// If a request is abandoned, by cancellation or at its deadline, its answer is awaited for another 5 s, so that it
-    /// is not taken for the answer to the next request. The next request waits for that long.
-    ///
-    /// Throws `requestInProgress` if another request on the same control point is waiting for its answer, `timedOut` if
-    /// no answer arrives, `disconnected` if the link ends first, and `notSupported` for a characteristic that cannot be
-    /// written or does not notify.
-    ///
-    /// - Parameters:
-    ///   - timeout: the maximum time for subscribing, writing and the answer together, once connected. Nil for the
-    ///     configuration's operation timeout.
-    ///   - isAnswer: distinguishes answers from other values that the characteristic sends. By default, every value is
-    ///     an answer.
-    public func request<Value>(
-        _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
-        matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
-    ) async throws(BLEError) -> Value {
-        let bytes = try characteristic.coding.encode(value)
-        let decode = characteristic.decoder(for: id)
-        let answer = try await central.request(bytes, on: characteristic.key, of: id, timeout: timeout) { bytes in
-            // A value that cannot be decoded counts as the answer, so that the caller receives the error.
-            (try? decode(bytes)).map(isAnswer) ?? true
-        }
-        return try decode(answer)
-    }
-}

@@ -132,19 +132,3 @@ extension Central {
         for writer in writers { writer.finish(error) }
     }
 }
-
-extension Peripheral {
-    /// Opens a writer for values without response. A characteristic can have one writer at a time.
-    ///
-    /// Connects if there is no link. Throws `notSupported` for a characteristic that cannot be written without
-    /// response, and `busy` while another writer, of this or another program, is open.
-    ///
-    /// - Parameter timeout: the maximum wait for the system's consent, once connected. Nil for the configuration's
-    ///   operation timeout.
-    public func packetWriter<Value>(
-        to characteristic: Characteristic<Value>, timeout: Duration? = nil
-    ) async throws(BLEError) -> PacketWriter<Value> {
-        let core = try await central.packetWriter(to: characteristic.key, of: id, timeout: timeout)
-        return PacketWriter(core: core, coding: characteristic.coding)
-    }
-}

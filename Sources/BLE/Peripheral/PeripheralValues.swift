@@ -75,30 +75,6 @@ public final class PeripheralValues: Sendable {
     }
 }
 
-extension Peripheral {
-    /// Connects and keeps the declared values up to date from now on. Returns when the peripheral is ready.
-    ///
-    /// A characteristic that is missing, or that rejects an operation, does not affect the others; see
-    /// ``PeripheralValues/failures``.
-    ///
-    /// - Parameter timeout: the maximum time for connecting and becoming ready. Nil for the configuration's connect
-    ///   timeout.
-    public func values(_ declared: [DeclaredValue], timeout: Duration? = nil) async throws -> PeripheralValues {
-        let values = await PeripheralValues(of: self, declared: declared)
-        try await values.waitUntilReady(timeout: timeout)
-        return values
-    }
-
-    /// Connects and reads all readable values, on this and on every later link. Returns when the peripheral is ready.
-    ///
-    /// The values are stored under their exact keys, ``GATTCharacteristic/key``.
-    public func readableValues(timeout: Duration? = nil) async throws -> PeripheralValues {
-        let values = await PeripheralValues(of: self, declared: nil)
-        try await values.waitUntilReady(timeout: timeout)
-        return values
-    }
-}
-
 /// Reads and subscribes to the declared values on each link.
 private struct ValueUpkeep {
     let peripheral: Peripheral
