@@ -198,7 +198,7 @@ public actor Central {
     private func handle(_ event: BackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
-            scanning.didReceive(advertisement, from: peripheral(id), now: elapsed)
+            scanning.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
         case .adapterStateChanged(let state):
             adapterChanged(state)
         case .scanEnded(let error):

@@ -26,9 +26,12 @@ struct Scanning {
         /// The number of peripherals that are being tracked.
         var trackedCount: Int { tracker.withLock(\.count) }
 
-        fileprivate func didReceive(_ advertisement: Advertisement, from peripheral: Peripheral, now: Duration) {
-            guard let change = tracker.withLock({ $0.record(peripheral.id, advertisement, now: now) }) else { return }
-            let discovery = Discovery(peripheral: peripheral, advertisement: advertisement)
+        fileprivate func didReceive(
+            _ advertisement: Advertisement, from id: Peripheral.ID, now: Duration,
+            peripheral: (Peripheral.ID) -> Peripheral
+        ) {
+            guard let change = tracker.withLock({ $0.record(id, advertisement, now: now) }) else { return }
+            let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
             producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
@@ -177,13 +180,18 @@ struct Scanning {
 
     // MARK: Received advertisements
 
-    func didReceive(_ advertisement: Advertisement, from peripheral: Peripheral, now: () -> Duration) {
+    /// Reports an advertisement to the scans that it matters to. Makes a peripheral and asks for the time only if
+    /// needed, because most advertisements change nothing.
+    func didReceive(
+        _ advertisement: Advertisement, from id: Peripheral.ID, now: () -> Duration,
+        peripheral: (Peripheral.ID) -> Peripheral
+    ) {
         if !searches.isEmpty {
-            for found in (searches[peripheral.id] ?? [:]).values { found.deliver(.success(())) }
+            for found in (searches[id] ?? [:]).values { found.deliver(.success(())) }
         }
         guard !scans.isEmpty else { return }
         let now = now()
-        for scan in scans.values { scan.didReceive(advertisement, from: peripheral, now: now) }
+        for scan in scans.values { scan.didReceive(advertisement, from: id, now: now, peripheral: peripheral) }
     }
 
     /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.

@@ -80,7 +80,7 @@ extension Contract {
             let silent = await error { _ = try await strap.request([1], on: EchoStrap.input) }
             #expect(silent?.code == .notSupported)
 
-            let (announced, announcement) = AsyncStream.makeStream(of: Void.self)
+            let (announced, announcement) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let waiting = failing {
                 _ = try await strap.request([0xEE], on: EchoStrap.controlPoint) { _ in
                     announcement.yield()
