@@ -56,7 +56,7 @@ struct BusExamination {
         let paths = objects.compactMap { path, interfaces in
             interfaces[key: BlueZ.adapter] == nil ? nil : path.string
         }
-        return BlueZBackend.inOrder(paths).map { path in
+        return BlueZ.inOrder(paths).map { path in
             var adapter = Self.adapter(path, objects[.objectPath(path)]!)
             adapter.links = objects.values.compactMap { Self.link($0, on: path) }.sorted { $0.address < $1.address }
             return adapter
@@ -64,7 +64,7 @@ struct BusExamination {
     }
 
     private static func adapter(_ path: String, _ interfaces: DBusValue) -> AdapterFacts {
-        var facts = AdapterFacts(id: BlueZBackend.adapterID(path))
+        var facts = AdapterFacts(id: BlueZ.adapterID(path))
         if case .dictionary(_, _, let all) = interfaces { facts.interfaces = Set(all.keys.compactMap(\.string)) }
         let properties = interfaces[key: BlueZ.adapter]
         facts.isPowered = properties?[key: "Powered"]?.boolean ?? false

@@ -75,7 +75,7 @@ struct SystemFacts: Equatable, Sendable {
             let parts = name.split(separator: ":")
             if parts.count == 1 { kernelAdapters.append(name) } else { kernelLinks[String(parts[0]), default: 0] += 1 }
         }
-        kernelAdapters = BlueZBackend.inOrder(kernelAdapters)
+        kernelAdapters = BlueZ.inOrder(kernelAdapters)
         // The class, subclass and protocol of a USB Bluetooth controller's interface, as assigned by the USB-IF.
         driverlessControllers = files.list("/sys/bus/usb/devices").sorted().filter { device in
             let directory = "/sys/bus/usb/devices/\(device)"

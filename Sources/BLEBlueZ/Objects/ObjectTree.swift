@@ -1,9 +1,10 @@
 internal import BLE
+internal import DBus
 
 /// bluetoothd's objects, as reported to this client. Messages update it, and it returns the changes.
 ///
 /// Unknown objects and unknown properties are normal, and are ignored.
-struct ObjectTree {
+struct ObjectTree: Sendable {
     struct AdapterObject: Equatable {
         var address = ""
         var alias = ""
@@ -14,6 +15,8 @@ struct ObjectTree {
     }
 
     struct DeviceObject: Equatable {
+        /// The address with which the device was first received.
+        let id: Peripheral.ID
         var address = ""
         var adapter = ""
         var advertisement = Advertisement()
@@ -24,6 +27,14 @@ struct ObjectTree {
         var isPaired = false
         var isTrusted = false
         var isBlocked = false
+        /// Why the link is about to end, if bluetoothd has reported it.
+        var linkEnd: LinkEnd?
+    }
+
+    /// The arguments of `Device1.Disconnected`.
+    struct LinkEnd: Equatable {
+        let reason: String
+        let message: String
     }
 
     struct AttributeObject: Equatable {
@@ -42,8 +53,8 @@ struct ObjectTree {
         case heard(String)
         /// The device's link or services changed.
         case device(String)
-        /// The device's link has ended.
-        case disconnected(String, address: String)
+        /// The device's link has ended, or the connected device was removed.
+        case disconnected(String, address: String, LinkEnd?)
         /// The device has become paired.
         case paired(String)
         /// The device's object was removed.
@@ -66,7 +77,30 @@ struct ObjectTree {
         let address: String
     }
 
+    init() {}
+
     // MARK: Messages
+
+    /// Reads the answer to `GetManagedObjects`.
+    init(managedObjects body: inout MessageReader) throws(DBusError) {
+        var objects = try body.array()
+        while !objects.isAtEnd {
+            var object = try objects.entry()
+            let path = try object.objectPath()
+            var interfaces = try object.array()
+            while !interfaces.isAtEnd {
+                var interface = try interfaces.entry()
+                let name = try interface.text()
+                guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
+                _ = add(path, properties)
+            }
+        }
+    }
+
+    /// Records why the link of a device is about to end. Does nothing without a link.
+    mutating func noteLinkEnd(_ path: String, _ end: LinkEnd) {
+        if devices[path]?.isConnected == true { devices[path]?.linkEnd = end }
+    }
 
     /// Updates the properties of an object. Does nothing if the object is unknown or was removed.
     mutating func update(_ path: String, _ properties: InterfaceProperties) -> [Change] {
@@ -106,7 +140,7 @@ struct ObjectTree {
     }
 
     private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
-        var device = devices[path] ?? DeviceObject()
+        var device = devices[path] ?? DeviceObject(id: Peripheral.ID(devicePath: path))
         let before = device
         if let value = properties.address { device.address = value }
         if let value = properties.adapter { device.adapter = value }
@@ -138,6 +172,7 @@ struct ObjectTree {
             device.isHeard = false
         }
         if properties.lostTxPower { device.advertisement.txPower = nil }
+        if !device.isConnected { device.linkEnd = nil }
         devices[path] = device
         if before.address != device.address || before.adapter != device.adapter {
             forgetIdentity(path, before)
@@ -153,7 +188,9 @@ struct ObjectTree {
             changes.append(.device(path))
         }
         if !before.isPaired, device.isPaired { changes.append(.paired(path)) }
-        if before.isConnected, !device.isConnected { changes.append(.disconnected(path, address: device.address)) }
+        if before.isConnected, !device.isConnected {
+            changes.append(.disconnected(path, address: device.address, before.linkEnd))
+        }
         return changes
     }
 
@@ -168,7 +205,9 @@ struct ObjectTree {
                 guard let device = devices.removeValue(forKey: path) else { continue }
                 forgetIdentity(path, device)
                 // bluetoothd may remove a device without having signaled the end of its link.
-                if device.isConnected { changes.append(.disconnected(path, address: device.address)) }
+                if device.isConnected {
+                    changes.append(.disconnected(path, address: device.address, device.linkEnd))
+                }
                 changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
             default:
                 guard AttributeKind(interface: interface) != nil, let device = Self.device(ofAttribute: path),
@@ -216,6 +255,13 @@ struct ObjectTree {
         let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
         if devices[usual]?.address.isEmpty == false { return usual }
         return paths[Identity(adapter: adapter, address: address)]
+    }
+
+    /// Returns all devices on an adapter, including cached ones.
+    func peripherals(onAdapter adapter: String) -> [KnownPeripheral] {
+        devices.values.filter { $0.adapter == adapter }.map { device in
+            KnownPeripheral(id: device.id, advertisement: device.advertisement, isConnected: device.isConnected)
+        }
     }
 
     func hasAttribute(_ path: String) -> Bool {

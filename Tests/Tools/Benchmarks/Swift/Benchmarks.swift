@@ -41,7 +41,7 @@ enum Benchmarks {
     /// The whole path, read on the thread that delivers.
     @concurrent
     private static func receiveOnLoop() async throws {
-        let backend = BlueZBackend.bluez()
+        let backend = BlueZCentral.bluez()
         let central = try await Central(backend: backend)
         try await Task(executorPreference: backend.taskExecutor) { try await receive(central) }.value
     }

@@ -22,7 +22,7 @@ enum ScanBenchmark {
             let heartRate = DiscoveryCriteria.service(BluetoothUUID(0x180D))
             try await receive(Central(), heartRate, ScanMeasurement(devices: devices, stride: 10))
         case .loop:
-            let backend = BlueZBackend.bluez()
+            let backend = BlueZCentral.bluez()
             let central = try await Central(backend: backend)
             try await Task(executorPreference: backend.taskExecutor) {
                 try await receive(central, .any, ScanMeasurement(devices: devices))

@@ -11,7 +11,7 @@ final class HostileSession {
     private let bus: HostileBus
     private let daemon: HostileDaemon
     private var central: Central?
-    private var backend: BlueZBackend?
+    private var backend: BlueZCentral?
     private var user: CentralUser?
     /// What its users have done, at its end.
     private(set) var counts = (ended: 0, values: 0, codes: [String: Int]())
@@ -37,7 +37,7 @@ final class HostileSession {
         pairing.acceptsPeripheralRequests = dice.permille(300)
         let configuration = Central.Configuration(
             clock: clock, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }, pairing: pairing)
-        let backend = BlueZBackend.bluez(bus: bus.address)
+        let backend = BlueZCentral.bluez(bus: bus.address)
         let made = Box<Result<Central, BLEError>>()
         Task {
             do throws(BLEError) {
@@ -91,37 +91,40 @@ final class HostileSession {
     func examine() -> String? {
         guard let backend else { return nil }
         let found = Box<String>()
-        backend.loop.perform { found.put(backend.assumeIsolated { Self.contradiction(in: $0) } ?? "") }
+        backend.host.loop.perform { found.put(backend.assumeIsolated { Self.contradiction(in: $0) } ?? "") }
         guard bus.pump(until: { found.value != nil }) else { return "the backend hangs" }
         return found.value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// What a backend that should be gone is busy with.
-    private func remains(of backend: BlueZBackend) -> String {
+    private func remains(of backend: BlueZCentral) -> String {
         let found = Box<String>()
-        backend.loop.perform {
+        backend.host.loop.perform {
             found.put(
                 backend.assumeIsolated {
-                    "\($0.reads.count) reads, \($0.watchers.keys) watched, \($0.attributeCalls.count) calls, "
-                        + "\($0.prompts.count) prompts, \($0.sockets.peripherals.count) sockets, recovery \($0.recovery == nil ? "none" : "there"), "
-                        + "agent \($0.agentRegistration == nil ? "none" : "there"), running \($0.isRunning), session \($0.session == nil ? "none" : "there"), passive \($0.passiveScan == nil ? "none" : "there"), own \($0.ownLinks)"
-                })
+                    "reads \($0.reads.counts), waits for \($0.waits.paths), \($0.calls.count) calls, "
+                        + "\($0.agent?.promptCount ?? 0) prompts, \($0.sockets.peripherals.count) sockets, "
+                        + "passive scan \($0.passive.isOn), own links \($0.links.all)"
+                }
+                    + backend.host.assumeIsolated {
+                        ", running \($0.isRunning), session \($0.session == nil ? "none" : "there"), "
+                            + "waits for \($0.waits.paths)"
+                    })
         }
         bus.pump(atMost: 5) { found.value != nil }
         return found.value ?? "it hangs"
     }
 
-    private static func contradiction(in backend: isolated BlueZBackend) -> String? {
-        let tree = backend.tree
+    private static func contradiction(in backend: isolated BlueZCentral) -> String? {
+        let tree = backend.objects
         if tree.devices[HostileWorld.foreignPath] != nil { return "the tree has a foreigner's object" }
-        let waiting = Set(backend.deliveryPaths.peripherals.flatMap { backend.deliveryPaths.all(of: $0).map(\.value) })
-        if waiting != Set(backend.deliveries.keys) {
-            return "deliveries \(Set(backend.deliveries.keys).symmetricDifference(waiting)) are nobody's"
+        let waiting = backend.uses.deliveredPaths
+        let delivered = backend.host.assumeIsolated { host in host.withDeliveries { $0.paths } }
+        if waiting != delivered { return "deliveries \(delivered.symmetricDifference(waiting)) are nobody's" }
+        for (path, device) in tree.devices where device.linkEnd != nil && !device.isConnected {
+            return "a reason is kept for the link of \(path), which has ended"
         }
-        for path in backend.disconnectReasons.keys where tree.devices[path] == nil {
-            return "a reason is kept for \(path), which is gone"
-        }
-        for (path, reads) in backend.reads where reads.count <= 0 { return "\(reads.count) reads of \(path)" }
+        for (path, count) in backend.reads.counts where count <= 0 { return "\(count) reads of \(path)" }
         let places = HostileWorld.inventedPaths.count + HostileWorld.devices.count + 1
         if tree.devices.count > places * 2 { return "\(tree.devices.count) devices, of which \(places) were shown" }
         return nil

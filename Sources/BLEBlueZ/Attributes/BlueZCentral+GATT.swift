@@ -1,0 +1,172 @@
+public import BLE
+internal import DBus
+
+extension BlueZCentral {
+    /// The maximum time for an attribute operation. BlueZ gives up after 30 s, the Attribute Protocol's limit.
+    static let attributeTimeout = Duration.seconds(40)
+    /// How long to retry while another client uses the attribute.
+    private static let busyLimit = Duration.seconds(2)
+
+    /// How long to retry after an error. bluetoothd takes a moment to notice that a socket was closed.
+    private static func limit(_ error: BLEError) -> Duration {
+        error.stackErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
+    }
+
+    func path(_ attribute: AttributeID) throws(BLEError) -> String {
+        guard let path = paths[attribute] else {
+            _ = try path(of: attribute.peripheral)
+            throw BLEError(.disconnected, "there is no link, or the services have changed")
+        }
+        return path
+    }
+
+    /// Calls a method of an attribute.
+    private func operate(
+        on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
+    ) async throws(BLEError) -> MethodReply {
+        let path = try path(attribute)
+        let device = ObjectTree.device(ofAttribute: path) ?? path
+        return try await persisting(at: path) { () throws(BLEError) in
+            try await self.unlessRefused(on: device) { () throws(BLEError) in
+                try await self.host.call(
+                    MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
+                    timeout: Self.attributeTimeout)
+            }
+        }
+    }
+
+    /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.
+    func persisting<Value>(
+        at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        var waited = Duration.zero
+        var pause = Duration.milliseconds(10)
+        while true {
+            let elapsed = Central.stopwatch(clock)
+            do throws(BLEError) {
+                return try await call()
+            } catch {
+                if error.code == .cancelled { throw error }
+                if error.code == .pairingRequired { throw securityError(error, path) }
+                // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's
+                // limit.
+                if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
+                    throw BLEError(
+                        .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
+                }
+                // The end of a link fails the call. Its signal may arrive before or after the failure.
+                try await host.fence()
+                guard let device = ObjectTree.device(ofAttribute: path), isConnected(device) else {
+                    throw BLEError(.disconnected, "the link ended", cause: error)
+                }
+                guard error.code == .busy, waited < limit ?? Self.limit(error) else { throw error }
+                try await sleep(pause)
+                waited += pause
+                pause = min(pause * 2, .milliseconds(200))
+            }
+        }
+    }
+
+    /// The Attribute Protocol's time limit for an answer (Core Specification 5.4, volume 3, part F, section 3.3.3),
+    /// after which the link is ended.
+    private static let transactionTimeout = Duration.seconds(30)
+
+    /// Returns the error for the answer "Not paired" of a device that is paired.
+    private func securityError(_ error: BLEError, _ path: String) -> BLEError {
+        guard let device = ObjectTree.device(ofAttribute: path), objects.devices[device]?.isPaired == true else {
+            return error
+        }
+        var error = error
+        error.message = "the attribute wants more than the bond with the peripheral gives"
+        error.remedy = "Unpair, and pair in a way that authenticates: with a number to compare or to enter."
+        return error
+    }
+
+    private func value(_ reply: MethodReply) throws(BLEError) -> [UInt8] {
+        guard let bytes = reply.values.first?.bytes else {
+            throw BLEError(.failed, "bluetoothd answered without a value")
+        }
+        return bytes
+    }
+
+    /// Calls `WriteValue`. A request that does not fit one packet, or has an offset, becomes a long write.
+    public func write(
+        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
+    ) async throws(BLEError) {
+        let name =
+            switch type {
+            case .withResponse: "request"
+            case .withoutResponse: "command"
+            case .reliable: "reliable"
+            }
+        var options: [String: DBusValue] = ["type": .string(name)]
+        if offset > 0 { options["offset"] = .uint16(UInt16(clamping: offset)) }
+        _ = try await operate(
+            on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), .options(options))
+    }
+
+    /// Calls `ReadValue` of a descriptor.
+    public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
+        try value(try await operate(on: descriptor, BlueZ.gattDescriptor, "ReadValue", .options()))
+    }
+
+    /// Calls `WriteValue` of a descriptor.
+    public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
+        _ = try await operate(on: descriptor, BlueZ.gattDescriptor, "WriteValue", .bytes(value), .options())
+    }
+
+    /// Calls `StartNotify`. The delivery is in place before the call is sent.
+    ///
+    /// BlueZ shows read values in the same way as notified ones, so values that other clients read are delivered too.
+    public func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError) {
+        let path = try path(characteristic)
+        setDelivery(deliver, at: path)
+        uses.begin(characteristic, path)
+        do throws(BLEError) {
+            _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
+        } catch {
+            endDelivery(of: characteristic)
+            // bluetoothd may have started the notifications nevertheless.
+            if error.code != .timedOut, error.code != .cancelled { uses.stopped(path, characteristic.peripheral) }
+            throw error
+        }
+    }
+
+    /// Calls `StopNotify`.
+    public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        // Removed first, so that the end of the socket is not reported as a loss.
+        let acquired = sockets.remove(characteristic)
+        defer { acquired?.socket.close() }
+        let path = acquired?.path ?? uses.path(of: characteristic) ?? paths[characteristic]
+        endDelivery(of: characteristic)
+        // Only if this client has something to stop: `StopNotify` ends the socket of any client that holds it.
+        guard let path, acquired != nil || uses.isStarted(path, characteristic.peripheral) else { return }
+        try await stopNotifying(path, characteristic.peripheral, hasSocket: acquired != nil)
+    }
+
+    func stopNotifying(
+        _ path: String, _ peripheral: Peripheral.ID, hasSocket: Bool = false
+    ) async throws(BLEError) {
+        let device = ObjectTree.device(ofAttribute: path) ?? path
+        if !hasSocket, objects.uses(ofDevice: device)[path]?.contains(.notifyAcquired) == true {
+            // Another program holds the socket, so this program has no notifications to stop.
+            return uses.stopped(path, peripheral)
+        }
+        do throws(BLEError) {
+            _ = try await host.call(BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute)
+        } catch {
+            // `Failed: No notify session started`, and a missing object, mean that the notifications are off.
+            guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else {
+                throw error
+            }
+        }
+        uses.stopped(path, peripheral)
+    }
+
+    /// Ends the delivery of a characteristic's notifications.
+    func endDelivery(of characteristic: AttributeID) {
+        if let path = uses.endDelivery(of: characteristic) { setDelivery(nil, at: path) }
+    }
+}

@@ -1,0 +1,138 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+extension BlueZCentral {
+    /// Calls `AcquireNotify`. Notifications from before bluetoothd has made the socket are lost; later ones wait in it.
+    public func acquireNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) {
+        let path = try path(characteristic)
+        let (socket, _) = try await acquire(.notifyAcquired, path, characteristic.peripheral)
+        // The link may have ended before the answer arrived, and a backend that has shut down closes no more sockets.
+        guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
+        sockets.open(NotificationSocket(socket: socket, path: path), characteristic)
+        socket.open(onPacket: deliver) { [weak self, weak socket] in
+            self?.assumeIsolated { central in
+                guard let socket, central.sockets.socket(of: characteristic)?.socket === socket else { return }
+                _ = central.sockets.remove(characteristic)
+                Task { await central.socketEnded(characteristic, path) }
+            }
+        }
+    }
+
+    /// Resumes delivery when the reader has room again.
+    public func resumeNotifications(of characteristic: AttributeID) {
+        sockets.socket(of: characteristic)?.socket.resume()
+    }
+
+    /// Calls `AcquireWrite`.
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+        let path = try path(characteristic)
+        let (socket, packetLength) = try await acquire(.writeAcquired, path, characteristic.peripheral)
+        let channel = SocketChannel(socket, loop: host.loop, packetLength: packetLength)
+        channel.open()
+        return channel
+    }
+
+    private func acquire(
+        _ use: AttributeUse, _ path: String, _ peripheral: Peripheral.ID
+    ) async throws(BLEError) -> (PacketSocket, Int) {
+        let acquisition = Acquisition(path: path, use: use)
+        sockets.acquire(acquisition, peripheral)
+        do throws(BLEError) {
+            return try await acquire(use == .notifyAcquired ? "AcquireNotify" : "AcquireWrite", path)
+        } catch {
+            // bluetoothd may have made the socket although the caller no longer waits for it.
+            if error.code != .timedOut, error.code != .cancelled { sockets.acquisitionEnded(acquisition, peripheral) }
+            throw error
+        }
+    }
+
+    private func acquire(_ method: String, _ path: String) async throws(BLEError) -> (PacketSocket, Int) {
+        let call = BlueZ.call(path, BlueZ.gattCharacteristic, method, .options())
+        let reply = try await persisting(at: path, within: .milliseconds(500)) { () throws(BLEError) in
+            try await self.host.call(call, during: .attribute, timeout: Self.attributeTimeout)
+        }
+        guard let index = reply.values.first?.integer, reply.descriptors.indices.contains(index),
+            let packetLength = reply.values.last?.integer, reply.values.count == 2,
+            Self.packetLengths ~= packetLength
+        else {
+            throw BLEError(.failed, "bluetoothd answered without a socket")
+        }
+        return (PacketSocket(reply.descriptors[index], on: host.loop), packetLength)
+    }
+
+    /// Handles a socket that bluetoothd has closed: the link has ended, or another client has stopped the
+    /// notifications.
+    private func socketEnded(_ characteristic: AttributeID, _ path: String) async {
+        guard let device = ObjectTree.device(ofAttribute: path) else { return }
+        // At the end of a link, the socket is closed before bluetoothd signals it. The property `MTU` is gone by then.
+        if (try? await attMTU(characteristic.peripheral)) == nil {
+            try? await waits.wait(forObject: device, within: .seconds(2), clock: clock) { () throws(BLEError) in
+                self.isConnected(device) ? nil : ()
+            }
+        }
+        guard isConnected(device), sockets.socket(of: characteristic) == nil else { return }
+        logger.debug("a notification socket was taken away", metadata: ["path": "\(path)"])
+        report(
+            .notificationsEnded(
+                characteristic, BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+    }
+
+    /// Closes the sockets of a peripheral. Values that have arrived are delivered, even without room.
+    func endSockets(of peripheral: Peripheral.ID) {
+        for entry in sockets.removeAll(of: peripheral) {
+            entry.socket.drain()
+            entry.socket.close()
+        }
+    }
+
+    func endSockets() {
+        for peripheral in sockets.peripherals { endSockets(of: peripheral) }
+    }
+}
+
+/// A writer's channel over a socket.
+private final class SocketChannel: PacketChannel {
+    let maximumLength: Int
+    private let socket: PacketSocket
+    private let loop: EventLoop
+
+    init(_ socket: PacketSocket, loop: EventLoop, packetLength: Int) {
+        self.socket = socket
+        self.loop = loop
+        // An attribute value is not longer.
+        maximumLength = min(packetLength - 3, 512)
+    }
+
+    deinit { close() }
+
+    /// Watches for the end of the socket, so that callers waiting for room are notified.
+    func open() {
+        loop.checkIsolated()
+        socket.open(onPacket: nil) {}
+    }
+
+    func send(_ packet: [UInt8]) throws(BLEError) -> Bool {
+        do throws(DBusError) {
+            return try socket.send(packet)
+        } catch {
+            throw BLEError(.disconnected, "bluetoothd has closed the socket", cause: error)
+        }
+    }
+
+    func waitForRoom() async throws(BLEError) {
+        do throws(DBusError) {
+            try await socket.room()
+        } catch {
+            throw error.kind == .cancelled
+                ? .cancelled : BLEError(.disconnected, "bluetoothd has closed the socket", cause: error)
+        }
+    }
+
+    func close() {
+        let socket = socket
+        loop.perform { socket.close() }
+    }
+}

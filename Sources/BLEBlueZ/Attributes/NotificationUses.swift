@@ -1,0 +1,45 @@
+internal import BLE
+
+/// The characteristics whose notifications this client has started.
+struct NotificationUses {
+    /// The paths of the characteristics with a delivery. Unlike the paths of a link's attributes, they outlast the link.
+    private var delivered = AttributeTable<String>()
+    /// The paths at which notifications were started and not stopped. bluetoothd keeps them across the end of a link.
+    private var started: [Peripheral.ID: Set<String>] = [:]
+
+    /// The paths of all characteristics with a delivery.
+    var deliveredPaths: Set<String> {
+        Set(delivered.peripherals.flatMap { delivered.all(of: $0).map(\.value) })
+    }
+
+    /// Returns the characteristics of a peripheral with a delivery, and their paths.
+    func delivered(of peripheral: Peripheral.ID) -> [(attribute: AttributeID, value: String)] {
+        delivered.all(of: peripheral)
+    }
+
+    /// Returns the path of a characteristic with a delivery.
+    func path(of characteristic: AttributeID) -> String? { delivered[characteristic] }
+
+    func isStarted(_ path: String, _ peripheral: Peripheral.ID) -> Bool { started[peripheral]?.contains(path) == true }
+
+    /// Returns the paths at which notifications of a peripheral were started.
+    func started(of peripheral: Peripheral.ID) -> Set<String> { started[peripheral] ?? [] }
+
+    /// Records that notifications are about to be started.
+    mutating func begin(_ characteristic: AttributeID, _ path: String) {
+        delivered[characteristic] = path
+        started[characteristic.peripheral, default: []].insert(path)
+    }
+
+    /// Removes a delivery. Returns its path; nil if there is none.
+    mutating func endDelivery(of characteristic: AttributeID) -> String? {
+        defer { delivered[characteristic] = nil }
+        return delivered[characteristic]
+    }
+
+    /// Records that notifications are off.
+    mutating func stopped(_ path: String, _ peripheral: Peripheral.ID) {
+        started[peripheral]?.remove(path)
+        if started[peripheral]?.isEmpty == true { started[peripheral] = nil }
+    }
+}

@@ -1,0 +1,186 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+/// The central role with bluetoothd.
+///
+/// It stands on a `BlueZHost`, which owns the bus session and bluetoothd's objects, and runs on the host's executor,
+/// which is therefore also the central's.
+public actor BlueZCentral: CentralBackend, BlueZRole {
+    package nonisolated let host: BlueZHost
+    /// The executor of the host's loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+
+    /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
+    /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`).
+    public nonisolated var limits: BackendLimits {
+        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
+    }
+
+    private var context: BackendContext?
+    /// This role's number with the host, from the start until the shutdown.
+    private var role: Int?
+    private(set) var isShutDown = false
+    private(set) var agent: BlueZAgent?
+    private(set) lazy var passive = PassiveScanner(host, clock: clock) { [weak self] event in
+        self?.assumeIsolated { $0.handle(event) }
+    }
+    let waits = ObjectWaits()
+
+    var links = OwnLinks()
+    var discovery = DiscoverySession()
+    /// The path of each attribute, set when services are discovered.
+    var paths = AttributeTable<String>()
+    var uses = NotificationUses()
+    var sockets = SocketTable()
+    var reads = ReadTable()
+    var calls = AttributeCalls()
+    /// The peripherals that were known before bluetoothd was lost.
+    private var formerPeripherals: Set<Peripheral.ID> = []
+
+    /// - Parameter host: what this role shares with others on the same adapter.
+    package init(_ host: BlueZHost) {
+        self.host = host
+    }
+
+    var logger: Logger { context?.logger ?? Logger(label: "ble") }
+    var clock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
+
+    func report(_ event: BackendEvent) {
+        context?.handleEvent(event)
+    }
+
+    func sleep(_ duration: Duration) async throws(BLEError) {
+        guard (try? await clock.sleep(for: duration)) != nil else { throw BLEError.cancelled }
+    }
+
+    // MARK: Starting and stopping
+
+    /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
+    public func start(_ context: BackendContext) async throws(BLEError) {
+        self.context = context
+        role = try await host.join(logger: context.logger, clock: context.clock) { [weak self] event in
+            self?.assumeIsolated { $0.handle(event) }
+        }
+        agent = BlueZAgent(host, context.pairing, logger: context.logger) { [weak self] event in
+            await self?.handle(event)
+        }
+        // A default agent serves the whole system; other agents serve only this program.
+        if context.pairing.isDefault { await agent?.register() }
+    }
+
+    /// The maximum time for a shutdown. bluetoothd takes about 2 s for each link, and ends them all at the same time.
+    private static let leaving = Duration.seconds(5)
+
+    /// Ends the links that were made for this program, and leaves the host.
+    public func shutDown() async {
+        isShutDown = true
+        guard let role else { return }
+        self.role = nil
+        endSockets()
+        let outcome = Outcome<Void>()
+        let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let work = Task {
+            await withDiscardingTaskGroup { group in
+                if isListening { group.addTask { try? await self.stopDiscovery() } }
+                for id in links.all { group.addTask { try? await self.disconnect(id) } }
+            }
+            outcome.deliver(.success(()))
+        }
+        try? await outcome.wait()
+        timer.cancel()
+        work.cancel()
+        await agent?.stop()
+        await host.leave(role)
+    }
+
+    // MARK: Events of the host and its parts
+
+    private func handle(_ event: HostEvent) {
+        switch event {
+        case .changed(let change): handle(change)
+        case .adapterStateChanged(let state):
+            if state != .poweredOn { voidDiscovery() }
+            report(.adapterStateChanged(state))
+        case .useEnded(let path, let use):
+            // If this client had acquired the socket, the acquisition has ended.
+            guard let device = ObjectTree.device(ofAttribute: path) else { return }
+            sockets.acquisitionEnded(Acquisition(path: path, use: use), Peripheral.ID(devicePath: device))
+        case .objectsListed:
+            let known = Set(knownPeripherals().map(\.id))
+            for id in formerPeripherals.subtracting(known) { report(.peripheralRemoved(id)) }
+            formerPeripherals = []
+        case .stackLost(let message, let former): stackLost(message, former)
+        }
+    }
+
+    private func handle(_ change: ObjectTree.Change) {
+        switch change {
+        case .heard(let path): heard(path)
+        case .adapter(let path), .device(let path): waits.look(path)
+        case .disconnected(let path, let address, let end):
+            linkEnded(path, address, end)
+            waits.look(path)
+        case .paired(let path):
+            if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
+        case .removed(let path, let address, let adapter):
+            _ = links.takeReason(path)
+            guard adapter == adapterPath else { return }
+            for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
+        case .attributes(let path):
+            attributesChanged(path)
+            waits.look(path)
+        }
+    }
+
+    private func handle(_ event: PassiveScanner.Event) {
+        switch event {
+        case .heard(let path): heard(path)
+        case .ended(let error): report(.scanEnded(error))
+        }
+    }
+
+    private func handle(_ event: BlueZAgent.Event) async {
+        switch event {
+        case .ended(let id): report(.pairingEnded(id))
+        case .refused(let path): await pairingRefused(path)
+        }
+    }
+
+    /// Handles the loss of bluetoothd, and with it of every object.
+    private func stackLost(_ message: String, _ former: ObjectTree) {
+        endSockets()
+        // Peripherals that the next bluetoothd does not know are reported as removed.
+        formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
+        voidDiscovery()
+        links.stackLost()
+        paths = AttributeTable()
+        uses = NotificationUses()
+        sockets.forgetAcquisitions()
+        reads.removeAll()
+        report(.stackLost(.lost(message)))
+        waits.lookAtAll()
+    }
+
+    // MARK: Adapters and peripherals
+
+    /// Returns the state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the
+    /// bus is gone.
+    public func adapterState() -> AdapterState { onHost { $0.adapterState } }
+
+    /// Returns all adapters that bluetoothd knows.
+    public func adapters() async throws(BLEError) -> [Adapter] { try await host.adapters() }
+
+    /// Sets `Powered`.
+    public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        try await host.setPowered(isPowered, adapter: adapter)
+    }
+
+    /// Sets `Alias`.
+    public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
+        try await host.setAlias(alias, adapter: adapter)
+    }
+
+    /// Returns all devices that bluetoothd knows on the adapter in use, including cached ones.
+    public func knownPeripherals() -> [KnownPeripheral] { objects.peripherals(onAdapter: adapterPath) }
+}

@@ -1,0 +1,70 @@
+internal import BLE
+internal import DBus
+
+/// Calls to bluetoothd, and synchronization with its signals.
+extension BlueZHost {
+    func call(
+        _ call: MethodCall, during operation: BlueZOperation, timeout: Duration = promptly
+    ) async throws(BLEError) -> MethodReply {
+        var call = call
+        if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
+        // bluetoothd answers the other methods without asking the peripheral.
+        if ["ReadValue", "WriteValue", "StartNotify", "AcquireNotify", "AcquireWrite"].contains(call.method) {
+            call.pace = .slow
+            call.object = ObjectTree.device(ofAttribute: call.path)
+        }
+        do throws(DBusError) {
+            return try await openSession().call(call, timeout: timeout)
+        } catch {
+            throw BLEError(error, during: operation)
+        }
+    }
+
+    /// Returns the session, for objects that are served for bluetoothd.
+    func openBusSession() throws(BLEError) -> BusSession {
+        do throws(DBusError) {
+            return try openSession()
+        } catch {
+            throw BLEError(error, during: .discovery)
+        }
+    }
+
+    /// Makes a call whose answer arrives in order with the signals. `read` runs on the loop's thread.
+    func ask<Value: Sendable>(
+        _ call: MethodCall, during operation: BlueZOperation, timeout: Duration = promptly,
+        read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
+    ) async throws(BLEError) -> Value {
+        do throws(DBusError) {
+            return try await openSession().ask(call, timeout: timeout, read: read)
+        } catch {
+            throw BLEError(error, during: operation)
+        }
+    }
+
+    /// Returns when every signal that bluetoothd has sent so far has been processed.
+    func fence() async throws(BLEError) {
+        try await ask(MethodCall(BlueZ.service, "/", BlueZ.peer, "Ping"), during: .connection) { _ in }
+    }
+
+    /// Asks for a device's properties, in order with the signals, and applies them.
+    ///
+    /// Like ``fence()``, it processes earlier signals first. It also makes up for a missing signal: if bluetoothd's ATT
+    /// channel is up before the kernel has reported the link, it never signals `Connected` (seen with 5.66).
+    func refresh(_ device: String) async throws(BLEError) {
+        let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
+        try await ask(call, during: .connection) { [weak self] (body) throws(DBusError) in
+            var properties = DeviceProperties()
+            try body.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
+            // The answer is not an advertisement.
+            properties.isAdvertisement = false
+            self?.assumeIsolated { [properties] in $0.apply(properties, toDevice: device) }
+        }
+    }
+
+    private func apply(_ properties: DeviceProperties, toDevice device: String) {
+        var properties = properties
+        // A known name was advertised; this one may have been read over the link.
+        if tree.devices[device]?.advertisement.localName != nil { properties.name = nil }
+        update { $0.update(device, .device(properties)) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import DBus
+internal import Logging
+
+/// Recovery after bluetoothd or the bus has stopped and returned.
+///
+/// The roles resume their own operations; this part reconnects to bluetoothd.
+extension BlueZHost {
+    /// Handles a new owner of bluetoothd's name, or the lack of one.
+    func ownerChanged() {
+        // Also if another process has taken the name: the state of the former owner does not apply to it.
+        lose("bluetoothd has stopped")
+        recover()
+    }
+
+    /// Handles the loss of the connection to the bus.
+    func loseBus() {
+        lose("the connection to the message bus was lost")
+        recover()
+    }
+
+    /// How long to trust the bus's report that bluetoothd's name has no owner.
+    private static let ownerCheck = Duration.seconds(30)
+
+    /// Tries until there is a bus and bluetoothd has listed its objects, with pauses from 0.1 s up to 5 s. Does not try
+    /// while bluetoothd's name has no owner, because the bus signals a new owner.
+    func recoverUntilRunning() async {
+        var pause = Duration.milliseconds(100)
+        while isWanted, !isRunning, !Task.isCancelled {
+            do throws(DBusError) {
+                if await session?.isOpen != true { try await openBus() }
+                guard await session?.owner != nil else {
+                    guard (try? await clock.sleep(for: Self.ownerCheck)) != nil else { return }
+                    try await session?.askOwner(timeout: Self.promptly)
+                    continue
+                }
+                try await snapshot()
+            } catch {
+                logger.debug("bluetoothd is not back yet", metadata: ["error": "\(error)"])
+                guard (try? await clock.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, .seconds(5))
+            }
+        }
+        if isRunning, isWanted { await resume() }
+    }
+}

@@ -1,0 +1,68 @@
+internal import DBus
+internal import Logging
+
+/// Reads bluetoothd's signals.
+extension BlueZHost {
+    func receive(_ message: IncomingMessage) {
+        do throws(DBusError) {
+            switch message.member {
+            case "PropertiesChanged": try propertiesChanged(message)
+            case "InterfacesAdded": try interfacesAdded(message)
+            case "InterfacesRemoved": try interfacesRemoved(message)
+            case "Disconnected": try disconnected(message)
+            default: break
+            }
+        } catch {
+            logger.info(
+                "a signal could not be read", metadata: ["member": "\(message.member.string)", "error": "\(error)"])
+        }
+    }
+
+    private func propertiesChanged(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let interface = try body.text()
+        if interface == "org.bluez.GattCharacteristic1" {
+            try characteristicChanged(message.path, &body)
+        } else if var properties = try InterfaceProperties(interface: interface, &body) {
+            try properties.readInvalidated(&body)
+            update { $0.update(message.path.string, properties) }
+        }
+    }
+
+    /// Handles the changed properties of a characteristic. This is the hot path: every notification is such a change.
+    private func characteristicChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        let deliver = delivery(path)
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            if name == "Value" {
+                if let deliver, let bytes = try? value.bytes() { deliver(bytes) }
+            } else if let use = AttributeUse(property: name), let isOn = try? value.boolean() {
+                recordUse(path.string, use, isOn)
+            }
+        }
+    }
+
+    private func interfacesAdded(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let path = try body.objectPath()
+        var interfaces = try body.array()
+        while !interfaces.isAtEnd {
+            var interface = try interfaces.entry()
+            let name = try interface.text()
+            guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
+            update { $0.add(path, properties) }
+        }
+    }
+
+    private func interfacesRemoved(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        let path = try body.objectPath()
+        let interfaces = try body.strings()
+        update { $0.remove(path, interfaces: interfaces) }
+    }
+
+    /// Records the reason for a disconnect. Sent shortly before `Connected` becomes false, from bluetoothd 5.82 on.
+    private func disconnected(_ message: IncomingMessage) throws(DBusError) {
+        var body = message.body
+        noteLinkEnd(message.path.string, ObjectTree.LinkEnd(reason: try body.string(), message: try body.string()))
+    }
+}

@@ -1,0 +1,41 @@
+internal import BLE
+internal import DBus
+
+extension BlueZHost {
+    /// The state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the bus is
+    /// gone.
+    var adapterState: AdapterState { isRunning ? choice.state(in: tree) : .resetting }
+
+    /// The error for a missing adapter.
+    var unavailable: BLEError {
+        isRunning
+            ? BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
+            : .lost("bluetoothd is not running, or the bus is gone")
+    }
+
+    /// The error for an adapter that is not powered on: that for `NotReady`. Nil if it is on.
+    var powerError: BLEError? {
+        switch adapterState {
+        case .poweredOn: nil
+        case .poweredOff: BLEError(.remote("org.bluez.Error.NotReady", "Resource Not Ready"), during: .discovery)
+        case .unavailable, .resetting: unavailable
+        }
+    }
+
+    /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
+    func path(of peripheral: Peripheral.ID) -> String? {
+        tree.device(address: peripheral.rawValue, adapter: choice.path)
+    }
+
+    /// Returns the id of a device on the adapter in use.
+    func id(ofDevice path: String) -> Peripheral.ID? {
+        guard let device = tree.devices[path], device.adapter == choice.path else { return nil }
+        return device.id
+    }
+
+    /// Returns the id of a device on the adapter in use, and what it has advertised, if it has been heard.
+    func heard(_ path: String) -> (Peripheral.ID, Advertisement)? {
+        guard let device = tree.devices[path], device.isHeard, device.adapter == choice.path else { return nil }
+        return (device.id, device.advertisement)
+    }
+}

@@ -1,0 +1,276 @@
+internal import BLE
+package import DBus
+internal import Logging
+
+/// What the roles on one adapter share: the bus session, bluetoothd's objects, the choice of the adapter, recovery, and
+/// what is registered with bluetoothd.
+///
+/// The loop thread of the session is the executor of this actor and of every role, and therefore of the central. Signals
+/// arrive in isolation and update the `ObjectTree`, whose changes the roles are told. Calls and signals use different
+/// connections, so nothing is concluded from their order: if a reply can only be judged with a signal, `fence()` brings
+/// the signals up to date first.
+///
+/// A role joins the host when it starts and leaves it when it shuts down. The session is open as long as a role is there.
+package actor BlueZHost {
+    /// The thread of both bus connections.
+    package nonisolated let loop: EventLoop
+    /// The same thread, as an executor for tasks.
+    nonisolated let tasks: LoopTaskExecutor
+    /// The executor of the loop.
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let address: BusAddress
+    private(set) var logger = Logger(label: "ble")
+    private(set) var clock: any Clock<Duration> = ContinuousClock()
+
+    private(set) var session: BusSession?
+    private(set) var tree = ObjectTree()
+    private(set) var choice: AdapterChoice
+    /// False from the loss of bluetoothd or the bus until bluetoothd is back.
+    private(set) var isRunning = false
+    let waits = ObjectWaits()
+
+    private var roles: [Int: @Sendable (HostEvent) -> Void] = [:]
+    private var registrations = Registrations()
+    private var deliveries = Deliveries()
+    private var lastToken = 0
+    /// Opens the session for the first role, and for those that join meanwhile.
+    private var opening: Task<Result<Void, BLEError>, Never>?
+    /// Whether the first role has found everything. Until then, it handles a loss itself.
+    private var isOpen = false
+    /// Reconnects to bluetoothd after it or the bus was lost.
+    private var recovery: Task<Void, Never>?
+
+    /// The maximum time for a call that bluetoothd answers without asking a peripheral.
+    static let promptly = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
+    ///   - address: the bus that bluetoothd is on.
+    package init(adapter: String?, address: BusAddress) {
+        self.address = address
+        choice = AdapterChoice(wanted: adapter)
+        loop = EventLoop(name: "bluez")
+        tasks = LoopTaskExecutor(loop)
+    }
+
+    // MARK: Roles
+
+    /// Adds a role. The first one opens the session. Returns a number for ``leave(_:)``.
+    ///
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
+    ///
+    /// - Parameter handle: receives the host's events, in the host's isolation.
+    func join(
+        logger: Logger, clock: any Clock<Duration>, _ handle: @escaping @Sendable (HostEvent) -> Void
+    ) async throws(BLEError) -> Int {
+        let role = token()
+        roles[role] = handle
+        if opening == nil {
+            (self.logger, self.clock) = (logger, clock)
+            opening = Task { await self.open() }
+        }
+        let result = await opening?.value
+        do throws(BLEError) {
+            try result?.get()
+        } catch {
+            roles[role] = nil
+            if roles.isEmpty { opening = nil }
+            throw error
+        }
+        return role
+    }
+
+    /// Removes a role. With the last one, the session is closed.
+    func leave(_ role: Int) async {
+        guard roles.removeValue(forKey: role) != nil, roles.isEmpty else { return }
+        opening = nil
+        recovery?.cancel()
+        recovery = nil
+        (isOpen, isRunning) = (false, false)
+        await closeBus()
+    }
+
+    /// Whether a role is there.
+    var isWanted: Bool { !roles.isEmpty }
+
+    private func open() async -> Result<Void, BLEError> {
+        do throws(BLEError) {
+            do throws(DBusError) {
+                try await openBus()
+                try await snapshot()
+            } catch {
+                throw BLEError(error, during: .start)
+            }
+            try choice.choose(in: tree)
+            isOpen = true
+            return .success(())
+        } catch {
+            isRunning = false
+            await closeBus()
+            return .failure(error)
+        }
+    }
+
+    private func tell(_ event: HostEvent) {
+        for handle in roles.values { handle(event) }
+    }
+
+    /// Returns a unique number.
+    func token() -> Int {
+        lastToken += 1
+        return lastToken
+    }
+
+    // MARK: Session
+
+    /// Connects to the bus and subscribes to its signals.
+    func openBus() async throws(DBusError) {
+        let session = BusSession(
+            loop: loop, logger: logger, service: BlueZ.service,
+            onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
+            onOwner: { [weak self] _ in self?.assumeIsolated { $0.ownerChanged() } },
+            onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
+        do throws(DBusError) {
+            try await session.open(address, timeout: Self.promptly)
+            // Subscribe before asking, so that no change is missed.
+            for rule in BlueZ.matchRules { try await session.listen(rule, timeout: Self.promptly) }
+        } catch {
+            await session.close()
+            throw error
+        }
+        guard isWanted else {
+            await session.close()
+            throw DBusError(.disconnected, message: "no role is left")
+        }
+        self.session = session
+    }
+
+    private func closeBus() async {
+        let session = session
+        self.session = nil
+        await session?.close()
+    }
+
+    /// Returns the open session, for calls and for objects that are served for bluetoothd.
+    func openSession() throws(DBusError) -> BusSession {
+        guard let session else { throw DBusError(.disconnected, message: "not connected to the message bus") }
+        return session
+    }
+
+    /// Lists all objects, in order with the signals, and replaces the tree.
+    func snapshot() async throws(DBusError) {
+        let call = MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects")
+        try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
+            let tree = try ObjectTree(managedObjects: &body)
+            self?.assumeIsolated {
+                $0.tree = tree
+                $0.isRunning = true
+                $0.tell(.objectsListed)
+            }
+        }
+    }
+
+    // MARK: Changes
+
+    /// Updates the tree, and tells the roles what has changed.
+    func update(_ change: (inout ObjectTree) -> [ObjectTree.Change]) {
+        for change in change(&tree) {
+            if case .adapter(let path) = change {
+                adapterChanged()
+                waits.look(path)
+            }
+            tell(.changed(change))
+        }
+    }
+
+    /// Reports the state of the adapter in use, and uses another if that one is gone.
+    ///
+    /// The loss is reported even if both are powered on, because nothing that was in progress on the first continues on
+    /// the second.
+    private func adapterChanged() {
+        // Before bluetoothd has listed its objects, nothing is known to be gone.
+        guard isRunning else { return }
+        if let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
+        guard choice.replaceMissing(in: tree), let state = choice.stateToReport(in: tree) else { return }
+        tell(.adapterStateChanged(state))
+    }
+
+    /// Records that a client uses a characteristic, or has ceased to.
+    func recordUse(_ path: String, _ use: AttributeUse, _ isOn: Bool) {
+        guard tree.hasAttribute(path) else { return }
+        tree.use(path, use, isOn)
+        if !isOn { tell(.useEnded(path: path, use)) }
+    }
+
+    func noteLinkEnd(_ path: String, _ end: ObjectTree.LinkEnd) {
+        tree.noteLinkEnd(path, end)
+    }
+
+    // MARK: Values
+
+    /// Returns where the values of the characteristic at a path go.
+    func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? { deliveries.find(path) }
+
+    /// Changes where values go.
+    func withDeliveries<Value: Sendable>(_ body: (inout Deliveries) -> Value) -> Value { body(&deliveries) }
+
+    // MARK: Registrations
+
+    /// Adds a registration, which is renewed after every loss of bluetoothd until it is removed. Returns its number.
+    func addRegistration(_ registration: Registration) -> Int { registrations.add(registration) }
+
+    func removeRegistration(_ number: Int) { registrations.remove(number) }
+
+    // MARK: Loss and return
+
+    /// Handles the loss of bluetoothd or the bus, and with it of every object.
+    func lose(_ message: String) {
+        guard isRunning else { return }
+        isRunning = false
+        let former = tree
+        tree = ObjectTree()
+        deliveries = Deliveries()
+        registrations.lost()
+        choice.lost()
+        tell(.stackLost(message: message, former: former))
+        tell(.adapterStateChanged(.resetting))
+        waits.lookAtAll()
+    }
+
+    /// Starts to reconnect to bluetoothd, or starts over.
+    func recover() {
+        guard isOpen else { return }
+        let earlier = recovery
+        earlier?.cancel()
+        recovery = Task {
+            // One at a time, so that there is one session.
+            await earlier?.value
+            await recoverUntilRunning()
+        }
+    }
+
+    /// Chooses the adapter again after bluetoothd has returned, renews what was registered, and reports the state.
+    func resume() async {
+        await chooseAdapterAgain()
+        for renew in registrations.all { await renew() }
+        logger.debug("bluetoothd is back", metadata: ["adapter": "\(choice.path)"])
+        if isRunning, let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
+    }
+
+    /// How long to wait, after bluetoothd has returned, for the adapter that was in use. bluetoothd shows its adapters
+    /// one by one.
+    private static let adapterGrace = Duration.seconds(3)
+
+    /// Waits for the adapter that was in use before the loss, and chooses another if it does not appear.
+    private func chooseAdapterAgain() async {
+        if choice.keep(in: tree) { return }
+        choice.beginWait()
+        let former = choice.path
+        _ = try? await waits.wait(forObject: former, within: Self.adapterGrace, clock: clock) { () throws(BLEError) in
+            // If bluetoothd stops again, there is nothing to wait for.
+            self.tree.adapters[former] != nil || !self.isRunning ? () : nil
+        }
+        choice.endWait(in: isRunning ? tree : nil)
+    }
+}

@@ -1,0 +1,47 @@
+internal import BLE
+internal import DBus
+
+/// An actor that stands on a host and runs on its executor, so that it sees the host's state without waiting.
+protocol BlueZRole: Actor {
+    nonisolated var host: BlueZHost { get }
+}
+
+extension BlueZRole {
+    /// Looks at the host, on whose executor this actor runs.
+    func onHost<Value: Sendable>(_ body: (isolated BlueZHost) -> Value) -> Value { host.assumeIsolated(body) }
+
+    /// bluetoothd's objects.
+    var objects: ObjectTree { onHost { $0.tree } }
+
+    /// The object path of the adapter in use.
+    var adapterPath: String { onHost { $0.choice.path } }
+
+    /// Whether the adapter in use is on.
+    var isPoweredOn: Bool { onHost { $0.adapterState } == .poweredOn }
+
+    /// The error for a missing adapter.
+    var unavailable: BLEError { onHost { $0.unavailable } }
+
+    /// Throws the error for `NotReady` if the adapter is not powered on, without calling bluetoothd.
+    func requirePower() throws(BLEError) {
+        if let error = onHost({ $0.powerError }) { throw error }
+    }
+
+    /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
+    func knownPath(of peripheral: Peripheral.ID) -> String? { onHost { $0.path(of: peripheral) } }
+
+    /// Returns the path of a device on the adapter in use. Throws `peripheralNotFound`, or the error for a missing
+    /// adapter.
+    func path(of peripheral: Peripheral.ID) throws(BLEError) -> String {
+        if let path = knownPath(of: peripheral) { return path }
+        guard objects.adapters[adapterPath] != nil else { throw unavailable }
+        throw BLEError(
+            .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
+    }
+
+    /// Returns the id of a device on the adapter in use.
+    func id(ofDevice path: String) -> Peripheral.ID? { onHost { $0.id(ofDevice: path) } }
+
+    /// Whether a device has a link.
+    func isConnected(_ path: String) -> Bool { onHost { $0.tree.devices[path]?.isConnected == true } }
+}

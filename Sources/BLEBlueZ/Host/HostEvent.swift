@@ -1,0 +1,16 @@
+internal import BLE
+
+/// What a host tells its roles, in its isolation and in order with bluetoothd's signals.
+enum HostEvent: Sendable {
+    /// bluetoothd or the bus is gone, and with it every object; `former` has what they were. The adapter's state
+    /// follows, and changes again when bluetoothd is back.
+    case stackLost(message: String, former: ObjectTree)
+    /// bluetoothd has listed its objects, at the start or after a loss.
+    case objectsListed
+    /// The state of the adapter in use changed, or another adapter is in use.
+    case adapterStateChanged(AdapterState)
+    /// An object changed. For a change of an adapter, its state was reported before.
+    case changed(ObjectTree.Change)
+    /// No client uses the characteristic in that way any more.
+    case useEnded(path: String, AttributeUse)
+}

@@ -1,0 +1,52 @@
+internal import BLE
+
+/// Waits for changes of bluetoothd's objects, in the isolation of the actor that has them.
+final class ObjectWaits {
+    private var looks: [String: [Int: () -> Void]] = [:]
+    private var lastToken = 0
+
+    /// The paths of the objects that are waited for.
+    var paths: [String] { Array(looks.keys) }
+
+    /// Waits until `look` returns a value. Calls it immediately, and whenever the object at the path changes. Throws
+    /// `timedOut` if that does not happen within `limit`.
+    func wait<Value: Sendable>(
+        forObject path: String, within limit: Duration? = nil, clock: any Clock<Duration>,
+        isolation: isolated (any Actor)? = #isolation, until look: @escaping () throws(BLEError) -> Value?
+    ) async throws(BLEError) -> Value {
+        if let value = try look() { return value }
+        let outcome = Outcome<Value>()
+        let timer = limit.map { limit in
+            Task {
+                guard (try? await clock.sleep(for: limit)) != nil else { return }
+                outcome.deliver(.failure(BLEError(.timedOut, "bluetoothd did not report it within \(limit)")))
+            }
+        }
+        defer { timer?.cancel() }
+        lastToken += 1
+        let token = lastToken
+        looks[path, default: [:]][token] = {
+            do throws(BLEError) {
+                if let value = try look() { outcome.deliver(.success(value)) }
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        defer {
+            looks[path]?[token] = nil
+            if looks[path]?.isEmpty == true { looks[path] = nil }
+        }
+        return try await outcome.wait()
+    }
+
+    /// Handles a change of the object at a path.
+    func look(_ path: String) {
+        guard let waiting = looks[path] else { return }
+        for look in waiting.values { look() }
+    }
+
+    /// Handles the loss of all objects.
+    func lookAtAll() {
+        for path in looks.keys { look(path) }
+    }
+}

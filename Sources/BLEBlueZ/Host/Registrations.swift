@@ -1,0 +1,32 @@
+/// Something that this program has registered with bluetoothd, and that the next bluetoothd does not know.
+struct Registration: Sendable {
+    /// bluetoothd is gone, and with it the registration.
+    let lost: @Sendable () -> Void
+    /// bluetoothd is back. Returns when it has accepted or refused the registration.
+    let renew: @Sendable () async -> Void
+}
+
+/// What this program has registered with bluetoothd, in order.
+struct Registrations {
+    private var entries: [(number: Int, registration: Registration)] = []
+    private var last = 0
+
+    /// Adds a registration. Returns its number.
+    mutating func add(_ registration: Registration) -> Int {
+        last += 1
+        entries.append((last, registration))
+        return last
+    }
+
+    mutating func remove(_ number: Int) {
+        entries.removeAll { $0.number == number }
+    }
+
+    /// Tells all registrations that bluetoothd is gone.
+    func lost() {
+        for entry in entries { entry.registration.lost() }
+    }
+
+    /// What renews the registrations, in the order in which they were added.
+    var all: [@Sendable () async -> Void] { entries.map(\.registration.renew) }
+}

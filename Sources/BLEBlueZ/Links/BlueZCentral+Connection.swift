@@ -1,0 +1,164 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+extension BlueZCentral {
+    /// The maximum time for BlueZ to connect. The central's default deadline is shorter.
+    private static let connecting = Duration.seconds(120)
+
+    /// Connects over LE, or uses an existing link.
+    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try requirePower()
+        let path = try path(of: peripheral)
+        await agent?.register()
+        // Whether the link belongs to this client depends on whether there is one already.
+        try await host.refresh(path)
+        links.adopt(peripheral, isConnected: isConnected(path))
+        var attempt = 0
+        while !isConnected(path) {
+            attempt += 1
+            do throws(BLEError) {
+                var connect = BlueZ.call(path, BlueZ.device, "Connect")
+                connect.onTurn = { [weak self] in
+                    // Another client may have made the link while this call waited for its turn.
+                    self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
+                }
+                _ = try await host.call(connect, during: .connection, timeout: Self.connecting)
+                try await checkLink(path)
+            } catch {
+                // Another client is making the link.
+                if error.code == .busy { links.remove(peripheral) }
+                try await host.refresh(path)
+                if isConnected(path) { break }
+                guard attempt < 3, Self.isTransient(error), objects.devices[path] != nil else {
+                    // If the caller gives up while bluetoothd is connecting, a disconnect ends the attempt.
+                    if error.code != .cancelled, error.code != .timedOut { links.remove(peripheral) }
+                    throw error
+                }
+                logger.debug("connecting again", metadata: ["error": "\(error)"])
+                try await sleep(.milliseconds(200 * attempt))
+            }
+        }
+    }
+
+    /// Called when `Connect` is about to be sent. The link that it makes belongs to this client. If there is a link
+    /// already, nothing is sent.
+    private func takeTurn(_ peripheral: Peripheral.ID, _ path: String) -> MethodReply? {
+        if isConnected(path) { return MethodReply() }
+        links.insert(peripheral)
+        return nil
+    }
+
+    /// Whether to try again: BlueZ's own attempt was interrupted, which does not affect the next one, or another client
+    /// is connecting.
+    private static func isTransient(_ error: BLEError) -> Bool {
+        if error.code == .busy { return true }
+        return error.code == .connectionFailed && error.message.contains("abort-by-local")
+    }
+
+    /// Asks whether the link is up. The reply to `Connect` may arrive before the signal of the link, and the signal may
+    /// never come.
+    private func checkLink(_ path: String) async throws(BLEError) {
+        try await host.refresh(path)
+        guard let device = objects.devices[path] else { throw gone }
+        guard device.isConnected else { throw BLEError(.disconnected, "the link ended as soon as it was made") }
+    }
+
+    /// The error for a device whose object has disappeared.
+    var gone: BLEError {
+        objects.adapters[adapterPath] == nil
+            ? unavailable
+            : BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
+    }
+
+    /// Ends the link or the attempt to connect, and waits until bluetoothd reports that it is down (about 2 s). A link
+    /// that existed before, or that other clients use, stays up for them.
+    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        guard let path = knownPath(of: peripheral) else { return links.remove(peripheral) }
+        if isConnected(path) {
+            guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
+        } else if !links.contains(peripheral) {
+            // The subscriptions remain: bluetoothd renews them on the next link without a request.
+            return
+        }
+        do throws(BLEError) {
+            _ = try await host.call(BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection)
+        } catch {
+            guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
+                throw error
+            }
+        }
+        try? await host.refresh(path)
+        try await waits.wait(forObject: path, within: BlueZHost.promptly, clock: clock) { () throws(BLEError) in
+            self.isConnected(path) ? nil : ()
+        }
+        // Not earlier: a shutdown that starts meanwhile must not leave the bus before this call is sent.
+        links.remove(peripheral)
+    }
+
+    /// Ends this client's use of a link. Returns whether the link was made for this client and no other client uses it.
+    ///
+    /// bluetoothd ends a link for all its clients, and does not report who they are. It reports whether a
+    /// characteristic notifies, for any client, and whether its socket is taken. The uses that remain after this client
+    /// has stopped its own belong to other clients.
+    private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
+        endSockets(of: peripheral)
+        await withDiscardingTaskGroup { group in
+            for characteristic in uses.started(of: peripheral) {
+                group.addTask { try? await self.stopNotifying(characteristic, peripheral) }
+            }
+        }
+        // This client's other uses end with its channels, which bluetoothd notices later.
+        guard links.contains(peripheral) else { return false }
+        try await host.fence()
+        let others = objects.uses(ofDevice: path).filter { characteristic, use in
+            // Sockets are not shared: no other client has the sockets of this client.
+            var own = sockets.uses(characteristic, peripheral)
+            // A characteristic whose notifications could not be stopped.
+            if uses.isStarted(characteristic, peripheral) { own.insert(.notifying) }
+            return !use.isSubset(of: own)
+        }
+        if !others.isEmpty {
+            logger.debug(
+                "the link is left to other programs",
+                metadata: ["peripheral": "\(peripheral)", "uses": "\(others.count)"])
+        }
+        return others.isEmpty
+    }
+
+    /// Stops using a link, which stays up.
+    private func leaveLink(_ peripheral: Peripheral.ID) {
+        links.remove(peripheral)
+        for (attribute, _) in uses.delivered(of: peripheral) { endDelivery(of: attribute) }
+        paths.removeAll(of: peripheral)
+        sockets.forgetAcquisitions(of: peripheral)
+    }
+
+    /// Handles the end of a device's link, or the removal of a connected device.
+    func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
+        let own = links.takeReason(path)
+        // Links of another adapter belong to other programs.
+        guard path.hasPrefix(adapterPath + "/") else { return }
+        let error =
+            own
+            ?? BLEError(
+                .disconnected, end.map { "the link ended: \($0.message)" } ?? "the link ended",
+                disconnectReason: end.map { BlueZ.disconnectReason($0.reason) }
+                    ?? (adapterState() == .poweredOn ? .unknown : .adapterGone))
+        for id in Self.ids(ofDevice: path, address: address) {
+            links.remove(id)
+            // The central decides which deliveries end, and which wait for the next link.
+            paths.removeAll(of: id)
+            sockets.forgetAcquisitions(of: id)
+            endSockets(of: id)
+            report(.linkEnded(id, error))
+        }
+    }
+
+    /// Returns all ids by which a central may know a device: that of its path, and its identity address if that
+    /// differs.
+    static func ids(ofDevice path: String, address: String) -> [Peripheral.ID] {
+        let ids = [Peripheral.ID(devicePath: path), Peripheral.ID(rawValue: address)]
+        return ids[0] == ids[1] || address.isEmpty ? [ids[0]] : ids
+    }
+}

@@ -1,0 +1,219 @@
+internal import BLE
+internal import DBus
+internal import Logging
+
+/// The pairing agent of this program: the object that bluetoothd calls for prompts during a pairing.
+///
+/// A program has one agent, which serves the `Pair` calls of its own bus connection. It is registered when a link is
+/// first requested, and a default agent at the start. A program that only scans registers none, because BlueZ would use
+/// it for pairings that no other agent handles. The registration lasts as long as bluetoothd runs, and is renewed after
+/// a restart. The agent runs on the host's executor.
+actor BlueZAgent: BlueZRole {
+    enum Event: Sendable {
+        /// The prompts for a peripheral are complete or no longer valid.
+        case ended(Peripheral.ID)
+        /// A prompt was refused, and with it the pairing of the device at that path.
+        case refused(String)
+    }
+
+    private static let path = "/org/swift_ble/agent"
+
+    nonisolated let host: BlueZHost
+    private let pairing: PairingAgent
+    private let logger: Logger
+    private let report: @Sendable (Event) async -> Void
+
+    /// The number of this agent among what the host renews; nil until the agent is wanted.
+    private var number: Int?
+    /// The session that serves the agent.
+    private var session: BusSession?
+    /// The registration with the current bluetoothd.
+    private var registration: Task<Void, Never>?
+    private var problem: DBusError?
+    /// The unanswered prompts, by token, each with the device's path.
+    private var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
+    private var lastToken = 0
+    private var lastPrompted: Peripheral.ID?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+
+    /// - Parameter report: receives events. A refusal is answered when it returns.
+    init(
+        _ host: BlueZHost, _ pairing: PairingAgent, logger: Logger, report: @escaping @Sendable (Event) async -> Void
+    ) {
+        (self.host, self.pairing, self.logger, self.report) = (host, pairing, logger, report)
+    }
+
+    /// Whether bluetoothd has not accepted the agent.
+    nonisolated var hasFailed: Bool { assumeIsolated { $0.problem != nil } }
+
+    /// The number of unanswered prompts.
+    nonisolated var promptCount: Int { assumeIsolated { $0.prompts.count } }
+
+    // MARK: Registration
+
+    /// Registers the agent for a link that may pair. Returns when bluetoothd knows the agent, or the registration has
+    /// failed.
+    func register() async {
+        if number == nil {
+            number = await host.addRegistration(
+                Registration(
+                    lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
+                    renew: { [weak self] in await self?.register() }))
+        }
+        let registration = registration ?? Task { await self.registerOnce() }
+        self.registration = registration
+        await registration.value
+        // The next request for a link tries again.
+        if problem != nil, self.registration == registration { self.registration = nil }
+    }
+
+    /// Ends the registration, which is no longer renewed.
+    func stop() async {
+        if let number { await host.removeRegistration(number) }
+        number = nil
+        lost()
+    }
+
+    private func lost() {
+        registration = nil
+        for prompt in prompts.values { prompt.task.cancel() }
+        prompts = [:]
+    }
+
+    /// Registers the agent with bluetoothd. Errors are logged: everything except pairing works without an agent.
+    private func registerOnce() async {
+        guard let capability = pairing.capability() else { return }
+        do throws(DBusError) {
+            let session = try await host.openSession()
+            try await export(session)
+            let path = DBusValue.objectPath(Self.path)
+            do throws(DBusError) {
+                _ = try await session.call(
+                    manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZHost.promptly)
+            } catch  where error.name == "org.bluez.Error.AlreadyExists" {}
+            if pairing.isDefault {
+                _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZHost.promptly)
+            }
+            problem = nil
+        } catch {
+            problem = error
+            logger.info("no agent, so nothing can be paired with", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func manager(_ method: String, _ arguments: DBusValue...) -> MethodCall {
+        MethodCall(BlueZ.service, "/org/bluez", BlueZ.agentManager, method, arguments)
+    }
+
+    private func export(_ session: BusSession) async throws(DBusError) {
+        guard self.session !== session else { return }
+        let object = ExportedObject(path: Self.path, interface: Self.interface) { [weak self] call in
+            await self?.answer(call) ?? .failure(Self.rejected)
+        }
+        _ = try await session.export(object)
+        self.session = session
+    }
+
+    private static let rejected = DBusError.remote("org.bluez.Error.Rejected", "refused")
+
+    // MARK: Calls from bluetoothd
+
+    private func answer(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        switch call.method {
+        case "Release":
+            logger.debug("bluetoothd has released the agent")
+            return .success(MethodReply())
+        case "Cancel":
+            await cancelPrompts()
+            return .success(MethodReply())
+        default:
+            guard let path = call.arguments.first?.string, let prompt = Self.prompt(call) else {
+                return .failure(.remote("org.freedesktop.DBus.Error.InvalidArgs", "not as documented"))
+            }
+            return await answer(prompt, path)
+        }
+    }
+
+    private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
+        // The prompt may arrive before the signal that adds the device.
+        if objects.devices[path] == nil { try? await host.fence() }
+        guard let id = id(ofDevice: path) else { return .failure(Self.rejected) }
+        logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
+        lastToken += 1
+        let token = lastToken
+        let task = Task { [pairing] in await pairing.answer(id, prompt) }
+        prompts[token] = (path, task)
+        lastPrompted = id
+        let answer = await task.value
+        let isVoid = prompts.removeValue(forKey: token) == nil
+        switch answer {
+        case .accept: return .success(MethodReply())
+        case .passkey(let passkey): return .success(MethodReply([.uint32(passkey.value)]))
+        case .pinCode(let code): return .success(MethodReply([.string(code)]))
+        case .refuse:
+            if !isVoid, prompt.decidesPairing { await report(.refused(path)) }
+            return .failure(Self.rejected)
+        }
+    }
+
+    /// Cancels the open prompts, which bluetoothd no longer needs answered or shown.
+    private func cancelPrompts() async {
+        for prompt in prompts.values { prompt.task.cancel() }
+        prompts = [:]
+        if let lastPrompted { await report(.ended(lastPrompted)) }
+    }
+
+    private static func prompt(_ call: IncomingCall) -> PairingPrompt? {
+        let argument = call.arguments.dropFirst().first
+        let passkey = argument?.integer.flatMap { UInt32(exactly: $0) }.flatMap { Passkey($0) }
+        switch call.method {
+        case "RequestPinCode": return .enterPINCode
+        case "DisplayPinCode": return (argument?.string).map { .showPINCode($0) }
+        case "RequestPasskey": return .enterPasskey
+        case "DisplayPasskey":
+            let entered = call.arguments.last?.integer ?? 0
+            return passkey.map { .show($0, entered: min(max(entered, 0), 6)) }
+        case "RequestConfirmation": return passkey.map { .confirm($0) }
+        case "RequestAuthorization": return .authorizePairing
+        case "AuthorizeService": return (argument?.string).flatMap { BluetoothUUID($0) }.map { .authorizeService($0) }
+        default: return nil
+        }
+    }
+
+    /// BlueZ's `doc/org.bluez.Agent.rst`.
+    private static let interface = InterfaceDescription(
+        "org.bluez.Agent1",
+        .method("Release"),
+        .method("RequestPinCode", takes: "o", returns: "s"),
+        .method("DisplayPinCode", takes: "os"),
+        .method("RequestPasskey", takes: "o", returns: "u"),
+        .method("DisplayPasskey", takes: "ouq"),
+        .method("RequestConfirmation", takes: "ou"),
+        .method("RequestAuthorization", takes: "o"),
+        .method("AuthorizeService", takes: "os"),
+        .method("Cancel"))
+}
+
+extension PairingPrompt {
+    /// Whether a refusal ends the pairing.
+    fileprivate var decidesPairing: Bool {
+        switch self {
+        case .confirm, .enterPasskey, .enterPINCode, .authorizePairing: true
+        case .show, .showPINCode, .authorizeService: false
+        }
+    }
+
+    /// A name for the log, without the passkey or PIN code.
+    fileprivate var name: String {
+        switch self {
+        case .confirm: "confirm a number"
+        case .enterPasskey: "enter a passkey"
+        case .show: "show a passkey"
+        case .enterPINCode: "enter a PIN code"
+        case .showPINCode: "show a PIN code"
+        case .authorizePairing: "authorize the pairing"
+        case .authorizeService: "authorize a service"
+        }
+    }
+}

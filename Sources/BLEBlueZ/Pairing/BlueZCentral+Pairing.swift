@@ -1,0 +1,155 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+extension BlueZCentral {
+    /// The maximum time for a pairing, including its prompts. The central's default deadline is shorter.
+    private static let pairing = Duration.seconds(600)
+    /// How long to retry while another pairing with the peripheral is ending.
+    private static let busyLimit = Duration.seconds(2)
+
+    /// Calls `Pair`, unless the peripheral is already paired: BlueZ 5.66 would then try to pair over BR/EDR, for 40 s.
+    public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try requirePower()
+        let path = try path(of: peripheral)
+        await agent?.register()
+        try await host.refresh(path)
+        guard objects.devices[path]?.isPaired != true else { throw .alreadyPaired }
+        guard isConnected(path) else { throw BLEError(.disconnected, "there is no link") }
+        calls.beginPairing(path)
+        defer { calls.endPairing(path) }
+        do throws(BLEError) {
+            try await callPair(path)
+        } catch {
+            if error.code == .cancelled { await cancelPairing(path) }
+            throw await reason(error, path)
+        }
+        try await host.refresh(path)
+    }
+
+    private func callPair(_ path: String) async throws(BLEError) {
+        var waited = Duration.zero
+        while true {
+            do throws(BLEError) {
+                _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
+                return
+            } catch {
+                guard error.code == .busy, waited < Self.busyLimit else { throw error }
+                try await sleep(.milliseconds(100))
+                waited += .milliseconds(100)
+            }
+        }
+    }
+
+    /// Calls `CancelPairing` after the caller has given up. Keeps a pairing that has succeeded meanwhile, whose bond
+    /// BlueZ would remove.
+    private func cancelPairing(_ path: String) async {
+        await Task {
+            guard (try? await host.refresh(path)) != nil, objects.devices[path]?.isPaired == false else { return }
+            _ = try? await host.call(BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing)
+        }.value
+    }
+
+    /// Returns the actual cause of a failed pairing. If the link ends during a pairing, BlueZ reports that the pairing
+    /// was cancelled.
+    private func reason(_ error: BLEError, _ path: String) async -> BLEError {
+        guard error.code == .pairingCancelled || error.code == .pairingFailed else { return error }
+        try? await host.refresh(path)
+        if error.code == .pairingCancelled, !isConnected(path) {
+            return BLEError(.disconnected, "the link ended before the pairing was done", cause: error)
+        }
+        guard agent?.hasFailed == true else { return error }
+        var error = error
+        error.remedy =
+            "bluetoothd could not be given an agent, without which nothing pairs; see Docs/Pairing.md and the log."
+        return error
+    }
+
+    /// Calls `RemoveDevice`, which removes everything known about the device and ends its link.
+    public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        guard let path = knownPath(of: peripheral) else { return }
+        do throws(BLEError) {
+            _ = try await host.call(
+                BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .pairing)
+        } catch {
+            guard error.code == .peripheralNotFound else { throw error }
+        }
+        links.remove(peripheral)
+        try await host.fence()
+    }
+
+    /// The pairing state, from the device's properties.
+    public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
+        let path = try path(of: peripheral)
+        try await host.refresh(path)
+        guard let device = objects.devices[path] else {
+            throw BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
+        }
+        return PairingState(
+            isPaired: device.isPaired, isTrusted: device.isTrusted, isBlocked: device.isBlocked,
+            identity: Peripheral.ID(rawValue: device.address))
+    }
+
+    /// Sets a property of the device.
+    public func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError)
+    {
+        let name =
+            switch setting {
+            case .trusted: "Trusted"
+            case .blocked: "Blocked"
+            }
+        _ = try await host.call(
+            BlueZ.call(
+                try path(of: peripheral), BlueZ.properties, "Set", .string(BlueZ.device), .string(name),
+                .variant(.boolean(value))), during: .pairing)
+    }
+
+    // MARK: Operations that pair
+
+    /// Runs an attribute operation, which fails if this program refuses the pairing that the operation has started.
+    ///
+    /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
+    /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
+    func unlessRefused(
+        on device: String, _ work: @escaping @Sendable () async throws(BLEError) -> MethodReply
+    ) async throws(BLEError) -> MethodReply {
+        let outcome = Outcome<MethodReply>()
+        let call = calls.add(on: device) { outcome.deliver(.failure($0)) }
+        let task = Task {
+            do throws(BLEError) {
+                outcome.deliver(.success(try await work()))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        defer {
+            task.cancel()
+            calls.remove(call)
+        }
+        return try await outcome.wait()
+    }
+
+    /// Handles this program's refusal of a pairing that was not requested with `Pair`. The operations that wait for it
+    /// fail, and the link, which has stalled, is ended. Returns when the callers have been notified.
+    func pairingRefused(_ path: String) async {
+        guard !calls.isPairing(path) else { return }
+        await failCalls(on: path, .pairingRefused)
+    }
+
+    /// Fails the pending attribute operations of a device, and ends the link after their callers have been notified.
+    private func failCalls(on path: String, _ error: BLEError) async {
+        let waiting = calls.all(on: path)
+        guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
+        logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+        // The failure and the end of the link report the same error, in either order.
+        links.setReason(error, path)
+        for call in waiting { calls.fail(call, error) }
+        while waiting.contains(where: { calls.contains($0) }) { await Task.yield() }
+        Task {
+            try? await self.disconnect(id)
+            // If other clients use the link, it has ended only for this client.
+            guard links.takeReason(path) != nil else { return }
+            report(.linkEnded(id, error))
+        }
+    }
+}

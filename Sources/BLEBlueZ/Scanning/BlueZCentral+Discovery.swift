@@ -1,0 +1,123 @@
+public import BLE
+internal import DBus
+internal import Logging
+
+extension BlueZCentral {
+    /// Starts this client's discovery session, which serves any number of scans.
+    public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        try requirePower()
+        guard !filter.isPassive else {
+            try await passive.start(filter)
+            return try await stopSession()
+        }
+        try await setFilter(filter)
+        guard !discovery.isOn else { return }
+        let epoch = discovery.epoch
+        try await startSession(filter)
+        guard discovery.started(in: epoch) else { throw .lost("the adapter went while the scan was being started") }
+        await passive.stop()
+        // Devices that another client's scan has found are in range too, and are not announced as new.
+        for path in objects.devices.keys { heard(path) }
+    }
+
+    /// Whether received advertisements are reported.
+    var isListening: Bool { discovery.isOn || passive.isOn }
+
+    /// Reports the advertisement of a device.
+    func heard(_ path: String) {
+        if isListening, let (id, advertisement) = onHost({ $0.heard(path) }) {
+            report(.advertisementReceived(id, advertisement))
+        }
+    }
+
+    /// Handles the end of this client's scan without its request.
+    func voidDiscovery() {
+        discovery.void()
+        passive.assumeIsolated { $0.forget() }
+    }
+
+    /// How long to retry. The kernel's scan takes 10.24 s.
+    private static let busyLimit = Duration.seconds(15)
+
+    /// Calls `StartDiscovery`, and retries while it answers `InProgress`.
+    ///
+    /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
+    /// session from a call whose answer it did not await, which is ended first.
+    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+        var waited = Duration.zero
+        let pause = Duration.milliseconds(500)
+        while true {
+            do throws(BLEError) {
+                _ = try await host.call(
+                    BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
+                return
+            } catch {
+                // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
+                // order.
+                if error.code == .timedOut || error.code == .cancelled { abandonSession() }
+                guard error.code == .busy, waited < Self.busyLimit else { throw error }
+                logger.debug("scanning again", metadata: ["error": "\(error)"])
+                _ = try? await host.call(
+                    BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
+                try await sleep(pause)
+                waited += pause
+                // The filter is set again, whether or not the ended session had one.
+                try await setFilter(filter)
+            }
+        }
+    }
+
+    private func abandonSession() {
+        let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
+        Task { [host] in _ = try? await host.call(stop, during: .discovery) }
+    }
+
+    private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
+        var options: [String: DBusValue] = [
+            "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
+        ]
+        // Every packet counts. Without a limit of either kind, BlueZ hides RSSI changes of less than 8 dB, see
+        // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as one
+        // with a steady signal. With an RSSI limit, the kernel drops advertisements of unknown signal strength. The
+        // kernel does not receive a path loss limit, and the highest one, 137 dB, accepts everything.
+        if let minimum = filter.minimumRSSI {
+            options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
+        } else {
+            options["Pathloss"] = .uint16(137)
+        }
+        if !filter.services.isEmpty { options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription)) }
+        _ = try await host.call(
+            BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options(options)), during: .discovery)
+    }
+
+    /// Returns bluetoothd's name of a transport.
+    private static func name(of transport: Transport) -> String {
+        switch transport {
+        case .le: "le"
+        case .classic: "bredr"
+        case .any: "auto"
+        }
+    }
+
+    /// Ends this client's scans and clears its filter.
+    public func stopDiscovery() async throws(BLEError) {
+        await passive.stop()
+        try await stopSession()
+    }
+
+    private func stopSession() async throws(BLEError) {
+        guard discovery.stop() else { return }
+        do throws(BLEError) {
+            _ = try await host.call(
+                BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
+        } catch {
+            // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
+            guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
+                throw error
+            }
+        }
+        // `StopDiscovery` keeps the filter. An empty filter clears it.
+        _ = try? await host.call(
+            BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
+    }
+}

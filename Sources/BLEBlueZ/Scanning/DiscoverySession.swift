@@ -1,0 +1,26 @@
+/// This client's discovery session with bluetoothd, which serves any number of scans.
+struct DiscoverySession {
+    /// Whether bluetoothd has a session for this client.
+    private(set) var isOn = false
+    /// How often a session has ended without a request. Answers to calls from before are outdated.
+    private(set) var epoch = 0
+
+    /// Handles the success of a start that began in an epoch. Returns false if the session has ended since.
+    mutating func started(in epoch: Int) -> Bool {
+        guard epoch == self.epoch else { return false }
+        isOn = true
+        return true
+    }
+
+    /// Handles a request to stop. Returns whether there was a session.
+    mutating func stop() -> Bool {
+        defer { isOn = false }
+        return isOn
+    }
+
+    /// Handles the end of the session without a request.
+    mutating func void() {
+        isOn = false
+        epoch += 1
+    }
+}

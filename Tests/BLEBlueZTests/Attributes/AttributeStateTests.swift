@@ -1,0 +1,123 @@
+import BLE
+import Testing
+
+@testable import BLEBlueZ
+
+/// What this client uses of the attributes of its peripherals.
+@Suite struct AttributeStateTests {
+    private let strap = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
+    private let path = "/strap/char000a"
+    private var characteristic: AttributeID { AttributeID(peripheral: strap, handle: 10) }
+
+    // MARK: Notifications
+
+    @Test func `a delivery ends once; what was started stays until it is stopped`() {
+        var uses = NotificationUses()
+        uses.begin(characteristic, path)
+        #expect(uses.deliveredPaths == [path])
+        #expect(uses.endDelivery(of: characteristic) == path)
+        #expect(uses.endDelivery(of: characteristic) == nil)
+        #expect(uses.isStarted(path, strap))
+        uses.stopped(path, strap)
+        #expect(uses.started(of: strap).isEmpty)
+    }
+
+    // MARK: Sockets
+
+    @Test func `a socket that is acquired again before the end of the last is still this client's`() {
+        var sockets = SocketTable()
+        let acquisition = Acquisition(path: path, use: .notifyAcquired)
+        sockets.acquire(acquisition, strap)
+        sockets.acquire(acquisition, strap)
+        sockets.acquisitionEnded(acquisition, strap)
+        #expect(sockets.uses(path, strap) == .notifyAcquired)
+        sockets.acquisitionEnded(acquisition, strap)
+        #expect(sockets.uses(path, strap) == [])
+        // An end that belongs to another client changes nothing.
+        sockets.acquisitionEnded(acquisition, strap)
+        sockets.acquire(acquisition, strap)
+        #expect(sockets.uses(path, strap) == .notifyAcquired)
+    }
+
+    @Test func `the end of a link forgets its acquisitions alone`() {
+        var sockets = SocketTable()
+        let other = Peripheral.ID(rawValue: "other")
+        sockets.acquire(Acquisition(path: path, use: .writeAcquired), strap)
+        sockets.acquire(Acquisition(path: path, use: .notifyAcquired), other)
+        sockets.forgetAcquisitions(of: strap)
+        #expect(sockets.uses(path, strap) == [])
+        #expect(sockets.uses(path, other) == .notifyAcquired)
+    }
+
+    // MARK: Reads
+
+    @Test func `notifications come to the reads while there are any, and then to their reader`() {
+        var reads = ReadTable()
+        let deliver: ReadTable.Deliver = { _ in }
+        #expect(reads.begin(path, deliver) == true)
+        #expect(reads.begin(path, deliver) == false)
+        #expect(reads.arrived([1], path).needsCheck == true)
+        let second = reads.arrived([2], path)
+        #expect(second.earlier?.value == [1])
+        #expect(second.needsCheck == false)
+        // The answer shows that the last value was read.
+        let first = reads.end(path, [2], offset: 0)
+        #expect(first.notification == nil)
+        #expect(first.deliver == nil)
+        let last = reads.end(path, [3], offset: 0)
+        #expect(last.deliver != nil)
+        #expect(!reads.isReading(path))
+        #expect(reads.arrived([4], path).needsCheck == false)
+    }
+
+    @Test func `a held value that no answer follows is let go, once`() throws {
+        var reads = ReadTable()
+        _ = reads.begin(path) { _ in }
+        _ = reads.arrived([1], path)
+        let check = reads.nextCheck(path)
+        let number = try #require(check)
+        #expect(reads.letGo(path, number)?.value == [1])
+        #expect(reads.letGo(path, number) == nil)
+        #expect(reads.nextCheck(path) == nil)
+        // The check has ended, so the next value begins another.
+        #expect(reads.arrived([2], path).needsCheck == true)
+    }
+
+    @Test func `a held value is not delivered after notifications were switched off`() {
+        var reads = ReadTable()
+        _ = reads.begin(path) { _ in }
+        _ = reads.arrived([1], path)
+        reads.setDelivery(nil, path)
+        let end = reads.end(path, nil, offset: 0)
+        #expect(end.notification == nil)
+        #expect(end.deliver == nil)
+    }
+
+    // MARK: Calls
+
+    @Test func `the operations on one device are failed, and stay until their callers are gone`() {
+        var calls = AttributeCalls()
+        nonisolated(unsafe) var failed: [BLEError] = []
+        let first = calls.add(on: "/strap") { failed.append($0) }
+        _ = calls.add(on: "/lock") { failed.append($0) }
+        #expect(calls.all(on: "/strap") == [first])
+        calls.fail(first, .pairingRefused)
+        #expect(failed.map(\.code) == [BLEError.pairingRefused.code])
+        #expect(calls.contains(first))
+        calls.remove(first)
+        #expect(calls.count == 1)
+    }
+
+    // MARK: Discovery
+
+    @Test func `the answer to a start from before a loss starts nothing`() {
+        var session = DiscoverySession()
+        let epoch = session.epoch
+        session.void()
+        #expect(session.started(in: epoch) == false)
+        #expect(!session.isOn)
+        #expect(session.started(in: session.epoch) == true)
+        #expect(session.stop() == true)
+        #expect(session.stop() == false)
+    }
+}
