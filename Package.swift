@@ -31,8 +31,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
+        // The wait for the first of several ends, which all actors of this package wait with.
+        .module("Waiting"),
         // The central, its seam for backends, and everything that all modules share. No I/O, no Foundation, no C.
-        .module("BLE", [.log]),
+        .module("BLE", ["Waiting", .log]),
 
         // What is said over Bluetooth: each of these modules needs BLE alone.
         // One type for each standard service.
@@ -44,19 +46,20 @@ let package = Package(
         // BTHome v2, a format of advertising data.
         .module("BLEBTHome", ["BLE"] + .bthomeEncryption),
         // Protocols of one's own: messages, their encryption, transactions and devices.
-        .module("BLEFeatures", ["BLE", .crypto, .log]),
+        .module("BLEFeatures", ["BLE", "Waiting", .crypto, .log]),
 
         // A radio in memory, as a backend.
-        .module("BLESimulation", ["BLE", .log]),
+        .module("BLESimulation", ["BLE", "Waiting", .log]),
         // The behavior that all backends must have, as a test suite.
-        .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", .log]),
+        .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", "Waiting", .log]),
 
         // A worked example of BLEFeatures. It sees only what any other package would see.
         .example("SmartLock", ["BLE", "BLEFeatures"], "SmartLock/Sources"),
 
         // Tests, and what they share.
-        .support("BLETestSupport", ["BLE", "BLESimulation", .log]),
-        .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+        .support("BLETestSupport", ["BLE", "BLESimulation", "Waiting", .log]),
+        .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
+        .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
         .tests(
             "BLEProfilesTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
         .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
@@ -93,14 +96,14 @@ if withBlueZ {
     package.targets += [
         .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // A session on a D-Bus bus and the event loop that everything below the seam shares.
-        .module("DBus", ["CGLib", .log]),
+        .module("DBus", ["CGLib", "Waiting", .log]),
         // bluetoothd, as a backend.
-        .module("BLEBlueZ", ["BLE", "DBus", .log]),
+        .module("BLEBlueZ", ["BLE", "DBus", "Waiting", .log]),
         // The command line tool `ble`.
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEAssignedNumbers", "BLEBlueZ", "BLEProfiles", "BLESimulation",
+                "BLE", "BLEAssignedNumbers", "BLEBlueZ", "BLEProfiles", "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .log, .argumentParser,
@@ -149,7 +152,7 @@ extension Product {
 
 extension Target {
     /// A module in `Sources`.
-    static func module(_ name: String, _ dependencies: [Dependency]) -> Target {
+    static func module(_ name: String, _ dependencies: [Dependency] = []) -> Target {
         .target(name: name, dependencies: dependencies, swiftSettings: .strict)
     }
 

@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// The state of the adapter in use, its observers, and the waits for Bluetooth to restart.
 struct AdapterWatch {
     private(set) var state = AdapterState.resetting

@@ -1,3 +1,5 @@
+internal import Waiting
+
 extension Central {
     /// Powers an adapter on or off, and returns when its state has changed.
     ///

@@ -1,4 +1,5 @@
 public import Logging
+internal import Waiting
 
 /// This machine in the central role: finds peripherals, connects to them and uses their services.
 ///

@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// The pending operations of a central, and the queues of operations that must not overlap.
 ///
 /// The end of a link, of the stack or of the central ends the callers' waits immediately.
@@ -100,7 +102,7 @@ extension Central {
     ) async throws(BLEError) -> Value {
         let token = token()
         let outcome = Outcome<Value>()
-        let deadline = deadline(timeout, name) { outcome.deliver(.failure($0)) }
+        let deadline = deadline(timeout, name, outcome)
         operations.begin(token, on: peripheral, using: resource) {
             outcome.deliver(.failure($0))
         } start: {
@@ -118,21 +120,14 @@ extension Central {
         _ token: Int, _ resource: Operations.Resource?, _ outcome: Outcome<Value>,
         _ body: @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async {
-        do throws(BLEError) {
-            outcome.deliver(.success(try await body(backend)))
-        } catch {
-            outcome.deliver(.failure(error))
-        }
+        await outcome.deliver { () throws(BLEError) in try await body(backend) }
         operations.finish(token, using: resource)
     }
 
-    /// Calls `expire` with `timedOut` after `timeout`, unless the returned task is cancelled first.
-    func deadline(
-        _ timeout: Duration, _ name: String, _ expire: @escaping @Sendable (BLEError) -> Void
-    ) -> Task<Void, Never> {
-        Task { [clock = configuration.clock] in
-            guard (try? await clock.sleep(for: timeout)) != nil else { return }
-            expire(BLEError(.timedOut, "\(name) took longer than \(timeout)"))
+    /// Delivers `timedOut` after `timeout`, unless the returned task is cancelled first.
+    func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Task<Void, Never> {
+        outcome.expire(after: timeout, clock: configuration.clock) {
+            BLEError(.timedOut, "\(name) took longer than \(timeout)")
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 /// Connecting and disconnecting. Callers share one link to a peripheral and one attempt to establish it.
 extension Central {
@@ -16,7 +17,7 @@ extension Central {
         if connectionState(id) == .connected { return }
         let outcome = Outcome<Void>()
         let waiter = token()
-        let deadline = deadline(timeout ?? configuration.connectTimeout, "connecting") { outcome.deliver(.failure($0)) }
+        let deadline = deadline(timeout ?? configuration.connectTimeout, "connecting", outcome)
         defer { deadline.cancel() }
         applyPolicy(id)
         try await wait(on: id, waiter, outcome) {
@@ -31,7 +32,7 @@ extension Central {
         if isShutDown { throw .shutDown }
         let outcome = Outcome<Void>()
         let waiter = token()
-        let deadline = deadline(configuration.operationTimeout, "disconnecting") { outcome.deliver(.failure($0)) }
+        let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)
         defer { deadline.cancel() }
         // The link is ended even if the caller stops waiting, and is not reestablished automatically.
         if isMaintained(id) { connections[id]?.setPolicy(.manual) }
@@ -231,19 +232,9 @@ extension Central {
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let outcome = Outcome<Value>()
-        let deadline = deadline(limit, name) { outcome.deliver(.failure($0)) }
-        let task = Task { [backend] in
-            do throws(BLEError) {
-                outcome.deliver(.success(try await work(backend)))
-            } catch {
-                outcome.deliver(.failure(error))
-            }
-        }
-        defer {
-            deadline.cancel()
-            task.cancel()
-        }
-        return try await outcome.wait()
+        let deadline = deadline(limit, name, outcome)
+        defer { deadline.cancel() }
+        return try await outcome.race { [backend] () throws(BLEError) in try await work(backend) }
     }
 
     /// Discovers the services, and repeats this until they have not changed in the meantime.

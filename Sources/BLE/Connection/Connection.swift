@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// A peripheral's connection in the central: the state machine, its waiting callers, and the discovered services.
 struct Connection {
     private var machine = ConnectionMachine()

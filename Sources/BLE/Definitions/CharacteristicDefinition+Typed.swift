@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 extension CharacteristicDefinition {
     /// Creates a characteristic with a typed value. Throws `invalidValue` if the value cannot be encoded.

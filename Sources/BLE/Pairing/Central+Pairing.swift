@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 extension Central {
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
@@ -122,9 +123,7 @@ extension Central {
         let token = token()
         let outcome = Outcome<PairingAnswer>()
         pairings.addQuestion(token, about: peripheral.id, outcome)
-        let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt") {
-            outcome.deliver(.failure($0))
-        }
+        let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt", outcome)
         let question = Task { @concurrent in
             outcome.deliver(.success(await prompt.put(to: delegate, for: peripheral)))
         }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 /// The displays of one pairing. Each display replaces the one before it.
 ///

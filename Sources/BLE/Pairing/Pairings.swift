@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// The pairings of a central: who is pairing, and which prompts are open.
 struct Pairings {
     /// A prompt that the delegate answers.

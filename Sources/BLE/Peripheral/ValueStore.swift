@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 /// The known values of a peripheral's declared characteristics, their observers, and the callers that wait until they
 /// are ready.

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 extension Central {
     /// The peripherals in range that meet the criteria, each reported once when it is found.
@@ -40,9 +41,7 @@ extension Central {
         let scan = Scanning.Scan(tracker, producer, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
         guard adapterState == .poweredOn else { return stream }
-        let deadline = deadline(configuration.operationTimeout, "starting the scan") {
-            scan.started.deliver(.failure($0))
-        }
+        let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
         reconcile()
         try await scan.started.wait()

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 extension Central {
     /// The peripherals nearby, as a list that is kept up to date.

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 /// The scans and searches of a central, and the filter that its backend runs with.
 ///

@@ -1,4 +1,5 @@
 import BLE
+internal import Waiting
 
 /// A user who answers pairing prompts as a check requires, and records them.
 actor PairingUser: PairingDelegate {

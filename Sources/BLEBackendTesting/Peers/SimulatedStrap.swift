@@ -1,4 +1,5 @@
 public import BLE
+internal import Waiting
 
 /// The contract's peripheral as a definition, for every stack that runs definitions.
 public actor SimulatedStrap {

@@ -39,33 +39,28 @@ extension BlueZCentral {
     func persisting<Value>(
         at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        var waited = Duration.zero
-        var pause = Duration.milliseconds(10)
-        while true {
-            let elapsed = Central.stopwatch(clock)
-            do throws(BLEError) {
-                return try await call()
-            } catch {
-                if error.code == .cancelled { throw error }
-                if error.code == .pairingRequired { throw securityError(error, path) }
-                // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's
-                // limit.
-                if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
-                    throw BLEError(
-                        .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
-                }
-                // The end of a link fails the call. Its signal may arrive before or after the failure.
-                try await host.fence()
-                guard let device = ObjectTree.device(ofAttribute: path), isConnected(device) else {
-                    throw BLEError(.disconnected, "the link ended", cause: error)
-                }
-                guard error.code == .busy, waited < limit ?? Self.limit(error) else { throw error }
-                try await sleep(pause)
-                waited += pause
-                pause = min(pause * 2, .milliseconds(200))
+        var elapsed = Central.stopwatch(clock)
+        return try await Self.retry(clock: clock) { () throws(BLEError) in
+            elapsed = Central.stopwatch(clock)
+            return try await call()
+        } while: { (error, waited) throws(BLEError) in
+            if error.code == .cancelled { return false }
+            if error.code == .pairingRequired { throw securityError(error, path) }
+            // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's limit.
+            if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
+                throw BLEError(
+                    .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
             }
+            // The end of a link fails the call. Its signal may arrive before or after the failure.
+            try await host.fence()
+            guard let device = ObjectTree.device(ofAttribute: path), isConnected(device) else {
+                throw BLEError(.disconnected, "the link ended", cause: error)
+            }
+            return error.code == .busy && waited < limit ?? Self.limit(error)
         }
     }
+
+    private static let retry = Retry(pause: .milliseconds(10), factor: 2, longest: .milliseconds(200))
 
     /// The Attribute Protocol's time limit for an answer (Core Specification 5.4, volume 3, part F, section 3.3.3),
     /// after which the link is ended.

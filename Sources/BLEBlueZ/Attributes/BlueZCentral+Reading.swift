@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Waiting
 
 extension BlueZCentral {
     /// Calls `ReadValue`, which also reads long values. The signal of the read is not delivered as a notification.
@@ -13,11 +14,7 @@ extension BlueZCentral {
             }
             defer { self.calls.remove(call) }
             Task {
-                do throws(BLEError) {
-                    outcome.deliver(.success(try await self.readValue(path, offset: offset)))
-                } catch {
-                    outcome.deliver(.failure(error))
-                }
+                await outcome.deliver { () throws(BLEError) in try await self.readValue(path, offset: offset) }
             }
             return try await outcome.wait()
         }

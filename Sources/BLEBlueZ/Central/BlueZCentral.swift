@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 /// The central role with bluetoothd.
 ///
@@ -48,10 +49,6 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     func report(_ event: BackendEvent) {
         context?.handleEvent(event)
-    }
-
-    func sleep(_ duration: Duration) async throws(BLEError) {
-        guard (try? await clock.sleep(for: duration)) != nil else { throw BLEError.cancelled }
     }
 
     // MARK: Starting and stopping

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// Waits for changes of bluetoothd's objects, in the isolation of the actor that has them.
 final class ObjectWaits {
@@ -17,9 +18,8 @@ final class ObjectWaits {
         if let value = try look() { return value }
         let outcome = Outcome<Value>()
         let timer = limit.map { limit in
-            Task {
-                guard (try? await clock.sleep(for: limit)) != nil else { return }
-                outcome.deliver(.failure(BLEError(.timedOut, "bluetoothd did not report it within \(limit)")))
+            outcome.expire(after: limit, clock: clock) {
+                BLEError(.timedOut, "bluetoothd did not report it within \(limit)")
             }
         }
         defer { timer?.cancel() }

@@ -14,31 +14,39 @@ extension BlueZCentral {
         // Whether the link belongs to this client depends on whether there is one already.
         try await host.refresh(path)
         links.adopt(peripheral, isConnected: isConnected(path))
-        var attempt = 0
-        while !isConnected(path) {
-            attempt += 1
+        guard !isConnected(path) else { return }
+        try await Retry(pause: .milliseconds(200), factor: 2)(clock: clock) { () throws(BLEError) in
             do throws(BLEError) {
-                var connect = BlueZ.call(path, BlueZ.device, "Connect")
-                connect.onTurn = { [weak self] in
-                    // Another client may have made the link while this call waited for its turn.
-                    self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
-                }
-                _ = try await host.call(connect, during: .connection, timeout: Self.connecting)
-                try await checkLink(path)
+                try await callConnect(peripheral, path)
             } catch {
                 // Another client is making the link.
                 if error.code == .busy { links.remove(peripheral) }
                 try await host.refresh(path)
-                if isConnected(path) { break }
-                guard attempt < 3, Self.isTransient(error), objects.devices[path] != nil else {
-                    // If the caller gives up while bluetoothd is connecting, a disconnect ends the attempt.
-                    if error.code != .cancelled, error.code != .timedOut { links.remove(peripheral) }
-                    throw error
-                }
-                logger.debug("connecting again", metadata: ["error": "\(error)"])
-                try await sleep(.milliseconds(200 * attempt))
+                if !isConnected(path) { throw error }
             }
+        } while: { error, waited in
+            if Self.isTransient(error), waited < Self.connectLimit, objects.devices[path] != nil {
+                logger.debug("connecting again", metadata: ["error": "\(error)"])
+                return true
+            }
+            // If the caller gives up while bluetoothd is connecting, a disconnect ends the attempt.
+            if error.code != .cancelled, error.code != .timedOut { links.remove(peripheral) }
+            return false
         }
+    }
+
+    /// How long to retry after an error of bluetoothd's own: three attempts.
+    private static let connectLimit = Duration.milliseconds(600)
+
+    private func callConnect(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) {
+        if isConnected(path) { return }
+        var connect = BlueZ.call(path, BlueZ.device, "Connect")
+        connect.onTurn = { [weak self] in
+            // Another client may have made the link while this call waited for its turn.
+            self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
+        }
+        _ = try await host.call(connect, during: .connection, timeout: Self.connecting)
+        try await checkLink(path)
     }
 
     /// Called when `Connect` is about to be sent. The link that it makes belongs to this client. If there is a link

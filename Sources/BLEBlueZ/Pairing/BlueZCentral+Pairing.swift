@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 extension BlueZCentral {
     /// The maximum time for a pairing, including its prompts. The central's default deadline is shorter.
@@ -28,16 +29,10 @@ extension BlueZCentral {
     }
 
     private func callPair(_ path: String) async throws(BLEError) {
-        var waited = Duration.zero
-        while true {
-            do throws(BLEError) {
-                _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
-                return
-            } catch {
-                guard error.code == .busy, waited < Self.busyLimit else { throw error }
-                try await sleep(.milliseconds(100))
-                waited += .milliseconds(100)
-            }
+        try await Retry(pause: .milliseconds(100))(clock: clock) { () throws(BLEError) in
+            _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
+        } while: { error, waited in
+            error.code == .busy && waited < Self.busyLimit
         }
     }
 
@@ -115,18 +110,8 @@ extension BlueZCentral {
     ) async throws(BLEError) -> MethodReply {
         let outcome = Outcome<MethodReply>()
         let call = calls.add(on: device) { outcome.deliver(.failure($0)) }
-        let task = Task {
-            do throws(BLEError) {
-                outcome.deliver(.success(try await work()))
-            } catch {
-                outcome.deliver(.failure(error))
-            }
-        }
-        defer {
-            task.cancel()
-            calls.remove(call)
-        }
-        return try await outcome.wait()
+        defer { calls.remove(call) }
+        return try await outcome.race(work)
     }
 
     /// Handles this program's refusal of a pairing that was not requested with `Pair`. The operations that wait for it

@@ -44,26 +44,19 @@ extension BlueZCentral {
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
     private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
-        var waited = Duration.zero
-        let pause = Duration.milliseconds(500)
-        while true {
-            do throws(BLEError) {
-                _ = try await host.call(
-                    BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
-                return
-            } catch {
-                // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
-                // order.
-                if error.code == .timedOut || error.code == .cancelled { abandonSession() }
-                guard error.code == .busy, waited < Self.busyLimit else { throw error }
-                logger.debug("scanning again", metadata: ["error": "\(error)"])
-                _ = try? await host.call(
-                    BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
-                try await sleep(pause)
-                waited += pause
-                // The filter is set again, whether or not the ended session had one.
-                try await setFilter(filter)
-            }
+        var isFirst = true
+        try await Retry(pause: .milliseconds(500))(clock: clock) { () throws(BLEError) in
+            // The filter is set again, whether or not the ended session had one.
+            if !isFirst { try await setFilter(filter) }
+            isFirst = false
+            _ = try await host.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
+        } while: { error, waited in
+            // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their order.
+            if error.code == .timedOut || error.code == .cancelled { abandonSession() }
+            guard error.code == .busy, waited < Self.busyLimit else { return false }
+            logger.debug("scanning again", metadata: ["error": "\(error)"])
+            _ = try? await host.call(BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
+            return true
         }
     }
 

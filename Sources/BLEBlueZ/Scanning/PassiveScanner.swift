@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Waiting
 
 /// A passive scan: the monitors that bluetoothd calls when it receives matching advertisements.
 private struct PassiveScan {
@@ -117,9 +118,8 @@ actor PassiveScanner: BlueZRole {
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
-        let timer = Task { [clock] in
-            guard (try? await clock.sleep(for: BlueZHost.promptly)) != nil else { return }
-            scan.isActive.deliver(.failure(BLEError(.timedOut, "bluetoothd did not begin to listen")))
+        let timer = scan.isActive.expire(after: BlueZHost.promptly, clock: clock) {
+            BLEError(.timedOut, "bluetoothd did not begin to listen")
         }
         defer { timer.cancel() }
         try await scan.isActive.wait()

@@ -1,5 +1,6 @@
 import BLE
 import Dispatch
+internal import Waiting
 
 #if canImport(Glibc)
     import Glibc

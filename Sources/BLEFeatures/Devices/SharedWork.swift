@@ -1,5 +1,6 @@
 internal import BLE
 internal import Synchronization
+internal import Waiting
 
 /// Work that is performed once for all its callers, and cancelled when none of them waits any longer.
 final class SharedWork<Value: Sendable>: Sendable {

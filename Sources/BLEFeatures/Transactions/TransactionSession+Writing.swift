@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// Writes the waiting requests, one after another, over a link with notifications enabled.
 extension TransactionSession {

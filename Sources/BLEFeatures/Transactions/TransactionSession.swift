@@ -1,4 +1,5 @@
 public import BLE
+internal import Waiting
 
 /// Exchanges requests and replies with a peripheral, over one characteristic that is written and one that notifies.
 ///

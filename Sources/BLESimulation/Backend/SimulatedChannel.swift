@@ -1,5 +1,6 @@
 internal import BLE
 internal import Synchronization
+internal import Waiting
 
 /// A channel for writes without response. Packets wait in memory until the radio's executor sends them to the
 /// peripheral.

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// The state of a peripheral on the simulated radio.
 struct SimulatedDevice {

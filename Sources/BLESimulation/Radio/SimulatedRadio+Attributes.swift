@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 extension SimulatedRadio {
     // MARK: Attributes
@@ -114,21 +115,13 @@ extension SimulatedRadio {
     private func operate<Value: Sendable>(
         _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
-        let outcome = Outcome<Value>()
-        let token = number()
-        let task = Task {
+        try await onLink(id) { () throws(BLEError) in
             do throws(ATTError) {
-                outcome.deliver(.success(try await handler()))
+                return try await handler()
             } catch {
-                outcome.deliver(.failure(BLEError(error)))
+                throw BLEError(error)
             }
         }
-        peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
-        defer {
-            task.cancel()
-            peripherals[id]?.link?.operations[token] = nil
-        }
-        return try await outcome.wait()
     }
 
     func subscribe(

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 extension SimulatedRadio {
     // MARK: Links
@@ -12,11 +13,8 @@ extension SimulatedRadio {
         let outcome = Outcome<Void>()
         let token = number()
         pending[token] = PendingConnect(id: id, port: port, outcome: outcome)
-        let timer = Task { [clock] in
-            guard (try? await clock.sleep(for: Self.connectionTimeout)) != nil else { return }
-            outcome.deliver(
-                .failure(
-                    BLEError(.connectionFailed, "the link could not be established: the peripheral does not answer")))
+        let timer = outcome.expire(after: Self.connectionTimeout, clock: clock) {
+            BLEError(.connectionFailed, "the link could not be established: the peripheral does not answer")
         }
         defer {
             timer.cancel()

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// A bond between a peripheral and this machine.
 struct SimulatedBond {
@@ -38,7 +39,7 @@ extension SimulatedRadio {
             throw BLEError(.insufficientEncryption)
         }
         if link.isPairing {
-            try await wait(id) { await self.waitForPairingEnd(id) }
+            try await onLink(id) { await self.waitForPairingEnd(id) }
         } else {
             do throws(BLEError) {
                 try await runPairing(id, port, isRequested: false)
@@ -70,7 +71,7 @@ extension SimulatedRadio {
 
     /// Waits until the link ends or the caller gives up. BlueZ sends nothing on a link that it could not secure.
     private func stall(_ id: Peripheral.ID) async throws(BLEError) -> Never {
-        try await wait(id) { while (try? await Outcome<Void>().wait()) != nil {} }
+        try await onLink(id) { while (try? await Outcome<Void>().wait()) != nil {} }
         throw Self.authenticationFailed
     }
 
@@ -90,7 +91,7 @@ extension SimulatedRadio {
         guard let capability = agent.capability() else {
             throw .pairingFailed("there is no user on this side to confirm it")
         }
-        let security = try await wait(id) { [clock] () throws(BLEError) in
+        let security = try await onLink(id) { [clock] () throws(BLEError) in
             try await Self.negotiate(id, definition.pairing, capability, agent, isRequested: isRequested, clock)
         }
         peripherals[id]?.bond = SimulatedBond(security: security)
@@ -147,25 +148,15 @@ extension SimulatedRadio {
     }
 
     /// Runs work on a link until the work or the link ends, or the caller gives up.
-    private func wait<Value: Sendable>(
+    func onLink<Value: Sendable>(
         _ id: Peripheral.ID, _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard peripherals[id]?.link != nil else { throw BLEError(.disconnected, "there is no link") }
         let outcome = Outcome<Value>()
         let token = number()
-        let task = Task {
-            do throws(BLEError) {
-                outcome.deliver(.success(try await work()))
-            } catch {
-                outcome.deliver(.failure(error))
-            }
-        }
         peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
-        defer {
-            task.cancel()
-            peripherals[id]?.link?.operations[token] = nil
-        }
-        return try await outcome.wait()
+        defer { peripherals[id]?.link?.operations[token] = nil }
+        return try await outcome.race(work)
     }
 
     // MARK: Bonds and settings

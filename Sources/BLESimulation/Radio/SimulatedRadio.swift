@@ -1,4 +1,5 @@
 public import BLE
+internal import Waiting
 
 /// A radio in memory, with peripherals from definitions and any number of centrals.
 ///

@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Waiting
 
 /// The GDBus half of a bus session: calls, file descriptors and served objects.
 ///
@@ -11,7 +12,7 @@ final class CallingConnection: @unchecked Sendable {
     private var closedHandler: gulong = 0
     private let turns = CallTurns()
     /// The outcomes of the calls that wait for their answers or turns.
-    private var waiting: [CallTurns.Ticket: OneShot<MethodReply>] = [:]
+    private var waiting: [CallTurns.Ticket: Outcome<MethodReply>] = [:]
 
     init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
         self.loop = loop
@@ -34,10 +35,10 @@ final class CallingConnection: @unchecked Sendable {
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
         if Task.isCancelled { throw .cancelled }
-        let outcome = OneShot<PendingConnection>()
+        let outcome = Outcome<PendingConnection>()
         let cancellable = Cancellable()
         let timer = loop.schedule(after: timeout) {
-            outcome.finish(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
+            outcome.deliver(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
         }
         defer { timer.cancel() }
         let flags =
@@ -46,12 +47,12 @@ final class CallingConnection: @unchecked Sendable {
         g_dbus_connection_new_for_address(
             address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
             { _, result, box in
-                let outcome = Unmanaged<OneShot<PendingConnection>>.fromOpaque(box!).takeRetainedValue()
+                let outcome = Unmanaged<Outcome<PendingConnection>>.fromOpaque(box!).takeRetainedValue()
                 var error: UnsafeMutablePointer<GError>?
                 if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
-                    outcome.finish(.success(PendingConnection(connection)))
+                    outcome.deliver(.success(PendingConnection(connection)))
                 } else {
-                    outcome.finish(.failure(DBusError(taking: error)))
+                    outcome.deliver(.failure(DBusError(taking: error)))
                 }
             }, Unmanaged.passRetained(outcome).toOpaque())
         let opened: PendingConnection
@@ -88,7 +89,7 @@ final class CallingConnection: @unchecked Sendable {
         g_dbus_connection_close(connection, nil, nil, nil)
         g_object_unref(UnsafeMutableRawPointer(connection))
         // Includes calls that were sent: GDBus completes them only while the loop is running.
-        for outcome in waiting.values { outcome.finish(.failure(Self.closed)) }
+        for outcome in waiting.values { outcome.deliver(.failure(Self.closed)) }
     }
 
     private static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
@@ -111,9 +112,9 @@ final class CallingConnection: @unchecked Sendable {
     private final class PendingCall {
         let turns: CallTurns
         let ticket: CallTurns.Ticket
-        let outcome: OneShot<MethodReply>
+        let outcome: Outcome<MethodReply>
 
-        init(_ turns: CallTurns, _ ticket: CallTurns.Ticket, _ outcome: OneShot<MethodReply>) {
+        init(_ turns: CallTurns, _ ticket: CallTurns.Ticket, _ outcome: Outcome<MethodReply>) {
             (self.turns, self.ticket, self.outcome) = (turns, ticket, outcome)
         }
     }
@@ -123,13 +124,13 @@ final class CallingConnection: @unchecked Sendable {
     ) async throws(DBusError) -> MethodReply {
         _ = try open()
         if Task.isCancelled { throw .cancelled }
-        let outcome = OneShot<MethodReply>()
+        let outcome = Outcome<MethodReply>()
         let turns = turns
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
         let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
             deadline.sent()
             if let reply = call.onTurn?() {
-                outcome.finish(.success(reply))
+                outcome.deliver(.success(reply))
                 return turns.answered(ticket)
             }
             send(call, PendingCall(turns, ticket, outcome))
@@ -151,7 +152,7 @@ final class CallingConnection: @unchecked Sendable {
 
     private func send(_ call: MethodCall, _ pending: PendingCall) {
         guard let connection else {
-            pending.outcome.finish(.failure(Self.closed))
+            pending.outcome.deliver(.failure(Self.closed))
             return turns.answered(pending.ticket)
         }
         let descriptors = Self.makeList(call.descriptors)
@@ -162,7 +163,7 @@ final class CallingConnection: @unchecked Sendable {
             DBusValue.makeTuple(call.arguments), nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, Int32.max, descriptors, nil,
             { connection, result, box in
                 let pending = Unmanaged<PendingCall>.fromOpaque(box!).takeRetainedValue()
-                pending.outcome.finish(CallingConnection.finish(OpaquePointer(connection!), result))
+                pending.outcome.deliver(CallingConnection.finish(OpaquePointer(connection!), result))
                 pending.turns.answered(pending.ticket)
             }, Unmanaged.passRetained(pending).toOpaque())
     }

@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
@@ -23,17 +24,17 @@ final class BusSocket: @unchecked Sendable {
         g_object_unref(UnsafeMutableRawPointer(stream))
     }
 
-    static func connect(_ address: String, until outcome: OneShot<BusSocket>) async throws(DBusError) -> BusSocket {
+    static func connect(_ address: String, until outcome: Outcome<BusSocket>) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
         g_dbus_address_get_stream(
             address, cancellable.pointer,
             { _, result, box in
-                let outcome = Unmanaged<OneShot<BusSocket>>.fromOpaque(box!).takeRetainedValue()
+                let outcome = Unmanaged<Outcome<BusSocket>>.fromOpaque(box!).takeRetainedValue()
                 var error: UnsafeMutablePointer<GError>?
                 if let stream = g_dbus_address_get_stream_finish(result, nil, &error) {
-                    outcome.finish(.success(BusSocket(owning: stream)))
+                    outcome.deliver(.success(BusSocket(owning: stream)))
                 } else {
-                    outcome.finish(.failure(DBusError(taking: error)))
+                    outcome.deliver(.failure(DBusError(taking: error)))
                 }
             }, Unmanaged.passRetained(outcome).toOpaque())
         do throws(DBusError) {

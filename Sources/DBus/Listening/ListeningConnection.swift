@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
@@ -25,7 +26,7 @@ final class ListeningConnection: @unchecked Sendable {
     private var outgoing: ArraySlice<UInt8> = []
     private let calls: OrderedCalls
     /// The state of the handshake; nil when messages follow.
-    private var handshake: (state: Handshake, outcome: OneShot<Void>)?
+    private var handshake: (state: Handshake, outcome: Outcome<Void>)?
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
 
@@ -62,11 +63,11 @@ final class ListeningConnection: @unchecked Sendable {
     /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`.
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
-        let (connected, authenticated) = (OneShot<BusSocket>(), OneShot<Void>())
+        let (connected, authenticated) = (Outcome<BusSocket>(), Outcome<Void>())
         let timer = loop.schedule(after: timeout) {
             let late = DBusError(.timedOut, message: "no answer from the bus within \(timeout)")
-            connected.finish(.failure(late))
-            authenticated.finish(.failure(late))
+            connected.deliver(.failure(late))
+            authenticated.deliver(.failure(late))
         }
         defer { timer.cancel() }
         do throws(DBusError) {
@@ -131,7 +132,7 @@ final class ListeningConnection: @unchecked Sendable {
             g_source_unref(source)
             self.source = nil
         }
-        handshake?.outcome.finish(.failure(Self.closed))
+        handshake?.outcome.deliver(.failure(Self.closed))
         handshake = nil
         calls.close(Self.closed)
     }
@@ -224,10 +225,10 @@ final class ListeningConnection: @unchecked Sendable {
         case .done(let bytes):
             handshake = nil
             send(bytes)
-            outcome.finish(.success(()))
+            outcome.deliver(.success(()))
             return true
         case .fail(let reason):
-            outcome.finish(.failure(DBusError(.unreachable, message: reason)))
+            outcome.deliver(.failure(DBusError(.unreachable, message: reason)))
             return false
         }
     }

@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// The calls of a listening connection, whose answers are read in order with the signals.
 ///
 /// Safe to share because it is used only on the loop's thread.
@@ -36,7 +38,7 @@ final class OrderedCalls: @unchecked Sendable {
         loop.checkIsolated()
         guard connection.isOpen else { throw ListeningConnection.closed }
         if Task.isCancelled { throw .cancelled }
-        let outcome = OneShot<Value>()
+        let outcome = Outcome<Value>()
         let serial = nextSerial()
         let message = try OutgoingMessage.call(call, serial: serial)
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
@@ -45,21 +47,21 @@ final class OrderedCalls: @unchecked Sendable {
             guard connection.isOpen else { return turns.answered(ticket) }
             waiters[serial] = Waiter(destination: call.destination, owner: connection.owner, ticket: ticket) { answer in
                 switch answer {
-                case .failure(let error): outcome.finish(.failure(error))
+                case .failure(let error): outcome.deliver(.failure(error))
                 case .success(let message):
                     var body = message.body
                     do throws(DBusError) {
-                        outcome.finish(.success(try read(&body)))
+                        outcome.deliver(.success(try read(&body)))
                     } catch {
-                        outcome.finish(.failure(error))
+                        outcome.deliver(.failure(error))
                     }
                 }
             }
             connection.send(message)
         }
-        asking[ticket] = { outcome.finish(.failure($0)) }
+        asking[ticket] = { outcome.deliver(.failure($0)) }
         // Sending may have detected that the bus is gone.
-        if !connection.isOpen { outcome.finish(.failure(ListeningConnection.closed)) }
+        if !connection.isOpen { outcome.deliver(.failure(ListeningConnection.closed)) }
         // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
         defer {
             deadline.cancel()

@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
@@ -18,7 +19,7 @@ package final class PacketSocket: @unchecked Sendable {
     private var onPacket: (([UInt8]) -> Bool)?
     private var onEnd: (() -> Void)?
     private var isPaused = false
-    private var waiters: [OneShot<Void>] = []
+    private var waiters: [Outcome<Void>] = []
     private var isClosed = false
     /// The buffer for one packet. No attribute value is longer.
     private let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
@@ -99,7 +100,7 @@ package final class PacketSocket: @unchecked Sendable {
         onEnd = nil
         let waiting = waiters
         waiters = []
-        for waiter in waiting { waiter.finish(.failure(Self.ended)) }
+        for waiter in waiting { waiter.deliver(.failure(Self.ended)) }
     }
 
     private static let ended = DBusError(.disconnected, message: "the socket has ended")
@@ -199,7 +200,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Returns when there is room, or the other end is closed. Throws `.disconnected` if this end is closed.
     package func room() async throws(DBusError) {
-        let waiter = OneShot<Void>()
+        let waiter = Outcome<Void>()
         loop.perform { self.await(waiter) }
         do throws(DBusError) {
             try await waiter.wait()
@@ -210,8 +211,11 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    private func await(_ waiter: OneShot<Void>) {
-        guard !isClosed, let source else { return waiter.finish(.failure(Self.ended)) }
+    private func await(_ waiter: Outcome<Void>) {
+        guard !isClosed, let source else {
+            waiter.deliver(.failure(Self.ended))
+            return
+        }
         waiters.append(waiter)
         ble_source_set_condition(source, condition)
     }
@@ -219,7 +223,7 @@ package final class PacketSocket: @unchecked Sendable {
     private func wake() {
         let waiting = waiters
         waiters = []
-        for waiter in waiting { waiter.finish(.success(())) }
+        for waiter in waiting { waiter.deliver(.success(())) }
         if let source, !waiting.isEmpty { ble_source_set_condition(source, condition) }
     }
 }

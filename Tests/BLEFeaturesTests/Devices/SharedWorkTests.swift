@@ -1,6 +1,7 @@
 import BLE
 import BLETestSupport
 import Testing
+import Waiting
 
 @testable import BLEFeatures
 

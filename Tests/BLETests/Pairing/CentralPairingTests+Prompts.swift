@@ -2,6 +2,7 @@ import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+import Waiting
 
 extension CentralPairingTests {
     @Test func `by default a pairing without numbers is accepted while it is wanted, all else is refused`() async throws

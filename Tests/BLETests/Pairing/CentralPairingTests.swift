@@ -2,6 +2,7 @@ import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+import Waiting
 
 /// A central's policy about pairing, on a scripted backend and a clock that the test moves.
 @Suite(.hangLimit)

@@ -1,5 +1,6 @@
 import BLETestSupport
 import Testing
+import Waiting
 
 @testable import BLE
 

@@ -1,6 +1,7 @@
 import BLE
 import BLESimulation
 import Logging
+import Waiting
 
 /// A backend that answers as a test tells it and writes down what it is asked.
 actor ScriptedBackend: CentralBackend {

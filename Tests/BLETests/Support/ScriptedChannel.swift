@@ -1,5 +1,6 @@
 import BLE
 import Synchronization
+import Waiting
 
 /// A channel that takes as many packets as a test lets it.
 final class ScriptedChannel: PacketChannel {

@@ -1,5 +1,6 @@
 public import BLE
 public import Testing
+internal import Waiting
 
 /// Checks that `body` throws a `BLEError` of that code, which is returned for a closer look.
 @discardableResult

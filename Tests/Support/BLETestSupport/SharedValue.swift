@@ -1,5 +1,6 @@
 import BLE
 import Synchronization
+import Waiting
 
 /// A value that a test shares with what it has called: handlers, tasks, other threads.
 public final class SharedValue<Value: Sendable>: Sendable {

@@ -1,0 +1,11 @@
+internal import Waiting
+
+/// The first of several ends, with this module's errors.
+typealias Outcome<Value: Sendable> = FirstOutcome<Value, DBusError>
+
+extension DBusError: WaitFailure {}
+
+extension Outcome {
+    /// Delivers `.timedOut`.
+    func expire() where Failure == DBusError { deliver(.failure(DBusError(.timedOut, message: "the time was up"))) }
+}

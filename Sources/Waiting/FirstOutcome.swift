@@ -1,0 +1,94 @@
+internal import Synchronization
+
+/// An error that can say that a wait was cancelled.
+package protocol WaitFailure: Error {
+    static var cancelled: Self { get }
+}
+
+/// The first of several ends: a result that is delivered once, by completion, deadline, cancellation or the loss of what
+/// was waited for.
+///
+/// One task waits for it. Cancelling that task delivers `cancelled`, so every wait ends.
+package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendable {
+    package typealias Result = Swift.Result<Value, Failure>
+
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Result, Never>)
+        case delivered(Result)
+    }
+
+    private let state = Mutex<State>(.open)
+
+    package init() {}
+
+    /// Delivers the result. Does nothing and returns false if a result was already delivered.
+    @discardableResult package func deliver(_ result: Result) -> Bool {
+        let (waiting, isFirst): (CheckedContinuation<Result, Never>?, Bool) = state.withLock { state in
+            switch state {
+            case .open:
+                state = .delivered(result)
+                return (nil, true)
+            case .awaited(let continuation):
+                state = .delivered(result)
+                return (continuation, true)
+            case .delivered:
+                return (nil, false)
+            }
+        }
+        waiting?.resume(returning: result)
+        return isFirst
+    }
+
+    /// Waits for the result on the caller's actor. Passing the isolation on keeps the closures there.
+    package func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: isolation) { continuation in
+                let early: Result? = state.withLock { state in
+                    if case .delivered(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let early { continuation.resume(returning: early) }
+            }
+        } onCancel: {
+            _ = deliver(.failure(.cancelled))
+        }
+        return try result.get()
+    }
+}
+
+extension FirstOutcome {
+    /// Runs `work` in a task of its own on the caller's actor, and waits for the first of its result and the others.
+    /// Returns without waiting for the work, which is cancelled.
+    package func race(
+        isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let task = Task {
+            // Captured, so that the task begins on the caller's actor.
+            _ = isolation
+            await self.deliver(work)
+        }
+        defer { task.cancel() }
+        return try await wait()
+    }
+
+    /// Runs `work` and delivers its result.
+    package func deliver(_ work: () async throws(Failure) -> Value) async {
+        do throws(Failure) {
+            deliver(.success(try await work()))
+        } catch {
+            deliver(.failure(error))
+        }
+    }
+
+    /// Delivers an error after a duration, unless the returned task is cancelled first.
+    package func expire(
+        after duration: Duration, clock: any Clock<Duration>, _ error: @escaping @Sendable () -> Failure
+    ) -> Task<Void, Never> {
+        Task {
+            guard (try? await clock.sleep(for: duration)) != nil else { return }
+            deliver(.failure(error()))
+        }
+    }
+}

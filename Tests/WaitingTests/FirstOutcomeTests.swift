@@ -1,0 +1,145 @@
+import BLETestSupport
+import Synchronization
+import Testing
+import Waiting
+
+/// An error to wait with.
+private enum Failure: WaitFailure {
+    case cancelled
+    case busy
+    case late
+}
+
+private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Failure>
+
+@Suite(.hangLimit) struct FirstOutcomeTests {
+    @Test func `a result that is there already is not waited for`() async throws {
+        let outcome = Outcome<Int>()
+        outcome.deliver(.success(1))
+        #expect(try await outcome.wait() == 1)
+    }
+
+    @Test func `only the first result counts`() async throws {
+        let outcome = Outcome<Int>()
+        outcome.deliver(.success(1))
+        outcome.deliver(.success(2))
+        outcome.deliver(.failure(.cancelled))
+        #expect(try await outcome.wait() == 1)
+    }
+
+    @Test func `a failure is thrown`() async {
+        let outcome = Outcome<Int>()
+        outcome.deliver(.failure(.busy))
+        await #expect(throws: Failure.busy) { try await outcome.wait() }
+    }
+
+    @Test func `a result that comes later wakes who waits`() async throws {
+        let outcome = Outcome<Int>()
+        let waiter = Task { try await outcome.wait() }
+        await Task.yield()
+        outcome.deliver(.success(3))
+        #expect(try await waiter.value == 3)
+    }
+
+    @Test func `cancelling ends the wait`() async {
+        let outcome = Outcome<Int>()
+        let waiter = Task { try await outcome.wait() }
+        await Task.yield()
+        waiter.cancel()
+        await #expect(throws: Failure.cancelled) { try await waiter.value }
+        outcome.deliver(.success(1))  // too late, and harmless
+    }
+
+    @Test func `a task that is cancelled already does not wait`() async {
+        let outcome = Outcome<Int>()
+        let waiter = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await outcome.wait()
+        }
+        await #expect(throws: Failure.cancelled) { try await waiter.value }
+    }
+
+    @Test func `cancellation does not undo a result`() async throws {
+        let outcome = Outcome<Int>()
+        outcome.deliver(.success(4))
+        let waiter = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await outcome.wait()
+        }
+        #expect(try await waiter.value == 4)
+    }
+
+    @Test func `many that deliver at once wake who waits once`() async throws {
+        for _ in 0..<200 {
+            let outcome = Outcome<Int>()
+            let waiter = Task { try await outcome.wait() }
+            await withTaskGroup { group in
+                for number in 0..<4 { group.addTask { outcome.deliver(.success(number)) } }
+            }
+            #expect(try await 0..<4 ~= waiter.value)
+        }
+    }
+
+    // MARK: Work
+
+    /// Work that ends when it is cancelled, and has told that it began.
+    private final class Work: Sendable {
+        let begun = Outcome<Void>()
+        let ended = Outcome<Void>()
+
+        func run() async throws(Failure) -> Int {
+            begun.deliver(.success(()))
+            // Waits until it is cancelled.
+            defer { ended.deliver(.success(())) }
+            return try await Outcome<Int>().wait()
+        }
+    }
+
+    @Test func `a race ends with the result of the work`() async throws {
+        #expect(try await Outcome<Int>().race { () throws(Failure) in 5 } == 5)
+        await #expect(throws: Failure.busy) {
+            try await Outcome<Int>().race { () throws(Failure) in throw .busy }
+        }
+    }
+
+    @Test func `a race that ends otherwise cancels the work`() async throws {
+        let (outcome, work) = (Outcome<Int>(), Work())
+        let race = Task { try await outcome.race { () throws(Failure) in try await work.run() } }
+        try await work.begun.wait()
+        outcome.deliver(.failure(.busy))
+        await #expect(throws: Failure.busy) { try await race.value }
+        try await work.ended.wait()
+    }
+
+    @Test func `cancelling a race cancels the work`() async throws {
+        let (outcome, work) = (Outcome<Int>(), Work())
+        let race = Task { try await outcome.race { () throws(Failure) in try await work.run() } }
+        try await work.begun.wait()
+        race.cancel()
+        await #expect(throws: Failure.cancelled) { try await race.value }
+        try await work.ended.wait()
+    }
+
+    @Test @MainActor func `work begins on the actor of its caller`() async throws {
+        let isThere = try await Outcome<Bool>().race { () throws(Failure) in
+            #isolation === MainActor.shared
+        }
+        #expect(isThere)
+    }
+
+    // MARK: Deadlines
+
+    @Test func `a deadline that passes is the end`() async throws {
+        let outcome = Outcome<Int>()
+        _ = outcome.expire(after: .zero, clock: ContinuousClock()) { .late }
+        await #expect(throws: Failure.late) { try await outcome.wait() }
+    }
+
+    @Test func `a deadline that is cancelled delivers nothing`() async throws {
+        let outcome = Outcome<Int>()
+        let deadline = outcome.expire(after: .seconds(1000), clock: ContinuousClock()) { .late }
+        deadline.cancel()
+        await deadline.value
+        #expect(outcome.deliver(.success(1)))
+    }
+}
