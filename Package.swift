@@ -65,7 +65,7 @@ let package = Package(
         .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
         .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .bthomeEncryption),
-        .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"]),
+        .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport", "Waiting"]),
         .tests(
             "BLESimulationTests",
             ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
