@@ -127,12 +127,12 @@ extension Central {
             attempt?.cancel()
             Task {
                 await attempt?.value
-                await self.takeDown(
+                await self.endLink(
                     id, BLEError(.connectionCancelled, "the attempt to connect was ended", peripheral: id))
             }
         case .startDisconnect:
             operations.fail(endedHere(id)) { $0 == id }
-            Task { await self.takeDown(id, endedHere(id)) }
+            Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock = configuration.clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
@@ -248,7 +248,7 @@ extension Central {
         }
     }
 
-    private func takeDown(_ id: Peripheral.ID, _ reason: BLEError) async {
+    private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
         var hasFailed = false
         do throws(BLEError) {
             try await backend.disconnect(id)

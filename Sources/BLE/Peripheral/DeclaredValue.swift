@@ -30,7 +30,7 @@ public struct DeclaredValue: Hashable, Sendable {
     }
 
     /// All readable characteristics of a peripheral, each with its exact key (``GATTCharacteristic/key``).
-    static func everyReadable(of database: GATTDatabase) -> [DeclaredValue] {
+    static func allReadable(of database: GATTDatabase) -> [DeclaredValue] {
         database.flatMap { service in
             service.filter { $0.properties.contains(.read) }
                 .map { DeclaredValue($0.key, isRead: true, isNotified: false) }

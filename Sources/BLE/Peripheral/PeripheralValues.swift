@@ -22,7 +22,7 @@ public final class PeripheralValues: Sendable {
         let store = ValueStore()
         self.store = store
         let events = await peripheral.connectionEvents()
-        upkeep = Task { await ValueUpkeep(peripheral: peripheral, declared: declared, store: store).run(events) }
+        upkeep = Task { await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events) }
     }
 
     deinit { end() }
@@ -76,7 +76,7 @@ public final class PeripheralValues: Sendable {
 }
 
 /// Reads and subscribes to the declared values on each link.
-private struct ValueUpkeep {
+private struct ValueUpdater {
     let peripheral: Peripheral
     /// The declared values. Nil for all readable values.
     let declared: [DeclaredValue]?
@@ -114,7 +114,7 @@ private struct ValueUpkeep {
         store.begin()
         do throws(BLEError) {
             let database = try await peripheral.services()
-            let declared = declared ?? DeclaredValue.everyReadable(of: database)
+            let declared = declared ?? DeclaredValue.allReadable(of: database)
             for value in declared where value.isNotified { try await listen(to: value, &group) }
             for value in declared where value.isRead { try await read(value.key) }
             store.becomeReady()

@@ -106,6 +106,26 @@ import Testing
         #expect(terminations.count == 1)
     }
 
+    /// Ends a stream when it is released.
+    private final class Last: Sendable {
+        let producer = Mutex<BoundedStream<Last>.Producer?>(nil)
+        deinit { producer.withLock { $0?.finish() } }
+    }
+
+    @Test func `an unread element may hold the last reference to what ends the stream`() {
+        func drop() {
+            let (stream, producer) = BoundedStream.make(of: Last.self, policy: .dropOldest(capacity: 4)) {
+                [terminations] in terminations.add()
+            }
+            let last = Last()
+            last.producer.withLock { $0 = producer }
+            producer.yield(last)
+            withExtendedLifetime(stream) {}
+        }
+        drop()
+        #expect(terminations.count == 1)
+    }
+
     @Test func `an iterator keeps the stream going`() async throws {
         func iterator() -> (BoundedStream<Int>.Iterator, BoundedStream<Int>.Producer) {
             let (stream, producer) = make()

@@ -133,9 +133,12 @@ actor ScriptedBackend: CentralBackend {
         held.remove(at: index).outcome.deliver(error.map { .failure($0) } ?? .success(()))
     }
 
-    func emit(_ event: BackendEvent) {
-        if case .adapterStateChanged(let state) = event { self.state = state }
-        handle?(event)
+    /// Reports events, with nothing in between.
+    func emit(_ events: BackendEvent...) {
+        for event in events {
+            if case .adapterStateChanged(let state) = event { self.state = state }
+            handle?(event)
+        }
     }
 
     /// A value from the peripheral; lost when its notifications are not on.
