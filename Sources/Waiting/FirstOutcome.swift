@@ -60,7 +60,7 @@ package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendabl
 
 extension FirstOutcome {
     /// Runs `work` in a task of its own on the caller's actor, and waits for the first of its result and the others.
-    /// Returns without waiting for the work, which is cancelled.
+    /// Returns without waiting for the work, which is cancelled, and keeps the actor until the work ends.
     package func race(
         isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

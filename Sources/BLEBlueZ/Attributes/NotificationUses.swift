@@ -25,6 +25,11 @@ struct NotificationUses {
     /// Returns the paths at which notifications of a peripheral were started.
     func started(of peripheral: Peripheral.ID) -> Set<String> { started[peripheral] ?? [] }
 
+    /// All paths at which notifications were started.
+    var allStarted: [(peripheral: Peripheral.ID, path: String)] {
+        started.flatMap { peripheral, paths in paths.map { (peripheral, $0) } }
+    }
+
     /// Records that notifications are about to be started.
     mutating func begin(_ characteristic: AttributeID, _ path: String) {
         delivered[characteristic] = path

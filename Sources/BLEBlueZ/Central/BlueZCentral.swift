@@ -56,9 +56,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: BackendContext) async throws(BLEError) {
         self.context = context
-        role = try await host.join(logger: context.logger, clock: context.clock) { [weak self] event in
-            self?.assumeIsolated { $0.handle(event) }
-        }
+        role = try await host.join(
+            BlueZHost.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
+                self?.assumeIsolated { $0.handle(event) }
+            })
         agent = BlueZAgent(host, context.pairing, logger: context.logger) { [weak self] event in
             await self?.handle(event)
         }
@@ -82,13 +83,28 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 if isListening { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
+            await leaveSession()
             outcome.deliver(.success(()))
         }
         try? await outcome.wait()
         timer.cancel()
         work.cancel()
-        await agent?.stop()
         await host.leave(role)
+    }
+
+    /// Ends what bluetoothd would keep for the session's other roles. Otherwise, it ends with the session.
+    private func leaveSession() async {
+        let isShared = await host.isShared
+        await agent?.stop(isSessionShared: isShared)
+        for path in uses.deliveredPaths { setDelivery(nil, at: path) }
+        guard isShared else { return }
+        for (peripheral, path) in uses.allStarted { try? await stopNotifying(path, peripheral) }
+    }
+
+    deinit {
+        // A central that is released without a shutdown.
+        guard let role else { return }
+        Task { [host] in await host.leave(role) }
     }
 
     // MARK: Events of the host and its parts

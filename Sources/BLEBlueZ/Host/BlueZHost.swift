@@ -1,6 +1,7 @@
 internal import BLE
 package import DBus
 internal import Logging
+internal import Waiting
 
 /// What the roles on one adapter share: the bus session, bluetoothd's objects, the choice of the adapter, recovery, and
 /// what is registered with bluetoothd.
@@ -11,6 +12,7 @@ internal import Logging
 /// the signals up to date first.
 ///
 /// A role joins the host when it starts and leaves it when it shuts down. The session is open as long as a role is there.
+/// There is at most one role of each kind.
 package actor BlueZHost {
     /// The thread of both bus connections.
     package nonisolated let loop: EventLoop
@@ -19,10 +21,21 @@ package actor BlueZHost {
     /// The executor of the loop.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let address: BusAddress
-    private(set) var logger = Logger(label: "ble")
-    private(set) var clock: any Clock<Duration> = ContinuousClock()
+    /// What the host knows of a role.
+    struct Role: Sendable {
+        enum Kind: String, CustomStringConvertible {
+            case central, peripheral
+            var description: String { rawValue }
+        }
 
+        let kind: Kind
+        let logger: Logger
+        let clock: any Clock<Duration>
+        /// Receives the host's events, in its isolation.
+        let handle: @Sendable (HostEvent) -> Void
+    }
+
+    private let address: BusAddress
     private(set) var session: BusSession?
     private(set) var tree = ObjectTree()
     private(set) var choice: AdapterChoice
@@ -30,12 +43,14 @@ package actor BlueZHost {
     private(set) var isRunning = false
     let waits = ObjectWaits()
 
-    private var roles: [Int: @Sendable (HostEvent) -> Void] = [:]
+    private var roles: [Int: Role] = [:]
     private var registrations = Registrations()
     private var deliveries = Deliveries()
     private var lastToken = 0
     /// Opens the session for the first role, and for those that join meanwhile.
     private var opening: Task<Result<Void, BLEError>, Never>?
+    /// What the last role has left behind, and ends soon.
+    private var unwinding: Task<Void, Never>?
     /// Whether the first role has found everything. Until then, it handles a loss itself.
     private var isOpen = false
     /// Reconnects to bluetoothd after it or the bus was lost.
@@ -58,41 +73,65 @@ package actor BlueZHost {
 
     /// Adds a role. The first one opens the session. Returns a number for ``leave(_:)``.
     ///
-    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
+    /// A role may join while bluetoothd is gone or its adapter unplugged, if another role is there: the adapter's state
+    /// says so, and recovery goes on.
     ///
-    /// - Parameter handle: receives the host's events, in the host's isolation.
-    func join(
-        logger: Logger, clock: any Clock<Duration>, _ handle: @escaping @Sendable (HostEvent) -> Void
-    ) async throws(BLEError) -> Int {
-        let role = token()
-        roles[role] = handle
-        if opening == nil {
-            (self.logger, self.clock) = (logger, clock)
-            opening = Task { await self.open() }
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, and `busy` if a role of that kind is there: to
+    /// bluetoothd, two of them would be one client, and each would end what the other has started.
+    func join(_ role: Role) async throws(BLEError) -> Int {
+        guard !roles.values.contains(where: { $0.kind == role.kind }) else {
+            throw BLEError(
+                .busy, "this host already has a \(role.kind)", isRetryable: false,
+                remedy: "Give each a host of its own.")
         }
-        let result = await opening?.value
+        let number = token()
+        roles[number] = role
+        let opening =
+            opening
+            ?? Task { [unwinding] in
+                await unwinding?.value
+                return await self.open()
+            }
+        self.opening = opening
         do throws(BLEError) {
-            try result?.get()
+            // Whoever gives up does not wait for the others' opening.
+            let outcome = Outcome<Void>()
+            Task { outcome.deliver(await opening.value) }
+            try await outcome.wait()
         } catch {
-            roles[role] = nil
-            if roles.isEmpty { opening = nil }
+            await leave(number)
             throw error
         }
-        return role
+        return number
     }
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
         guard roles.removeValue(forKey: role) != nil, roles.isEmpty else { return }
-        opening = nil
+        let (opening, recovery) = (opening, recovery)
+        opening?.cancel()
         recovery?.cancel()
-        recovery = nil
+        (self.opening, self.recovery) = (nil, nil)
+        unwinding = Task { [unwinding] in
+            await unwinding?.value
+            _ = await opening?.value
+            await recovery?.value
+        }
         (isOpen, isRunning) = (false, false)
+        deliveries = Deliveries()
         await closeBus()
     }
 
     /// Whether a role is there.
     var isWanted: Bool { !roles.isEmpty }
+
+    /// Whether several roles are there, so that the session outlasts each.
+    var isShared: Bool { roles.count > 1 }
+
+    /// The log and the clock of the role that has been there for longest.
+    private var eldest: Role? { roles.min { $0.key < $1.key }?.value }
+    var logger: Logger { eldest?.logger ?? Logger(label: "ble") }
+    var clock: any Clock<Duration> { eldest?.clock ?? ContinuousClock() }
 
     private func open() async -> Result<Void, BLEError> {
         do throws(BLEError) {
@@ -102,6 +141,7 @@ package actor BlueZHost {
             } catch {
                 throw BLEError(error, during: .start)
             }
+            guard isWanted, !Task.isCancelled else { throw BLEError.cancelled }
             try choice.choose(in: tree)
             isOpen = true
             return .success(())
@@ -113,7 +153,7 @@ package actor BlueZHost {
     }
 
     private func tell(_ event: HostEvent) {
-        for handle in roles.values { handle(event) }
+        for role in roles.values { role.handle(event) }
     }
 
     /// Returns a unique number.
@@ -139,7 +179,7 @@ package actor BlueZHost {
             await session.close()
             throw error
         }
-        guard isWanted else {
+        guard isWanted, !Task.isCancelled else {
             await session.close()
             throw DBusError(.disconnected, message: "no role is left")
         }
@@ -253,7 +293,8 @@ package actor BlueZHost {
     /// Chooses the adapter again after bluetoothd has returned, renews what was registered, and reports the state.
     func resume() async {
         await chooseAdapterAgain()
-        for renew in registrations.all { await renew() }
+        // One may be removed while another is renewed.
+        for entry in registrations.all where registrations.contains(entry.number) { await entry.registration.renew() }
         logger.debug("bluetoothd is back", metadata: ["adapter": "\(choice.path)"])
         if isRunning, let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
     }

@@ -27,6 +27,8 @@ struct Registrations {
         for entry in entries { entry.registration.lost() }
     }
 
-    /// What renews the registrations, in the order in which they were added.
-    var all: [@Sendable () async -> Void] { entries.map(\.registration.renew) }
+    /// The registrations, in the order in which they were added.
+    var all: [(number: Int, registration: Registration)] { entries }
+
+    func contains(_ number: Int) -> Bool { entries.contains { $0.number == number } }
 }

@@ -25,8 +25,8 @@ actor BlueZAgent: BlueZRole {
 
     /// The number of this agent among what the host renews; nil until the agent is wanted.
     private var number: Int?
-    /// The session that serves the agent.
-    private var session: BusSession?
+    /// The session that serves the agent, and its number there.
+    private var served: (session: BusSession, number: UInt32)?
     /// The registration with the current bluetoothd.
     private var registration: Task<Void, Never>?
     private var problem: DBusError?
@@ -59,7 +59,7 @@ actor BlueZAgent: BlueZRole {
             number = await host.addRegistration(
                 Registration(
                     lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
-                    renew: { [weak self] in await self?.register() }))
+                    renew: { [weak self] in await self?.renew() }))
         }
         let registration = registration ?? Task { await self.registerOnce() }
         self.registration = registration
@@ -68,11 +68,21 @@ actor BlueZAgent: BlueZRole {
         if problem != nil, self.registration == registration { self.registration = nil }
     }
 
-    /// Ends the registration, which is no longer renewed.
-    func stop() async {
+    private func renew() async {
+        if number != nil { await register() }
+    }
+
+    /// Ends the registration.
+    ///
+    /// - Parameter isSessionShared: whether the session stays open. If it is closed, bluetoothd forgets the agent.
+    func stop(isSessionShared: Bool) async {
         if let number { await host.removeRegistration(number) }
         number = nil
         lost()
+        guard isSessionShared, let (session, number) = served else { return }
+        served = nil
+        _ = try? await session.call(manager("UnregisterAgent", .objectPath(Self.path)), timeout: BlueZHost.promptly)
+        await session.unexport(number)
     }
 
     private func lost() {
@@ -107,12 +117,11 @@ actor BlueZAgent: BlueZRole {
     }
 
     private func export(_ session: BusSession) async throws(DBusError) {
-        guard self.session !== session else { return }
+        guard served?.session !== session else { return }
         let object = ExportedObject(path: Self.path, interface: Self.interface) { [weak self] call in
             await self?.answer(call) ?? .failure(Self.rejected)
         }
-        _ = try await session.export(object)
-        self.session = session
+        served = (session, try await session.export(object))
     }
 
     private static let rejected = DBusError.remote("org.bluez.Error.Rejected", "refused")

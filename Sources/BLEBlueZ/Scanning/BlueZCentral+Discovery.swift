@@ -62,7 +62,7 @@ extension BlueZCentral {
 
     private func abandonSession() {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
-        Task { [host] in _ = try? await host.call(stop, during: .discovery) }
+        Task { _ = try? await self.host.call(stop, during: .discovery) }
     }
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {

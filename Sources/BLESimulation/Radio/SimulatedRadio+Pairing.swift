@@ -91,7 +91,7 @@ extension SimulatedRadio {
         guard let capability = agent.capability() else {
             throw .pairingFailed("there is no user on this side to confirm it")
         }
-        let security = try await onLink(id) { [clock] () throws(BLEError) in
+        let security = try await onLink(id) { @concurrent [clock] () throws(BLEError) in
             try await Self.negotiate(id, definition.pairing, capability, agent, isRequested: isRequested, clock)
         }
         peripherals[id]?.bond = SimulatedBond(security: security)

@@ -4,6 +4,7 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import DBus
+import Logging
 import Testing
 
 @testable import BLEBlueZ
@@ -11,77 +12,163 @@ import Testing
 /// Two roles on one host: one session, one adapter, one recovery.
 @Suite(.startsProcesses, .hangLimit)
 struct SharedHostTests {
+    /// A role of another kind than a central, which writes down what it is told.
+    private actor Other: BlueZRole {
+        nonisolated let host: BlueZHost
+        nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+        private(set) var states: [AdapterState] = []
+        private var role = 0
+
+        init(_ host: BlueZHost) { self.host = host }
+
+        func join() async throws {
+            role = try await host.join(
+                BlueZHost.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) {
+                    [weak self] event in
+                    guard case .adapterStateChanged(let state) = event else { return }
+                    self?.assumeIsolated { $0.states.append(state) }
+                })
+        }
+
+        func leave() async { await host.leave(role) }
+
+        var deviceCount: Int { objects.devices.count }
+    }
+
     private let world: BlueZWorld
     private let host: BlueZHost
-    private let first: Central
-    private let second: Central
+    private let other: Other
     private let battery: SimulatedPeripheral
 
     init() async throws {
         world = try await BlueZWorld()
         battery = await world.radio.add(.battery())
-        let host = BlueZHost(adapter: nil, address: .address(world.bus.address))
-        self.host = host
-        async let first = Central(backend: BlueZCentral(host), configuration: .quiet(pairing: .justWorks))
-        async let second = Central(backend: BlueZCentral(host), configuration: .quiet())
-        (self.first, self.second) = try await (first, second)
+        host = BlueZHost(adapter: nil, address: .address(world.bus.address))
+        other = Other(host)
+    }
+
+    private func makeCentral() async throws -> Central {
+        try await Central(backend: BlueZCentral(host), configuration: .quiet(pairing: .justWorks))
     }
 
     @Test func `they share one session, also when they start at once`() async throws {
+        async let joined: Void = other.join()
+        let central = try await makeCentral()
+        try await joined
         #expect(await world.daemon.calls["GetManagedObjects"] == 1)
-        #expect(try await first.find().id == battery.id)
-        #expect(try await second.find().read(.batteryLevel) == 90)
-        await first.shutDown()
-        await second.shutDown()
+        #expect(try await central.find().id == battery.id)
+        // Both see the objects.
+        #expect(await other.deviceCount == 1)
+        await central.shutDown()
+        #expect(await host.session != nil)
+        await other.leave()
         #expect(await host.session == nil)
     }
 
     @Test func `one that leaves takes nothing from the other`() async throws {
-        let strap = try await second.find()
+        try await other.join()
+        let central = try await makeCentral()
+        let strap = try await central.find()
         try await strap.connect()
-        await first.shutDown()
+        await other.leave()
         #expect(try await strap.read(.batteryLevel) == 90)
-        await second.shutDown()
+        await central.shutDown()
     }
 
     @Test func `both hear of a loss, and both come back`() async throws {
-        var states = [
-            await first.adapterStates().makeAsyncIterator(), await second.adapterStates().makeAsyncIterator(),
-        ]
-        // The first has an agent.
-        try await first.find().connect()
+        try await other.join()
+        let central = try await makeCentral()
+        var states = await central.adapterStates().makeAsyncIterator()
+        // It has an agent now.
+        try await central.find().connect()
         #expect(await world.daemon.calls["RegisterAgent"] == 1)
         await world.daemon.kill()
         try await world.daemon.start()
-        for index in states.indices {
-            #expect(try await states[index].next() == .poweredOn)
-            #expect(try await states[index].next() == .resetting)
-            #expect(try await states[index].next() == .poweredOn)
-        }
+        for state in [AdapterState.poweredOn, .resetting, .poweredOn] { #expect(try await states.next() == state) }
+        #expect(await other.states == [.resetting, .poweredOn])
         // Renewed before the return is reported.
         #expect(await world.daemon.calls["RegisterAgent"] == 2)
         #expect(await world.daemon.calls["GetManagedObjects"] == 2)
-        await first.shutDown()
-        await second.shutDown()
+        await central.shutDown()
+        await other.leave()
     }
 
-    @Test func `the agent of one that has left is not renewed`() async throws {
-        var states = await second.adapterStates().makeAsyncIterator()
-        try await first.find().connect()
-        await first.shutDown()
+    @Test func `a central that leaves takes its agent, notifications and scan along`() async throws {
+        try await other.join()
+        let central = try await makeCentral()
+        let strap = try await central.find()
+        let values = try await strap.notifications(.batteryLevel)
+        let scan = Task { for try await _ in central.discoveries() {} }
+        await until { await world.daemon.isDiscovering }
+        await central.shutDown()
+        #expect(await world.daemon.calls["UnregisterAgent"] == 1)
+        #expect(await !world.daemon.isDiscovering)
+        #expect(await host.withDeliveries { $0.paths } == [])
         await world.daemon.kill()
         try await world.daemon.start()
-        var seen: [AdapterState] = []
-        while seen.last != .poweredOn || seen.count < 3, let state = try await states.next() { seen.append(state) }
+        await until { await other.states == [.resetting, .poweredOn] }
         #expect(await world.daemon.calls["RegisterAgent"] == 1)
-        await second.shutDown()
+        // The next one begins anew, and can pair.
+        let next = try await makeCentral()
+        try await next.find().connect()
+        #expect(await world.daemon.calls["RegisterAgent"] == 2)
+        await next.shutDown()
+        await other.leave()
+        _ = await scan.result
+        withExtendedLifetime(values) {}
     }
 
     @Test func `a host opens again for a role that comes later`() async throws {
+        let first = try await makeCentral()
         await first.shutDown()
+        let second = try await makeCentral()
+        #expect(try await second.find().read(.batteryLevel) == 90)
         await second.shutDown()
-        let third = try await Central(backend: BlueZCentral(host), configuration: .quiet())
-        #expect(try await third.find().read(.batteryLevel) == 90)
-        await third.shutDown()
+    }
+
+    @Test func `a second central on a host is refused`() async throws {
+        let first = try await makeCentral()
+        let error = await expectError(.busy) { try await makeCentral() }
+        #expect(error?.isRetryable == false)
+        #expect(try await first.find().id == battery.id)
+        await first.shutDown()
+    }
+
+    @Test func `a start that is given up ends at once, and a later one succeeds`() async throws {
+        await world.daemon.hang("GetManagedObjects")
+        let starting = Task { try await makeCentral() }
+        await world.daemon.untilHung()
+        starting.cancel()
+        await expectError(.cancelled) { try await starting.value }
+        await world.daemon.release()
+        let central = try await makeCentral()
+        #expect(try await central.find().id == battery.id)
+        await central.shutDown()
+    }
+
+    @Test func `a start that is given up leaves another's alone`() async throws {
+        await world.daemon.hang("GetManagedObjects")
+        let starting = Task { try await makeCentral() }
+        await world.daemon.untilHung()
+        async let joined: Void = other.join()
+        await until { await host.isShared }
+        starting.cancel()
+        await expectError(.cancelled) { try await starting.value }
+        await world.daemon.release()
+        try await joined
+        #expect(await world.daemon.calls["GetManagedObjects"] == 1)
+        await other.leave()
+    }
+
+    @Test func `a central that is released without a shutdown leaves its host`() async throws {
+        try await other.join()
+        do {
+            let central = BlueZCentral(host)
+            try await central.start(
+                BackendContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: ContinuousClock()))
+            #expect(await host.isShared)
+        }
+        await until { await !host.isShared }
+        await other.leave()
     }
 }
