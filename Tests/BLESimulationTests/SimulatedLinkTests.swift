@@ -30,9 +30,13 @@ import Testing
         #expect(await grip.isConnected == false)
     }
 
-    @Test func `a peripheral that was never heard is not found`() async throws {
+    @Test func `a peripheral that is not heard is not found`() async throws {
         let silent = await world.radio.add(.battery())
-        let error = await expectError(.peripheralNotFound) { try await world.central.peripheral(silent.id).connect() }
+        await silent.setAdvertising(false)
+        let caller = Task { try await world.central.peripheral(silent.id).connect() }
+        await world.clock.sleepers(1, for: .seconds(20))
+        world.clock.advance(by: .seconds(20))
+        let error = await expectError(.peripheralNotFound) { try await caller.value }
         #expect(error?.remedy != nil)
         #expect(error?.peripheral == silent.id)
     }

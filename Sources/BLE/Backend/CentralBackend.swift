@@ -11,7 +11,7 @@ public protocol CentralBackend: Actor {
     /// What the stack allows.
     nonisolated var limits: BackendLimits { get }
 
-    /// Connects to the stack. Called once, before anything else.
+    /// Connects to the stack. Called before anything else, and again only if it has thrown.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
     func start(_ context: BackendContext) async throws(BLEError)

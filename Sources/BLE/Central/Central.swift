@@ -27,6 +27,10 @@ public actor Central {
         public var operationTimeout: Duration
         /// Measures deadlines and staleness.
         public var clock: any Clock<Duration>
+        /// Whether a new central waits for Bluetooth: for the bus, bluetoothd and an adapter, which may come up after this
+        /// program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
+        /// `adapterNotFound`. It throws other errors in any case.
+        public var waitsForBluetooth: Bool
         /// Receives the framework's log messages, at info, debug and trace level.
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
@@ -36,12 +40,14 @@ public actor Central {
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
-            logger: Logger = Logger(label: "ble"), pairing: PairingBehavior = .justWorks
+            waitsForBluetooth: Bool = false, logger: Logger = Logger(label: "ble"),
+            pairing: PairingBehavior = .justWorks
         ) {
             self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout
             self.operationTimeout = operationTimeout
             self.clock = clock
+            self.waitsForBluetooth = waitsForBluetooth
             self.logger = logger
             self.pairing = pairing
         }
@@ -64,9 +70,6 @@ public actor Central {
     var operations = Operations()
     var scanning = Scanning()
     var connections: [Peripheral.ID: Connection] = [:]
-    /// The last 1024 peripherals to which this central had a link. If the system has removed one since, connecting
-    /// searches for it.
-    var formerlyConnected = RecentSet<Peripheral.ID>(capacity: 1024)
     var subscriptions = SubscriptionMachine()
     var writers = PacketWriters()
     var requests = ControlPointRequests()
@@ -79,7 +82,8 @@ public actor Central {
 
     /// Creates a central that uses `backend`.
     ///
-    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
+    /// Throws `bluetoothUnavailable` and `adapterNotFound`, unless ``Configuration/waitsForBluetooth`` is set, and
+    /// `unauthorized`.
     public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
         self.backend = backend
         self.configuration = configuration
@@ -90,8 +94,26 @@ public actor Central {
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
-        try await backend.start(context)
+        try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
         beginWatchingAdapter()
+    }
+
+    /// Starts the backend. If asked to, waits for a stack that is not there yet, with pauses from 0.25 s up to 5 s.
+    private static func start(
+        _ backend: any CentralBackend, _ context: BackendContext, waits: Bool
+    ) async throws(BLEError) {
+        var pause = Duration.milliseconds(250)
+        while true {
+            do throws(BLEError) {
+                return try await backend.start(context)
+            } catch {
+                guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code)
+                else { throw error }
+                context.logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
+            }
+            guard (try? await context.clock.sleep(for: pause)) != nil else { throw .cancelled }
+            pause = min(pause * 2, .seconds(5))
+        }
     }
 
     private func beginWatchingAdapter() {

@@ -5,23 +5,28 @@ internal import Waiting
 extension Central {
     // MARK: Connecting and disconnecting
 
-    func connect(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
+    func connect(_ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false) async throws(BLEError) {
         // The caller wants the link for more than pairing.
         pairings.keepLink(id)
-        try await establish(id, timeout: timeout)
+        try await establish(id, timeout: timeout, isPatient: isPatient)
     }
 
     /// Establishes the link, or joins an attempt in progress.
-    func establish(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
+    ///
+    /// - Parameter isPatient: whether to wait without a time limit if the link is maintained, also while the adapter is
+    ///   off.
+    func establish(_ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false) async throws(BLEError) {
         try checkRunning()
         if connectionState(id) == .connected { return }
         let outcome = Outcome<Void>()
         let waiter = token()
-        let deadline = deadline(timeout ?? configuration.connectTimeout, "connecting", outcome)
-        defer { deadline.cancel() }
         applyPolicy(id)
-        try await wait(on: id, waiter, outcome) {
-            $0.connect(waiter)
+        let isPatient = isPatient && isMaintained(id)
+        let limit = timeout ?? configuration.connectTimeout
+        let deadline = isPatient ? nil : deadline(limit, "connecting", outcome)
+        defer { deadline?.cancel() }
+        try await wait(on: id, waiter, outcome, limit: limit) {
+            $0.connect(waiter, isPatient: isPatient)
         } abandon: {
             $0.abandon(waiter)
         }
@@ -36,7 +41,7 @@ extension Central {
         defer { deadline.cancel() }
         // The link is ended even if the caller stops waiting, and is not reestablished automatically.
         if isMaintained(id) { connections[id]?.setPolicy(.manual) }
-        try await wait(on: id, waiter, outcome) {
+        try await wait(on: id, waiter, outcome, limit: configuration.operationTimeout) {
             $0.disconnect(waiter)
         } abandon: { _ in
             []
@@ -51,7 +56,7 @@ extension Central {
     }
 
     private func wait(
-        on id: Peripheral.ID, _ waiter: Int, _ outcome: Outcome<Void>,
+        on id: Peripheral.ID, _ waiter: Int, _ outcome: Outcome<Void>, limit: Duration,
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
     ) async throws(BLEError) {
@@ -62,10 +67,11 @@ extension Central {
             connections[id]?.removeWaiter(waiter)
             removeConnectionIfUnused(id)
         } catch {
+            let isSearching = scanning.isSearching(id)
             connections[id]?.removeWaiter(waiter)
             step(id, abandon)
             removeConnectionIfUnused(id)
-            throw error.at(id)
+            throw (error.code == .timedOut && isSearching ? .notHeard(within: limit, cause: error) : error).at(id)
         }
     }
 
@@ -93,6 +99,7 @@ extension Central {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
             case .linkEnded: report(.disconnected(error), of: id)
             case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
+            case .waiting: report(.waiting(error.at(id)), of: id)
             }
         case .succeed(let waiters):
             connections[id]?.deliver(.success(()), to: waiters)
@@ -174,6 +181,7 @@ extension Central {
                 try checkRunning()
                 let token = token()
                 let outcome = adapter.beginWait(token)
+                report(.waiting(BLEError(.bluetoothLost, "Bluetooth is restarting", peripheral: id)), of: id)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
             do throws(BLEError) {
@@ -182,9 +190,11 @@ extension Central {
                     try await backend.connect(id)
                 }
             } catch {
-                if isSearchedFor(id, error) {
+                // The system does not know it, or no longer. It may come into range, or advertise again.
+                if error.code == .peripheralNotFound, !Task.isCancelled {
                     logger.debug("searching for peripheral", metadata: ["peripheral": "\(id)"])
                     let (token, found) = beginSearch(for: id)
+                    report(.waiting(error.at(id)), of: id)
                     return AttemptWait(isSearch: true, peripheral: id, token: token, outcome: found)
                 }
                 throw error
@@ -196,7 +206,6 @@ extension Central {
                 return try await self.discover(id)
             }
             connections[id]?.discovered(database)
-            formerlyConnected.insert(id)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lossDuringDiscovery { throw lost }
@@ -217,13 +226,6 @@ extension Central {
         }
         removeConnectionIfUnused(id)
         return nil
-    }
-
-    /// Whether to search for a peripheral that the system has removed, although it was connected before or is
-    /// maintained.
-    private func isSearchedFor(_ id: Peripheral.ID, _ error: BLEError) -> Bool {
-        error.code == .peripheralNotFound && !Task.isCancelled
-            && (formerlyConnected.contains(id) || connections[id]?.isMaintained == true)
     }
 
     /// Performs `work` with a time limit.

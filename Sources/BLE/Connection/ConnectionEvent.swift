@@ -7,6 +7,9 @@ public enum ConnectionEvent: Sendable {
     /// An attempt to connect failed. The next one follows automatically after `retryAfter`. Nil if none follows, or if
     /// it waits for the adapter to be powered on.
     case connectFailed(BLEError, retryAfter: Duration?)
+    /// Connecting waits, until a caller's deadline at most: for the peripheral to be heard (`peripheralNotFound`), for
+    /// Bluetooth to return (`bluetoothLost`), or for the adapter (`poweredOff`, `adapterNotFound`).
+    case waiting(BLEError)
     /// The link ended. The error's ``BLEError/disconnectReason`` is the reason.
     case disconnected(BLEError)
     /// A request to end the link failed. This central no longer uses the link, but it may still be up.

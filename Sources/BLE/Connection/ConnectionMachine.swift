@@ -42,6 +42,8 @@ struct ConnectionMachine {
         case linkEnded
         /// The link could not be ended.
         case disconnectFailed
+        /// The next attempt follows when the adapter allows it.
+        case waiting
     }
 
     enum Failure: Equatable {
@@ -64,6 +66,8 @@ struct ConnectionMachine {
     /// The disconnect in progress ends an attempt, not a link.
     private var endsAttempt = false
     private var connecting: [Waiter] = []
+    /// The waiters that wait for the adapter as well.
+    private var patient: Set<Waiter> = []
     private var disconnecting: [Waiter] = []
 
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
@@ -84,7 +88,10 @@ struct ConnectionMachine {
     // MARK: Requests of callers
 
     /// Requests the link for a caller.
-    mutating func connect(_ waiter: Waiter) -> [Action] {
+    ///
+    /// - Parameter isPatient: whether the caller of a maintained link waits even if an attempt is hopeless for now.
+    mutating func connect(_ waiter: Waiter, isPatient: Bool = false) -> [Action] {
+        if isPatient, state != .connected { patient.insert(waiter) }
         switch state {
         case .connected:
             return [.succeed([waiter])]
@@ -99,6 +106,7 @@ struct ConnectionMachine {
 
     /// Withdraws a caller's request for the link.
     mutating func abandon(_ waiter: Waiter) -> [Action] {
+        patient.remove(waiter)
         guard let index = connecting.firstIndex(of: waiter) else { return [] }
         connecting.remove(at: index)
         return giveUpUnwanted()
@@ -128,6 +136,7 @@ struct ConnectionMachine {
     /// Ends the link for a caller, and stops maintaining it.
     mutating func disconnect(_ waiter: Waiter) -> [Action] {
         upkeep = nil
+        patient = []
         var actions = cancelRetry()
         switch state {
         case .disconnected:
@@ -169,7 +178,7 @@ struct ConnectionMachine {
         state = .connected
         mayBeUp = false
         failures = 0
-        defer { connecting = [] }
+        defer { (connecting, patient) = ([], []) }
         return [.publish(.connected), .succeed(connecting)]
     }
 
@@ -180,10 +189,13 @@ struct ConnectionMachine {
         guard state == .connecting, number == attempt else { return [] }
         state = .disconnected
         guard let upkeep, !isHopeless else {
-            defer { connecting = [] }
-            return [
-                .publish(.disconnected), .fail(connecting, .attempt), .tell(.attemptFailed(retryAfter: nil)),
+            let failed = upkeep == nil ? connecting : connecting.filter { !patient.contains($0) }
+            connecting.removeAll { failed.contains($0) }
+            if upkeep == nil { patient = [] }
+            let actions: [Action] = [
+                .publish(.disconnected), .fail(failed, .attempt), .tell(.attemptFailed(retryAfter: nil)),
             ]
+            return upkeep == nil ? actions : actions + [.tell(.waiting)]
         }
         // Callers keep waiting, each until its own deadline.
         failures += 1

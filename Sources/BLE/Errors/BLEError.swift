@@ -141,6 +141,13 @@ public struct BLEError: Error, Sendable {
         return error
     }
 
+    /// The error for a peripheral that a search has not found.
+    static func notHeard(within limit: Duration, cause: BLEError) -> BLEError {
+        BLEError(
+            .peripheralNotFound, "the peripheral was not heard within \(limit)",
+            remedy: "It may be out of range, switched off, or connected to another device.", cause: cause)
+    }
+
     package static let cancelled = BLEError(.cancelled, "the task was cancelled")
     package static let shutDown = BLEError(.shutDown, "the central was shut down")
 }

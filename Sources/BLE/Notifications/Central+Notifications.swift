@@ -1,12 +1,31 @@
 internal import Logging
 
 extension Central {
-    /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
-    /// send, so that it receives the first value.
+    /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link, and for the next one
+    /// if the link ends meanwhile.
     func subscribe(
         to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy, timeout: Duration?
     ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
+        while true {
+            do throws(BLEError) {
+                return try await subscribeOnce(
+                    to: key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
+            } catch {
+                guard error.isRetryable, isMaintained(id), connectionState(id) != .connected else { throw error }
+                try checkRunning()
+                logger.debug("subscribing again", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            }
+        }
+    }
+
+    /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
+    /// send, so that it receives the first value.
+    private func subscribeOnce(
+        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
+        timeout: Duration?
+    ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
+        try await connect(id, timeout: nil, isPatient: true)
         let target = try await resolve(key, on: id)
         guard !target.characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
             throw BLEError(.notSupported, "the characteristic neither notifies nor indicates", isRetryable: false)

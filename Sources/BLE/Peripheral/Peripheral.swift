@@ -6,17 +6,6 @@
 /// Operations connect if there is no link, within the central's connect timeout. The ``ConnectionPolicy`` determines
 /// how long the link then stays: by default, until ``disconnect()`` or ``Central/shutDown()``.
 public struct Peripheral: Sendable, Identifiable {
-    /// The identity of a peripheral within its central. With BlueZ, it is the device address, such as
-    /// `F0:F1:F2:F3:F4:F5`.
-    public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The text.
-        public let rawValue: String
-        /// Creates an id from its text.
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// The text.
-        public var description: String { rawValue }
-    }
-
     /// The identity.
     public let id: ID
     /// The central that manages the peripheral.

@@ -39,13 +39,20 @@ public final class PeripheralValues: Sendable {
     ///
     /// Throws what connecting throws, and `disconnected` if the link ends first and is not reestablished automatically.
     ///
-    /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout.
+    /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout or, on a maintained link, for
+    ///   no limit.
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
-        try await central.withDeadline(timeout ?? central.configuration.connectTimeout) { [store, peripheral] in
-            try await peripheral.connect(timeout: .seconds(86400))
-            try await store.untilReady()
+        let isMaintained = await central.isMaintained(peripheral.id)
+        guard let limit = timeout ?? (isMaintained ? nil : central.configuration.connectTimeout) else {
+            return try await becomeReady()
         }
+        try await central.withDeadline(limit) { try await self.becomeReady() }
+    }
+
+    private func becomeReady() async throws(BLEError) {
+        try await peripheral.central.connect(peripheral.id, timeout: .seconds(86400), isPatient: true)
+        try await store.untilReady()
     }
 
     /// The latest value. Nil if none is known. Throws `invalidValue` if it cannot be decoded.
@@ -93,7 +100,7 @@ private struct ValueUpdater {
                         let isMaintained = await isMaintained
                         if !isMaintained { store.releaseReaders() }
                         store.linkEnded(error, isMaintained: isMaintained)
-                    case .connecting: break
+                    case .connecting, .waiting: break
                     }
                 }
             } catch {

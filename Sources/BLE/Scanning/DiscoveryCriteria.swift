@@ -9,6 +9,8 @@
 public struct DiscoveryCriteria: Sendable {
     /// A condition on an advertisement.
     enum Condition: Sendable {
+        case id(Set<Peripheral.ID>)
+        case otherID(Set<Peripheral.ID>)
         case anyService(Set<BluetoothUUID>)
         case serviceData(BluetoothUUID, BytePattern)
         case manufacturer(UInt16, BytePattern)
@@ -49,8 +51,10 @@ public struct DiscoveryCriteria: Sendable {
     }
 
     /// Returns whether an advertisement meets the criteria.
-    public func matches(_ advertisement: Advertisement) -> Bool {
-        conditions.allSatisfy { $0.holds(advertisement) }
+    ///
+    /// - Parameter id: the peripheral that sent it. If it is nil, no condition on the id holds.
+    public func matches(_ advertisement: Advertisement, from id: Peripheral.ID? = nil) -> Bool {
+        conditions.allSatisfy { $0.holds(advertisement, id) }
     }
 }
 
@@ -59,6 +63,15 @@ public struct DiscoveryCriteria: Sendable {
 extension DiscoveryCriteria {
     /// All peripherals that are received over LE.
     public static let any = DiscoveryCriteria()
+
+    /// The peripheral with this id.
+    public static func id(_ id: Peripheral.ID) -> DiscoveryCriteria { DiscoveryCriteria(.id([id])) }
+
+    /// The peripherals with these ids.
+    public static func ids(_ ids: Set<Peripheral.ID>) -> DiscoveryCriteria { DiscoveryCriteria(.id(ids)) }
+
+    /// All peripherals but those with these ids, for example the ones that are known already.
+    public static func excluding(_ ids: Set<Peripheral.ID>) -> DiscoveryCriteria { DiscoveryCriteria(.otherID(ids)) }
 
     /// Peripherals that advertise a service.
     public static func service(_ service: BluetoothUUID) -> DiscoveryCriteria {
@@ -126,8 +139,10 @@ extension DiscoveryCriteria {
 }
 
 extension DiscoveryCriteria.Condition {
-    func holds(_ advertisement: Advertisement) -> Bool {
+    func holds(_ advertisement: Advertisement, _ id: Peripheral.ID?) -> Bool {
         switch self {
+        case .id(let ids): id.map(ids.contains) ?? false
+        case .otherID(let ids): id.map { !ids.contains($0) } ?? false
         case .anyService(let services): !services.isDisjoint(with: advertisement.serviceUUIDs)
         case .serviceData(let service, let pattern): advertisement.serviceData[service].map(pattern.matches) ?? false
         case .manufacturer(let company, let pattern):

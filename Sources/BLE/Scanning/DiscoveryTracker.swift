@@ -23,7 +23,7 @@ struct DiscoveryTracker {
 
     /// Records an advertisement that was received at `now`. Returns the change to report, if there is one.
     mutating func record(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
-        guard criteria.matches(advertisement) else { return nil }
+        guard criteria.matches(advertisement, from: id) else { return nil }
         let before = seen.updateValue((advertisement, now), forKey: id)
         guard let before else { return .found }
         if duplicates { return .updated }

@@ -106,6 +106,8 @@ struct Scanning {
         if searches[id]?.isEmpty == true { searches[id] = nil }
     }
 
+    func isSearching(_ id: Peripheral.ID) -> Bool { searches[id] != nil }
+
     /// Ends all scans and searches.
     mutating func finish(_ error: BLEError) {
         let (ended, unfound) = (scans.values, searches.values)

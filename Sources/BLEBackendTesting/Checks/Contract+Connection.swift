@@ -39,12 +39,31 @@ extension Contract {
 
     func unknownPeripheral() async throws {
         try await withCentral { central in
-            let nobody = central.peripheral(Peripheral.ID(rawValue: "00:11:22:33:44:55"))
-            let error = await error { try await nobody.connect() }
+            let nobody = central.peripheral("00:11:22:33:44:55")
+            let error = await error { try await nobody.connect(timeout: .seconds(2)) }
             #expect(error?.code == .peripheralNotFound)
             #expect(error?.peripheral == nobody.id)
             #expect(error?.remedy != nil)
-            #expect(await nobody.connectionState == .disconnected)
+            try await until(.disconnected, nobody)
+        }
+    }
+
+    /// An id that was saved by another program, in another notation. No scan has found the peripheral.
+    func savedID() async throws {
+        try await withCentral { central in
+            let text = EchoStrap.id.rawValue.lowercased().replacing(":", with: "-")
+            let strap = central.peripheral(Peripheral.ID(rawValue: text))
+            try await strap.connect()
+            #expect(await strap.connectionState == .connected)
+            try await strap.disconnect()
+        }
+    }
+
+    func invalidID() async throws {
+        try await withCentral { central in
+            let error = await error { try await central.peripheral("not an address").connect() }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.isRetryable == false)
         }
     }
 

@@ -21,6 +21,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     // Connection
     case connectionGoesThroughItsStatesAndKnowsTheServices
     case unknownPeripheralIsNotFound
+    case savedIDIsReachableWithoutAScan
+    case invalidIDIsRefused
     case vanishedPeripheralRunsIntoTheDeadline
     case cancelledConnectLeavesNoLink
     case disconnectEndsAPendingConnect
@@ -119,6 +121,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .discoveryFindsWhatHasNoKnownStrength: try await contract.unknownStrength()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
         case .unknownPeripheralIsNotFound: try await contract.unknownPeripheral()
+        case .savedIDIsReachableWithoutAScan: try await contract.savedID()
+        case .invalidIDIsRefused: try await contract.invalidID()
         case .vanishedPeripheralRunsIntoTheDeadline: try await contract.vanishedPeripheral()
         case .cancelledConnectLeavesNoLink: try await contract.cancelledConnect()
         case .disconnectEndsAPendingConnect: try await contract.disconnectDuringConnect()

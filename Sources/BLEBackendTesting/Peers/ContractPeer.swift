@@ -81,7 +81,7 @@ public enum PeerPairing: String, Sendable {
 /// The identity and the attributes of the contract's peripheral.
 public enum EchoStrap {
     public static let name = "Bumble HR"
-    public static let id = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
+    public static let id: Peripheral.ID = "F0:F1:F2:F3:F4:F5"
     public static let service = uuid(1)
     /// Accepts writes, with and without response.
     public static let input = Characteristic(uuid(2), service: service)

@@ -30,11 +30,12 @@ extension BlueZRole {
     /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
     func knownPath(of peripheral: Peripheral.ID) -> String? { onHost { $0.path(of: peripheral) } }
 
-    /// Returns the path of a device on the adapter in use. Throws `peripheralNotFound`, or the error for a missing
-    /// adapter.
+    /// Returns the path of a device on the adapter in use. Throws `peripheralNotFound`, the error for a missing
+    /// adapter, and `invalidArgument` for an id that is not an address.
     func path(of peripheral: Peripheral.ID) throws(BLEError) -> String {
         if let path = knownPath(of: peripheral) { return path }
         guard objects.adapters[adapterPath] != nil else { throw unavailable }
+        guard peripheral.isAddress else { throw .notAnAddress(peripheral) }
         throw BLEError(
             .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
     }

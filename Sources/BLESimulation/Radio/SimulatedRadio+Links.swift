@@ -7,6 +7,7 @@ extension SimulatedRadio {
     func connect(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
         try checkReady()
         guard ports[port]?.known.contains(id) == true else {
+            guard id.isAddress else { throw .notAnAddress(id) }
             throw BLEError(.peripheralNotFound, "the peripheral has not been discovered", remedy: "Scan for it first.")
         }
         if peripherals[id]?.link?.port == port || link(id, port) { return }

@@ -62,18 +62,28 @@ public actor SimulatedRadio {
 
     // MARK: Tests
 
-    /// Adds a peripheral in range, which starts to advertise.
+    /// Adds a peripheral in range, which starts to advertise. A definition without an address is given one.
+    ///
+    /// - Precondition: The definition's address is a device address that no peripheral of this radio has.
     public func add(_ definition: PeripheralDefinition) -> SimulatedPeripheral {
         var definition = definition
-        let number = number()
-        let address =
-            definition.address
-            ?? "C0:00:00:00:\(Hex.string([UInt8(number >> 8 & 0xFF)])):\(Hex.string([UInt8(number & 0xFF)]))"
-        definition.address = address.uppercased()
-        let id = Peripheral.ID(rawValue: address.uppercased())
+        let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
+        precondition(id.isAddress, "“\(id)” is not a device address, such as F0:F1:F2:F3:F4:F5")
+        precondition(peripherals[id] == nil, "the radio already has a peripheral with the address \(id)")
+        definition.address = id.rawValue
         peripherals[id] = SimulatedDevice(definition: definition)
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)
+    }
+
+    private func unusedID() -> Peripheral.ID {
+        while true {
+            let number = number()
+            let id = Peripheral.ID(
+                rawValue: "C0:00:00:00:\(Hex.string([UInt8(number >> 8 & 0xFF)])):\(Hex.string([UInt8(number & 0xFF)]))"
+            )
+            if peripherals[id] == nil { return id }
+        }
     }
 
     /// Powers the adapter on or off. Powering off ends all scans and links. A blocked adapter stays off.

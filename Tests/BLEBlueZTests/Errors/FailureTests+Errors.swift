@@ -54,7 +54,6 @@ extension FailureTests {
         (DBusError.bluez("Failed", "br-connection-canceled"), BLEError.Code.connectionCancelled),
         (.bluez("Failed", "le-connection-unknown"), .connectionFailed),
         (.bluez("NotReady", "Resource Not Ready"), .poweredOff),
-        (.bus("UnknownObject", "gone"), .peripheralNotFound),
     ])
     func `a refused connect says why`(_ answer: DBusError, _ code: BLEError.Code) async throws {
         let peer = try await FakePeer()
@@ -64,6 +63,16 @@ extension FailureTests {
         #expect(await #expect(throws: BLEError.self) { try await strap.connect() }?.code == code)
         #expect(await strap.connectionState == .disconnected)
         try await strap.connect()
+        await central.shutDown()
+    }
+
+    @Test func `a device whose object is gone is searched for`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        await peer.daemon.fail("Connect", .bus("UnknownObject", "gone"))
+        try await strap.connect()
+        #expect(await peer.daemon.calls["StartDiscovery"] == 2)
         await central.shutDown()
     }
 

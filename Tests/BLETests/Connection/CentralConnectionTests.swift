@@ -112,9 +112,9 @@ import Testing
     @Test func `a failed attempt fails everybody with its error, and the next call tries again`() async throws {
         await bench.backend.script(.connect, .hold)
         let callers = [await connecting(), await connecting()]
-        await bench.backend.release(.connect, Bench.error(.peripheralNotFound))
+        await bench.backend.release(.connect, Bench.error(.connectionFailed))
         for caller in callers {
-            let error = await expectError(.peripheralNotFound) { try await caller.value }
+            let error = await expectError(.connectionFailed) { try await caller.value }
             #expect(error?.peripheral == strap.id)
         }
         #expect(await strap.connectionState == .disconnected)

@@ -47,6 +47,7 @@ import Testing
             case .connecting: story.append("connecting")
             case .connected: story.append("connected")
             case .connectFailed: story.append("failed")
+            case .waiting: story.append("waiting")
             case .disconnected(let error): story.append("disconnected \(error.disconnectReason?.rawValue ?? "?")")
             case .disconnectFailed: story.append("disconnect failed")
             case .servicesChanged: story.append("changed")

@@ -51,12 +51,38 @@ struct UpkeepTests {
         #expect(machine.retryIsDue() == [])
     }
 
+    @Test func `a hopeless attempt does not fail the patient, unless the link is no longer maintained`() {
+        var machine = maintained()
+        _ = machine.connect(7, isPatient: true)
+        _ = machine.connect(8)
+        #expect(machine.attemptFailed(1, isHopeless: true).contains(.fail([8], .attempt)))
+        #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
+        _ = machine.attemptFailed(2, isHopeless: true)
+        // One more attempt for those who still wait, and then no patience.
+        #expect(machine.maintain(nil) == [.publish(.connecting), .startAttempt(3)])
+        #expect(
+            machine.attemptFailed(3, isHopeless: true) == [
+                .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)),
+            ])
+        #expect(machine.isIdle)
+    }
+
+    @Test func `the patient succeed with the others, and leave like them`() {
+        var machine = maintained()
+        _ = machine.connect(7, isPatient: true)
+        _ = machine.connect(8, isPatient: true)
+        _ = machine.attemptFailed(1, isHopeless: true)
+        #expect(machine.abandon(8) == [])
+        _ = machine.retry()
+        #expect(machine.attemptSucceeded(2) == [.publish(.connected), .succeed([7])])
+    }
+
     @Test func `a hopeless attempt fails those who wait and is repeated when something has changed`() {
         var machine = maintained()
         _ = machine.connect(7)
         #expect(
             machine.attemptFailed(1, isHopeless: true) == [
-                .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)),
+                .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)), .tell(.waiting),
             ])
         #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
         #expect(machine.retry() == [])

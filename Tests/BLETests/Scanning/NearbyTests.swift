@@ -141,11 +141,4 @@ import Testing
             #expect(list.discoveries.map(\.peripheral) == expected)
         }
     }
-
-    @Test func `what is remembered is bounded`() {
-        var set = RecentSet<Int>(capacity: 100)
-        for number in 0..<10_000 { set.insert(number) }
-        #expect(set.contains(9_999) && set.contains(9_951))
-        #expect(!set.contains(9_000))
-    }
 }

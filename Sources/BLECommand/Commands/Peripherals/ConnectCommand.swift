@@ -39,6 +39,7 @@ struct ConnectCommand: AsyncParsableCommand {
         case .connecting: try show("connecting", nil, nil, of: peripheral, output)
         case .connected: try show("connected", nil, nil, of: peripheral, output)
         case .servicesChanged: try show("servicesChanged", nil, nil, of: peripheral, output)
+        case .waiting(let error): try show("waiting", error, nil, of: peripheral, output)
         case .connectFailed(let error, let pause): try show("failed", error, pause, of: peripheral, output)
         case .disconnected(let error): try show("disconnected", error, nil, of: peripheral, output)
         case .disconnectFailed(let error): try show("disconnectFailed", error, nil, of: peripheral, output)

@@ -1,0 +1,182 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// How long callers wait: to their deadline or, on a maintained link, as long as it takes.
+@Suite(.hangLimit) struct PatienceTests {
+    private let bench: Bench
+    private var strap: Peripheral { bench.strap }
+
+    init() async throws { bench = try await Bench() }
+
+    private var notFound: ScriptedBackend.Behavior { .fail(Bench.error(.peripheralNotFound)) }
+
+    private func powerOff() async {
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
+        await bench.backend.script(.connect, .fail(Bench.error(.poweredOff)))
+    }
+
+    // MARK: Peripherals that the system does not know
+
+    @Test func `a peripheral that was never heard is searched for within the deadline`() async throws {
+        await bench.backend.script(.connect, notFound)
+        await bench.backend.set([77], of: 2)
+        let reading = Task { [strap] in try await strap.read(Bench.level) }
+        await bench.backend.asked(.startDiscovery)
+        await bench.backend.emit(.advertisementReceived(strap.id, Advertisement()))
+        #expect(try await reading.value == 77)
+        await bench.backend.asked(.stopDiscovery)
+    }
+
+    @Test func `one that is not heard is not found, with how long it was searched for`() async throws {
+        await bench.backend.script(.connect, notFound)
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        let connecting = Task { [strap] in try await strap.connect(timeout: .seconds(7)) }
+        await bench.backend.asked(.startDiscovery)
+        await bench.clock.sleepers(1, for: .seconds(7))
+        bench.clock.advance(by: .seconds(7))
+        let error = await expectError(.peripheralNotFound) { try await connecting.value }
+        #expect(error?.message.contains("7.0 seconds") == true)
+        #expect(error?.peripheral == strap.id)
+        #expect((error?.cause as? BLEError)?.code == .timedOut)
+        await bench.backend.asked(.stopDiscovery)
+        guard case .connecting = try await events.next() else { return #expect(Bool(false), "connecting was expected") }
+        guard case .waiting(let reason) = try await events.next() else {
+            return #expect(Bool(false), "waiting was expected")
+        }
+        #expect(reason.code == .peripheralNotFound)
+    }
+
+    // MARK: Maintained links
+
+    @Test func `a first subscription on a maintained link waits for the adapter without end`() async throws {
+        await powerOff()
+        try await bench.maintain()
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.connect)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(86_400))
+        await bench.settle()
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        var values = try await subscribing.value.makeAsyncIterator()
+        await bench.backend.notify([5], from: 2)
+        #expect(try await values.next() == 5)
+    }
+
+    @Test func `what it waits for is told`() async throws {
+        await powerOff()
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await bench.maintain()
+        while let event = try await events.next() {
+            guard case .waiting(let reason) = event else { continue }
+            #expect(reason.code == .poweredOff)
+            #expect(reason.peripheral == strap.id)
+            break
+        }
+    }
+
+    @Test func `it waits for the peripheral over pauses and a search`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)), notFound)
+        try await bench.maintain(.seconds(1))
+        await bench.clock.sleepers(1, for: .seconds(1))
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.startDiscovery)
+        bench.clock.advance(by: .seconds(86_400))
+        await bench.settle()
+        await bench.backend.emit(.advertisementReceived(strap.id, Advertisement()))
+        _ = try await subscribing.value
+    }
+
+    @Test func `a link that ends before the peripheral has agreed is waited for again`() async throws {
+        try await bench.maintain()
+        await bench.backend.script(.startNotifications, .hold)
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.startNotifications)
+        await bench.dropLink()
+        var values = try await subscribing.value.makeAsyncIterator()
+        await until { await strap.connectionState == .connected }
+        await bench.backend.notify([6], from: 2)
+        #expect(try await values.next() == 6)
+    }
+
+    @Test func `declared values wait as well`() async throws {
+        await powerOff()
+        await bench.backend.set([50], of: 2)
+        try await bench.maintain()
+        let reading = Task { [strap] in try await strap.values([.read(Bench.level)]) }
+        await bench.backend.asked(.connect)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(86_400))
+        await bench.settle()
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        let values = try await reading.value
+        #expect(try values.value(of: Bench.level) == 50)
+    }
+
+    @Test func `a wait without end ends with its task, and with the maintenance`() async throws {
+        await powerOff()
+        try await bench.maintain()
+        let cancelled = Task { [strap] in try await strap.notifications(Bench.level) }
+        let dropped = Task { [strap] in try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.connect)
+        await bench.settle()
+        cancelled.cancel()
+        await expectError(.cancelled) { try await cancelled.value }
+        await bench.backend.script(.connect, .fail(Bench.error(.poweredOff)), .fail(Bench.error(.poweredOff)))
+        try await strap.setConnectionPolicy(.manual)
+        await expectError(.poweredOff) { try await dropped.value }
+    }
+
+    @Test func `an operation on a maintained link still ends at its deadline`() async throws {
+        await bench.backend.script(.connect, notFound)
+        try await bench.maintain()
+        let reading = Task { [strap] in try await strap.read(Bench.level) }
+        await bench.clock.sleepers(1, for: .seconds(20))
+        bench.clock.advance(by: .seconds(20))
+        await expectError(.peripheralNotFound) { try await reading.value }
+    }
+
+    // MARK: Boot order
+
+    private func configuration(_ clock: ManualClock, waits: Bool) -> Central.Configuration {
+        var configuration = Central.Configuration.quiet(clock: clock)
+        configuration.waitsForBluetooth = waits
+        return configuration
+    }
+
+    @Test func `a central may wait for a stack that comes up later`() async throws {
+        let (clock, backend) = (ManualClock(), ScriptedBackend())
+        await backend.script(
+            .start, .fail(Bench.error(.bluetoothUnavailable)), .fail(Bench.error(.bluetoothUnavailable)),
+            .fail(Bench.error(.adapterNotFound)))
+        let starting = Task { try await Central(backend: backend, configuration: configuration(clock, waits: true)) }
+        for pause in [Duration.milliseconds(250), .milliseconds(500), .seconds(1)] {
+            await clock.sleepers(1, for: pause)
+            clock.advance(by: pause)
+        }
+        #expect(try await starting.value.adapterState == .poweredOn)
+        #expect(await backend.count(.start) == 4)
+    }
+
+    @Test func `it does not wait for what waiting does not mend, nor unasked`() async throws {
+        let (clock, backend) = (ManualClock(), ScriptedBackend())
+        await backend.script(
+            .start, .fail(Bench.error(.unauthorized)), .fail(Bench.error(.bluetoothUnavailable)))
+        await expectError(.unauthorized) {
+            try await Central(backend: backend, configuration: configuration(clock, waits: true))
+        }
+        await expectError(.bluetoothUnavailable) {
+            try await Central(backend: backend, configuration: configuration(clock, waits: false))
+        }
+    }
+
+    @Test func `its wait ends with its task`() async throws {
+        let (clock, backend) = (ManualClock(), ScriptedBackend())
+        await backend.script(.start, .fail(Bench.error(.bluetoothUnavailable)))
+        let starting = Task { try await Central(backend: backend, configuration: configuration(clock, waits: true)) }
+        await clock.sleepers(1, for: .milliseconds(250))
+        starting.cancel()
+        await expectError(.cancelled) { try await starting.value }
+    }
+}
