@@ -1,15 +1,15 @@
-/// The packet length and the signal strength of a link.
+/// The ATT MTU and the signal strength of a link.
 extension Central {
     /// Returns the ATT MTU of the link, connecting if necessary.
     func attMTU(_ id: Peripheral.ID) async throws(BLEError) -> Int {
         try await connect(id, timeout: nil)
-        return try await askPacketLength(id)
+        return try await refreshATTMTU(id)
     }
 
-    private func askPacketLength(_ id: Peripheral.ID) async throws(BLEError) -> Int {
+    private func refreshATTMTU(_ id: Peripheral.ID) async throws(BLEError) -> Int {
         do throws(BLEError) {
             let length = try await perform(
-                on: id, timeout: configuration.operationTimeout, name: "reading the packet length"
+                on: id, timeout: configuration.operationTimeout, name: "reading the ATT MTU"
             ) { (backend) throws(BLEError) in try await backend.attMTU(id) }
             connections[id]?.setATTMTU(length)
             return length
@@ -25,20 +25,20 @@ extension Central {
         }
     }
 
-    /// Rejects a write that does not fit one packet: it would be dropped silently.
+    /// Throws if a write without response does not fit in one packet: the stack would drop it silently.
     func checkPacket(_ count: Int, _ offset: Int, _ target: Target) async throws(BLEError) {
         let id = target.attribute.peripheral
         guard offset == 0 else {
-            throw BLEError(.invalidArgument, "a write without response has no offset")
+            throw BLEError(.invalidArgument, "a write without response cannot have an offset")
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        // A packet has at least 23 bytes, three of them for the header: Core Specification 5.4, volume 3, part F,
+        // The ATT MTU is at least 23 bytes, three of them for the header: Core Specification 5.4, volume 3, part F,
         // 3.2.8.
         guard count > 20, count > (connections[id]?.attMTU ?? 0) - 3 else { return }
-        // The packet length may have grown since the backend last reported it.
+        // The ATT MTU may have grown since the backend last reported it.
         let length: Int
         do throws(BLEError) {
-            length = try await askPacketLength(id)
+            length = try await refreshATTMTU(id)
         } catch {
             if error.code == .notSupported { return }
             throw error
@@ -61,13 +61,12 @@ extension Central {
         }
     }
 
-    /// Returns the peripherals to which this machine has a link, including links made by other programs, in no
-    /// particular order.
+    /// Returns the peripherals connected to this machine, including by other programs, in no particular order.
     ///
     /// Connecting to one of them uses its existing link.
     ///
-    /// - Parameter service: only peripherals that are known to have this service. Nil for all. A peripheral's services
-    ///   are known from its advertising, and once they have been discovered on a link.
+    /// - Parameter service: a service that the peripherals must be known to have, or nil for all peripherals. A
+    ///   peripheral's services are known from its advertisements, or once they have been discovered on a link.
     public func connectedPeripherals(with service: BluetoothUUID? = nil) async -> [Peripheral] {
         await backend.knownPeripherals()
             .filter { known in known.isConnected && service.map { known.services.contains($0) } ?? true }

@@ -1,6 +1,6 @@
 public import BLE
 
-/// A measurement of a blood pressure meter with both kinds of time (GATT Specification Supplement, Enhanced Blood
+/// A blood pressure measurement with a time stamp and a user-facing time (GATT Specification Supplement, Enhanced Blood
 /// Pressure Measurement).
 public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
     /// The pressures, as sent.
@@ -32,8 +32,8 @@ public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
     public static var ignoresTrailingBytes: Bool { true }
 }
 
-/// The cuff pressure during a measurement, with both kinds of time (GATT Specification Supplement, Enhanced
-/// Intermediate Cuff Pressure).
+/// The cuff pressure during a measurement, with a time stamp and a user-facing time (GATT Specification Supplement,
+/// Enhanced Intermediate Cuff Pressure).
 public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
     /// The pressure, as sent.
     public var pressure: MedFloat16
@@ -73,21 +73,21 @@ public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
 
 /// The optional values of an enhanced blood pressure measurement.
 public struct EnhancedBloodPressureDetails: Hashable, Sendable {
-    /// The time of the measurement on the meter's own clock, which may be UTC and is not affected by time zones or
-    /// adjustments. Nil if not sent.
+    /// The time of the measurement on the meter's internal clock, which may run in UTC and is not affected by time
+    /// zones or adjustments. Nil if not sent.
     public var timeStamp: DateTime?
     /// The time of the measurement on the clock that the user sees. Nil if not sent.
     public var userFacingTime: DateTime?
-    /// The start of the times, which are sent as 32-bit numbers of seconds.
+    /// The instant from which times are counted, in 32-bit seconds.
     public var epoch: Epoch
     /// The pulse rate in beats per minute. Nil if not sent.
     public var pulseRate: MedFloat16?
-    /// The user that was measured. Nil if not sent.
+    /// The user who was measured. Nil if not sent.
     public var user: UserIndex?
     /// The status of the measurement. Nil if not sent.
     public var status: BloodPressureStatus?
 
-    /// Creates details. Values are not sent by default.
+    /// Creates details. Values that are nil are not sent.
     public init(
         timeStamp: DateTime? = nil, userFacingTime: DateTime? = nil, epoch: Epoch = .year2000,
         pulseRate: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
@@ -100,7 +100,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Sendable {
         self.status = status
     }
 
-    /// The start of a meter's times: midnight at the beginning of a year.
+    /// The instant from which a meter counts time: midnight at the beginning of a year.
     public enum Epoch: Int, Sendable {
         /// 1900, with times until 2036.
         case year1900 = 1900
@@ -113,7 +113,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Sendable {
 
         func seconds(_ time: DateTime) throws(BLEError) -> UInt32 {
             guard let seconds = time.secondsSince1970.flatMap({ UInt32(exactly: $0 - secondsSince1970) }) else {
-                throw BLEError(.invalidValue, "\(time) cannot be told in 32 bits of seconds from \(rawValue)")
+                throw BLEError(.invalidValue, "\(time) cannot be encoded as 32-bit seconds since \(rawValue)")
             }
             return seconds
         }

@@ -18,7 +18,7 @@ public struct DateTime: Hashable, ValueCodable {
     /// The seconds, 0 to 59.
     public var second: Int
 
-    /// Creates a date and a time. Its validity is checked when it is encoded.
+    /// Creates a date and time. Encoding throws if it is invalid.
     public init(year: Int?, month: Int?, day: Int?, hour: Int = 0, minute: Int = 0, second: Int = 0) {
         self.year = year
         self.month = month
@@ -38,12 +38,12 @@ public struct DateTime: Hashable, ValueCodable {
         hour = Int(try reader.uint8())
         minute = Int(try reader.uint8())
         second = Int(try reader.uint8())
-        guard isPossible else { throw reader.invalid("there is no \(self)") }
+        guard isPossible else { throw reader.invalid("\(self) is not a valid date and time") }
     }
 
     /// Encodes seven bytes. Unknown parts are 0. Throws `invalidValue` for an invalid date or time.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
-        guard isPossible else { throw BLEError(.invalidValue, "there is no \(self)") }
+        guard isPossible else { throw BLEError(.invalidValue, "\(self) is not a valid date and time") }
         try writer.integer(year ?? 0, .uint16)
         for part in [month ?? 0, day ?? 0, hour, minute, second] { try writer.integer(part, .uint8) }
     }
@@ -62,8 +62,8 @@ public struct DateTime: Hashable, ValueCodable {
 }
 
 extension DateTime {
-    /// Creates a time from the seconds since 1970 began, on the same clock. Returns nil outside of the years 1582 to
-    /// 9999.
+    /// Creates a time from the seconds since the start of 1970, without time zone conversion. Returns nil outside the
+    /// years 1582 to 9999.
     public init?(secondsSince1970 seconds: Int) {
         let years: ClosedRange<Int> = 1582...9999
         // The limit prevents overflow in the sums below.
@@ -84,8 +84,8 @@ extension DateTime {
             hour: ofDay / 3600, minute: ofDay / 60 % 60, second: ofDay % 60)
     }
 
-    /// The seconds since 1970 began, on the same clock. Nil if a part of the date is unknown, or if the date is
-    /// invalid.
+    /// The seconds since the start of 1970, without time zone conversion. Nil if the date has unknown parts or the time
+    /// is invalid.
     public var secondsSince1970: Int? {
         guard isPossible, let year, let month, let day else { return nil }
         let marchYear = month <= 2 ? year - 1 : year
@@ -96,7 +96,7 @@ extension DateTime {
         return (era * 146_097 + dayOfEra - 719_468) * 86400 + hour * 3600 + minute * 60 + second
     }
 
-    /// The day of the week. Nil if a part of the date is unknown, or if the date is invalid.
+    /// The day of the week. Nil if the date has unknown parts or the time is invalid.
     public var dayOfWeek: DayOfWeek? {
         guard let secondsSince1970 else { return nil }
         // 1970 began on a Thursday, the fourth day of the week. Earlier days have negative numbers.
@@ -104,7 +104,8 @@ extension DateTime {
         return DayOfWeek(rawValue: UInt8(((days + 3) % 7 + 7) % 7 + 1))
     }
 
-    /// Returns the time after the given number of minutes. Nil if a part of the date is unknown.
+    /// Returns the time the given number of minutes later. Nil if the date has unknown parts, the time is invalid, or
+    /// the result is outside the years 1582 to 9999.
     public func adding(minutes: Int) -> DateTime? {
         let (seconds, isTooLarge) = minutes.multipliedReportingOverflow(by: 60)
         guard let secondsSince1970, !isTooLarge else { return nil }

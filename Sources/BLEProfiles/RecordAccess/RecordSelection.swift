@@ -1,24 +1,24 @@
 public import BLE
 
-/// Selects records of a device.
+/// A selection of records on a device.
 ///
-/// All devices support ``all``. The service specifies which other selections are supported; for the rest, devices
-/// answer `operatorNotSupported`.
+/// All devices support ``all``. The service specifies which other selections are supported; devices reject the rest
+/// with `operatorNotSupported`.
 ///
 /// ```swift
 /// let new = try await Glucose(meter).records(.sequenceNumbers(after: last))
 /// ```
 ///
-/// Numbers start again after a reset and after 65535, and the device then has no records after the last known number.
-/// Therefore, if there are none, check the newest record (``last``). If its number is lower than the last known one,
-/// fetch ``all``, or those since a time (``userFacingTimes(from:to:)``).
+/// Sequence numbers restart after a reset and after 65535, and the device then has no records after the last known
+/// number. Therefore, if this returns none, check the newest record (``last``). If its number is lower than the last
+/// known one, fetch ``all`` records, or those since a time (``userFacingTimes(from:to:)``).
 public struct RecordSelection: Hashable, Sendable {
-    /// The comparison of records.
+    /// The operator that selects records.
     public let `operator`: RecordAccessMessage.Operator
-    /// The filter type and one or two values to compare with. Empty without a comparison.
+    /// The filter type and one or two values to compare with. Empty if the operator compares nothing.
     public let operand: [UInt8]
 
-    /// Creates any selection, for services with their own filters.
+    /// Creates a custom selection, for services with their own filter types.
     public init(_ operator: RecordAccessMessage.Operator, operand: [UInt8] = []) {
         self.operator = `operator`
         self.operand = operand
@@ -31,12 +31,12 @@ public struct RecordSelection: Hashable, Sendable {
     /// The newest record.
     public static let last = RecordSelection(.last)
 
-    /// Selects the records from the given number on (Glucose Service 1.0.1, section 3.4.1.2: filter type 1).
+    /// Selects the records from the given number onward (Glucose Service 1.0.1, section 3.4.1.2: filter type 1).
     public static func sequenceNumbers(_ numbers: PartialRangeFrom<UInt16>) -> RecordSelection {
         RecordSelection(.greaterThanOrEqual, operand: [1] + bytes(numbers.lowerBound))
     }
 
-    /// Selects the records after the given number. After 65535, numbers start again at 0, so all records are selected.
+    /// Selects the records after the given number; after 65535, all records, because numbers then restart at 0.
     public static func sequenceNumbers(after last: UInt16) -> RecordSelection {
         sequenceNumbers((last &+ 1)...)
     }
@@ -51,8 +51,8 @@ public struct RecordSelection: Hashable, Sendable {
         RecordSelection(.within, operand: [1] + bytes(numbers.lowerBound) + bytes(numbers.upperBound))
     }
 
-    /// Selects the records measured from `start` to `end`, inclusive, on the clock that the user sees (filter type 2).
-    /// Selects all records if both are nil. Throws `invalidValue` for an invalid time.
+    /// Selects the records measured from `start` to `end`, inclusive, in user-facing time (filter type 2). Selects all
+    /// records if both are nil. Throws `invalidValue` for an invalid time.
     public static func userFacingTimes(
         from start: DateTime? = nil, to end: DateTime? = nil
     ) throws(BLEError) -> RecordSelection {

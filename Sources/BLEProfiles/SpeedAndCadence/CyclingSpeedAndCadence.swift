@@ -7,7 +7,7 @@ extension BluetoothUUID {
 
 /// The Cycling Speed and Cadence service of a sensor (Cycling Speed and Cadence Service 1.0).
 ///
-/// The sensor counts revolutions. The speed and the cadence are calculated from two measurements:
+/// The sensor counts revolutions. Speed and cadence are calculated from two measurements:
 ///
 /// ```swift
 /// var last: CSCMeasurement?
@@ -39,12 +39,12 @@ public struct CyclingSpeedAndCadence: Profile {
         try await service.read(.cscFeature)
     }
 
-    /// Returns the location of the sensor. Nil if it does not have the characteristic.
+    /// Returns the location of the sensor. Nil if the sensor lacks the characteristic.
     public func sensorLocation() async throws(BLEError) -> SensorLocation? {
         try await service.readIfPresent(.sensorLocation)
     }
 
-    /// The control point. The methods of this type perform its procedures.
+    /// The control point. The methods below perform its procedures.
     public var controlPoint: SCControlPoint { SCControlPoint(of: service) }
 
     /// Sets the number of wheel revolutions. Throws the errors of ``SCControlPoint``.
@@ -107,21 +107,20 @@ public struct CSCMeasurement: Hashable, ValueCodable {
 extension CSCMeasurement: RevolutionMeasurement {
     static var wheelFormat: Revolutions.Format { .wheel }
 
-    /// Returns the mean speed in meters per second since an earlier measurement, less than 64 s ago.
+    /// Returns the mean speed in meters per second since a measurement made less than 64 s earlier.
     ///
-    /// Nil if the time of the last revolution is the same in both measurements, as while the wheel stands still or
-    /// turns slowly; if the count decreased, because it was set or the wheel rolled back; and if one of the
-    /// measurements has no wheel revolutions. 0 if the time changed and the count did not. Handles a wrap-around of the
-    /// count.
+    /// Nil if the time of the last revolution is the same in both measurements, such as when the wheel is stopped or
+    /// slow; if the count decreased, because it was set or the wheel rolled back; or if either measurement has no wheel
+    /// revolutions. 0 if the time changed but the count did not. Handles wraparound of the count.
     ///
-    /// A sensor repeats its values until the next revolution is complete. Keep the last value shown, and show 0 after
+    /// A sensor repeats its values until the next revolution is complete. Keep showing the last speed, and show 0 after
     /// about 3 s of nil.
     public func speedMetersPerSecond(since earlier: CSCMeasurement, wheelCircumferenceMeters: Double) -> Double? {
         speed(since: earlier, wheelCircumferenceMeters: wheelCircumferenceMeters)
     }
 
-    /// Returns the mean cadence in revolutions per minute since an earlier measurement, less than 64 s ago. Nil under
-    /// the same conditions, applied to the crank.
+    /// Returns the mean cadence in revolutions per minute since a measurement made less than 64 s earlier. Nil under
+    /// the same conditions as the speed, applied to the crank.
     public func cadencePerMinute(since earlier: CSCMeasurement) -> Double? {
         cadence(since: earlier)
     }
@@ -138,7 +137,7 @@ public struct CSCFeature: OptionSet, Hashable, ValueCodable {
     public static let wheelRevolutions = CSCFeature(rawValue: 0x01)
     /// The sensor counts crank revolutions.
     public static let crankRevolutions = CSCFeature(rawValue: 0x02)
-    /// The location of the sensor can be set to one of several.
+    /// The sensor supports more than one location.
     public static let multipleSensorLocations = CSCFeature(rawValue: 0x04)
 }
 

@@ -3,7 +3,7 @@ internal import BLE
 extension SimulatedRadio {
     // MARK: Channels
 
-    static let writeAcquired = BLEError(.busy, "a channel for it is open", remedy: "Close the writer that has it.")
+    static let writeAcquired = BLEError(.busy, "a writer for the characteristic is open", remedy: "Close that writer.")
 
     func resume(_ attribute: AttributeID) {
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.resume()
@@ -34,17 +34,17 @@ extension SimulatedRadio {
         guard !isAcquired(attribute) else { throw Self.writeAcquired }
         let number = number()
         let channel = SimulatedChannel(maximumLength: min(device.attMTU - 3, 512)) { [weak self] in
-            Task { await self?.takePackets(attribute, number) }
+            Task { await self?.deliverPackets(attribute, number) }
         } onClose: { [weak self] in
-            // The waiting packets are still sent.
-            Task { await self?.takePackets(attribute, number) }
+            // Packets that are already queued are still delivered.
+            Task { await self?.deliverPackets(attribute, number) }
         }
         peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = SimulatedWriter(
             number: number, channel: channel)
         return channel
     }
 
-    /// Whether a channel for writes is open.
+    /// Returns whether a write channel is open.
     func isAcquired(_ attribute: AttributeID) -> Bool {
         guard let writer = peripherals[attribute.peripheral]?.link?.writers[attribute.handle] else { return false }
         return !writer.channel.isClosed
@@ -55,15 +55,15 @@ extension SimulatedRadio {
         return writer?.number == number ? writer : nil
     }
 
-    /// Sends the waiting packets of a channel to the peripheral, unless that is in progress.
-    private func takePackets(_ attribute: AttributeID, _ number: Int) {
+    /// Delivers a channel's queued packets to the peripheral, unless a task is already doing so.
+    private func deliverPackets(_ attribute: AttributeID, _ number: Int) {
         guard let writer = writer(attribute, number), writer.task == nil else { return }
         let channel = writer.channel
         peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = Task {
             while !Task.isCancelled {
                 let packets = channel.take()
                 guard !packets.isEmpty else { break }
-                for packet in packets where !Task.isCancelled { await self.arrived(packet, attribute) }
+                for packet in packets where !Task.isCancelled { await self.deliver(packet, to: attribute) }
             }
             guard self.writer(attribute, number) != nil else { return }
             self.peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = nil
@@ -71,8 +71,8 @@ extension SimulatedRadio {
         }
     }
 
-    /// Delivers a packet to the peripheral, as a write without response.
-    private func arrived(_ packet: [UInt8], _ attribute: AttributeID) async {
+    /// Delivers a packet to the peripheral as a write without response.
+    private func deliver(_ packet: [UInt8], to attribute: AttributeID) async {
         let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
         guard let handler = characteristic?.definition.onWrite else {
             return notify(packet, attribute.handle, attribute.peripheral)

@@ -1,8 +1,9 @@
-/// A tree of objects that this process serves on the bus, with the standard interfaces that go with it.
+/// A tree of objects served on the bus, with the standard D-Bus interfaces.
 ///
-/// Below its root, which is an `org.freedesktop.DBus.ObjectManager`, are objects with any number of interfaces each.
-/// `GetManagedObjects` lists objects, interfaces and properties in the order in which they were added and declared, which
-/// a client such as bluetoothd may rely on. Additions, removals and changes are signaled as the standard requires.
+/// The root is an `org.freedesktop.DBus.ObjectManager`. Each object below it has any number of interfaces.
+/// `GetManagedObjects` lists objects, interfaces and properties in the order in which they were added and declared,
+/// because clients such as bluetoothd may rely on it. Additions, removals and changes are signaled as the D-Bus
+/// specification requires.
 package actor ObjectServer {
     /// An interface of a served object.
     package struct Interface: Sendable {
@@ -11,7 +12,7 @@ package actor ObjectServer {
         let property: @Sendable (String) -> DBusValue?
 
         /// - Parameters:
-        ///   - property: returns the value of a property. Nil leaves the property out. Called on the session's loop.
+        ///   - property: returns the value of a property, or nil to omit the property. Called on the session's loop.
         ///   - handle: answers a call. Each call runs in its own task.
         package init(
             _ description: InterfaceDescription, property: @escaping @Sendable (String) -> DBusValue? = { _ in nil },
@@ -64,7 +65,7 @@ package actor ObjectServer {
         self.root = root
     }
 
-    /// Starts to serve the tree. Throws if something else is served at the root.
+    /// Starts serving the tree. Throws if its root is already served.
     package func start() async throws(DBusError) {
         managerExport = try await session.export(
             ExportedObject(path: root, interface: Self.manager) { [weak self] _ in
@@ -79,17 +80,17 @@ package actor ObjectServer {
             key: "o", value: "a{sa{sv}}", objects.map { (.objectPath($0.path), $0.properties) })
     }
 
-    /// Serves an object, after those that were added before. Throws if an object is already served at its path.
+    /// Serves an object, listed after those added earlier. Throws if an object is already served at its path.
     ///
-    /// - Parameter path: below the root, or the root itself.
+    /// - Parameter path: a path below the root, or the root itself.
     package func add(_ path: String, _ interfaces: [Interface]) async throws(DBusError) {
         precondition(path == root || path.hasPrefix(root == "/" ? root : root + "/"), "\(path) is not below \(root)")
-        if isStopped { throw DBusError(.disconnected, message: "the objects are no longer served") }
+        if isStopped { throw DBusError(.disconnected, message: "the object server has stopped") }
         guard !objects.contains(where: { $0.path == path }) else {
-            throw DBusError(.malformed, message: "\(path) is served already")
+            throw DBusError(.malformed, message: "\(path) is already served")
         }
         var object = Object(path: path, interfaces: interfaces)
-        // Its place among the others is that of the call.
+        // Reserves the object's place before the first suspension.
         objects.append(object)
         do throws(DBusError) {
             for interface in interfaces {
@@ -104,7 +105,7 @@ package actor ObjectServer {
             throw error
         }
         guard let index = objects.firstIndex(where: { $0.path == path }) else {
-            // Removed, or stopped, in the meantime.
+            // The object was removed, or the server stopped, in the meantime.
             for export in object.exports { await session.unexport(export) }
             return
         }
@@ -138,7 +139,7 @@ package actor ObjectServer {
             ])
     }
 
-    /// Stops serving the tree, without signals.
+    /// Stops serving the tree without emitting signals.
     package func stop() async {
         isStopped = true
         let exports = objects.flatMap(\.exports) + [managerExport].compactMap(\.self)

@@ -31,19 +31,19 @@ import Testing
             ([0xE0, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             ([0x00, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72)),
         ] as [([UInt8], HeartRateMeasurement)])
-    func `the bytes spell the measurement`(_ bytes: [UInt8], _ measurement: HeartRateMeasurement) throws {
+    func `bytes decode to the measurement`(_ bytes: [UInt8], _ measurement: HeartRateMeasurement) throws {
         #expect(try HeartRateMeasurement(bytes: bytes) == measurement)
         #expect(try Characteristic.heartRateMeasurement.coding.decode(bytes) == measurement)
     }
 
-    /// The bytes of a measurement with those flags, of 0x0148 or 0x48 beats, 0x0201 kJ and two intervals.
-    private static func spelled(_ flags: UInt8) -> [UInt8] {
+    /// The bytes of a measurement with the given flags: 0x0148 or 0x48 beats per minute, 0x0201 kJ, two intervals.
+    private static func bytes(flags: UInt8) -> [UInt8] {
         [flags] + (flags & 0x01 != 0 ? [0x48, 0x01] : [0x48]) + (flags & 0x08 != 0 ? [0x01, 0x02] : [])
             + (flags & 0x10 != 0 ? [0x00, 0x04, 0x00, 0x08] : [])
     }
 
-    @Test(arguments: UInt8(0)..<32) func `every combination of flags is read as it says`(_ flags: UInt8) throws {
-        let measurement = try HeartRateMeasurement(bytes: Self.spelled(flags))
+    @Test(arguments: UInt8(0)..<32) func `the flags determine which fields are decoded`(_ flags: UInt8) throws {
+        let measurement = try HeartRateMeasurement(bytes: Self.bytes(flags: flags))
         #expect(measurement.beatsPerMinute == (flags & 0x01 != 0 ? 0x148 : 0x48))
         let contact: [Bool?] = [nil, nil, false, true]
         #expect(measurement.contact == contact[Int(flags >> 1 & 3)])
@@ -51,9 +51,9 @@ import Testing
         #expect(measurement.rrIntervals == (flags & 0x10 != 0 ? [1, 2] : []))
     }
 
-    @Test(arguments: UInt8(0)..<32) func `a measurement that ends early is no measurement`(_ flags: UInt8) async {
-        let whole = Self.spelled(flags)
-        // Intervals may be any number, none too.
+    @Test(arguments: UInt8(0)..<32) func `a truncated measurement throws invalidValue`(_ flags: UInt8) async {
+        let whole = Self.bytes(flags: flags)
+        // There may be any number of intervals, including none.
         let optional = flags & 0x10 != 0 ? [whole.count - 4, whole.count - 2] : []
         for count in 0..<whole.count where !optional.contains(count) {
             await expectError(.invalidValue) { try HeartRateMeasurement(bytes: Array(whole.prefix(count))) }
@@ -65,12 +65,12 @@ import Testing
             [], [0x00], [0x01], [0x01, 0x48], [0x08, 0x48], [0x08, 0x48, 0x0A], [0x09, 0x48, 0x00, 0x0A], [0x10],
             [0x10, 0x48, 0x00], [0x10, 0x48, 0x00, 0x04, 0x00], [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00],
         ] as [[UInt8]])
-    func `bytes that spell no measurement throw invalidValue`(_ bytes: [UInt8]) async {
+    func `malformed bytes throw invalidValue`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try Characteristic.heartRateMeasurement.coding.decode(bytes) }
     }
 
-    @Test(arguments: UInt8(0)..<32) func `what is written is read again`(_ flags: UInt8) throws {
-        let measurement = try HeartRateMeasurement(bytes: Self.spelled(flags))
+    @Test(arguments: UInt8(0)..<32) func `encoding and decoding returns the same measurement`(_ flags: UInt8) throws {
+        let measurement = try HeartRateMeasurement(bytes: Self.bytes(flags: flags))
         #expect(try HeartRateMeasurement(bytes: measurement.encoded()) == measurement)
     }
 
@@ -84,7 +84,7 @@ import Testing
         #expect(try coding.encode(location) == [byte])
     }
 
-    @Test func `a reserved location is kept as its number, none is an error`() async throws {
+    @Test func `a reserved location keeps its raw value, and empty bytes throw`() async throws {
         let coding = Characteristic.bodySensorLocation.coding
         #expect(try coding.decode([200]) == BodySensorLocation(rawValue: 200))
         await expectError(.invalidValue) { try coding.decode([]) }

@@ -30,7 +30,7 @@ import Waiting
                 [DiscoveryCriteria(services: [heartRate], minimumRSSI: -60), DiscoveryCriteria(minimumRSSI: -70)],
                 DiscoveryFilter(minimumRSSI: -70)
             ),
-            // Of several conditions that name services the narrowest is told.
+            // The filter has the narrowest of several service conditions.
             (
                 [.service(heartRate) && DiscoveryCriteria(services: [heartRate, battery]) && .rssi(atLeast: -60)],
                 DiscoveryFilter(services: [heartRate], minimumRSSI: -60)
@@ -45,7 +45,7 @@ import Waiting
             ([.transport(.classic) && .transport(.any)], DiscoveryFilter(transport: .classic)),
             ([.transport(.classic), .any], DiscoveryFilter(transport: .any)),
             ([.transport(.any), .transport(.any)], DiscoveryFilter(transport: .any)),
-            // a scan is passive when all are
+            // The filter is passive only if all scans are.
             ([.passive], DiscoveryFilter(isPassive: true)),
             ([.passive, .any], DiscoveryFilter()),
             ([.passive && .transport(.any)], DiscoveryFilter(transport: .any)),
@@ -56,7 +56,7 @@ import Waiting
             ([.passive && .manufacturer(1), .passive], DiscoveryFilter(isPassive: true)),
             ([.manufacturer(1)], DiscoveryFilter()),
         ] as [([DiscoveryCriteria], DiscoveryFilter?)])
-    func `the backend looks for what any of the scans wants`(_ scans: [DiscoveryCriteria], _ filter: DiscoveryFilter?) {
+    func `the backend's filter serves all scans`(_ scans: [DiscoveryCriteria], _ filter: DiscoveryFilter?) {
         var scanning = Scanning()
         for (token, criteria) in scans.enumerated() {
             let tracker = DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil)
@@ -71,7 +71,7 @@ import Waiting
         return Scanning.Scan(DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil), producer)
     }
 
-    /// Carries out what is to be changed, and returns it.
+    /// Applies the pending changes and returns them.
     private func change(_ scanning: inout Scanning) -> [Scanning.Change] {
         guard scanning.beginChanging() else { return [] }
         defer { scanning.endChanging() }
@@ -83,13 +83,13 @@ import Waiting
         return changes
     }
 
-    @Test func `the backend is told only of changes`() async throws {
+    @Test func `the backend is called only if its filter changes`() async throws {
         var scanning = Scanning()
         let (first, second) = (scan(), scan())
         scanning.add(first, 1)
         #expect(change(&scanning) == [.start(DiscoveryFilter())])
         try await first.started.wait()
-        // A scan that the backend already serves has started.
+        // The backend's scan already serves this one, so it starts immediately.
         scanning.add(second, 2)
         #expect(change(&scanning) == [])
         try await second.started.wait()
@@ -100,7 +100,7 @@ import Waiting
         #expect(change(&scanning) == [])
     }
 
-    @Test func `one task at a time changes the backend's scan, and a change that came too late is repeated`() {
+    @Test func `one task at a time changes the backend's scan, and a change is repeated after an interruption`() {
         var scanning = Scanning()
         scanning.add(scan(), 1)
         let begun = scanning.beginChanging()
@@ -113,7 +113,7 @@ import Waiting
         scanning.endChanging()
     }
 
-    @Test func `after a failed change of the filter the backend is told to stop, once`() {
+    @Test func `after a filter change fails, the backend is stopped once`() {
         var scanning = Scanning()
         scanning.add(scan(.service(BluetoothUUID(0x180D))), 1)
         _ = change(&scanning)
@@ -131,9 +131,7 @@ import Waiting
         scanning.endChanging()
     }
 
-    @Test func `a search needs every advertisement, and ends with that of its peripheral or with an interruption`()
-        async throws
-    {
+    @Test func `a search scans without a filter, and an interruption ends it`() async throws {
         let strap = Peripheral.ID(rawValue: "strap")
         var scanning = Scanning()
         let found = scanning.beginSearch(1, for: strap)

@@ -65,7 +65,7 @@ extension FakeBlueZ {
         hang("ServicesResolved")
     }
 
-    /// A connect is not signalled any more, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
+    /// A connect is no longer signaled, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
     public func omitConnectedSignal() { faults.signalsConnected = false }
 
     // MARK: Other daemons, other peripherals
