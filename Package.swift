@@ -109,10 +109,10 @@ if withBlueZ {
                 .log, .argumentParser,
             ],
             swiftSettings: .strict),
-        // The first program of the README.
-        .executableTarget(
-            name: "FirstProgram", dependencies: ["BLE", "BLEBlueZ", "BLEProfiles"], path: "Docs/Examples/FirstProgram",
-            swiftSettings: .strict),
+        // The first program of the README, and a program that runs from boot to shutdown, as any other package would
+        // write them.
+        .program("FirstProgram", ["BLE", "BLEBlueZ", "BLEProfiles"]),
+        .program("StrapLogger", ["BLE", "BLEBlueZ", "BLEProfiles"]),
 
         // The tests' adversary on a private bus.
         .systemLibrary(
@@ -125,7 +125,7 @@ if withBlueZ {
             "BLEBlueZTests",
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
-                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", .log, .subprocess,
+                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", .log, .subprocess,
             ]),
         .tests(
             "BLECommandTests",
@@ -160,6 +160,14 @@ extension Target {
     static func example(_ name: String, _ dependencies: [Dependency], _ path: String) -> Target {
         .target(
             name: name, dependencies: dependencies, path: "Docs/Examples/\(path)", packageAccess: false,
+            swiftSettings: .strict)
+    }
+
+    /// An example program in `Docs/Examples`.
+    static func program(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .executableTarget(
+            name: name, dependencies: dependencies, path: "Docs/Examples/\(name)", sources: ["main.swift"],
+            packageAccess: false,
             swiftSettings: .strict)
     }
 

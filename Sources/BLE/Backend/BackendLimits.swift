@@ -8,14 +8,18 @@ public struct BackendLimits: Hashable, Sendable {
     public var pairingPromptTimeout: Duration
     /// How long establishing a link may take, including the wait for other attempts to end. 300 s by default.
     public var connectionTimeout: Duration
+    /// Whether the stack reports if a peripheral accepts connections. A scan for connectable peripherals throws
+    /// `notSupported` if it does not.
+    public var reportsConnectability: Bool
 
     /// Creates limits.
     public init(
         adapterNameLength: Int = 248, pairingPromptTimeout: Duration = .seconds(30),
-        connectionTimeout: Duration = .seconds(300)
+        connectionTimeout: Duration = .seconds(300), reportsConnectability: Bool = true
     ) {
         self.adapterNameLength = adapterNameLength
         self.pairingPromptTimeout = pairingPromptTimeout
         self.connectionTimeout = connectionTimeout
+        self.reportsConnectability = reportsConnectability
     }
 }

@@ -221,12 +221,18 @@ extension Central {
             connections[id]?.fail(error)
             connections[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
-            step(id) { $0.attemptFailed(number, isHopeless: isHopeless) }
+            let isPermanent = Self.permanent.contains(error.code)
+            step(id) { $0.attemptFailed(number, isHopeless: isHopeless, isPermanent: isPermanent) }
             endStrandedSubscriptions(of: id)
         }
         removeConnectionIfUnused(id)
         return nil
     }
+
+    /// The errors that a later attempt will meet as well.
+    private static let permanent: Set<BLEError.Code> = [
+        .invalidArgument, .notPermitted, .notSupported, .unauthorized,
+    ]
 
     /// Performs `work` with a time limit.
     func within<Value: Sendable>(

@@ -184,8 +184,10 @@ struct ConnectionMachine {
 
     /// Fails the attempt with that number, which left no link.
     ///
-    /// - Parameter isHopeless: whether another attempt is pointless until `retry` is called.
-    mutating func attemptFailed(_ number: Int, isHopeless: Bool = false) -> [Action] {
+    /// - Parameters:
+    ///   - isHopeless: whether another attempt is pointless until `retry` is called.
+    ///   - isPermanent: whether no attempt will succeed as far as anyone knows. Then no caller keeps waiting.
+    mutating func attemptFailed(_ number: Int, isHopeless: Bool = false, isPermanent: Bool = false) -> [Action] {
         guard state == .connecting, number == attempt else { return [] }
         state = .disconnected
         guard let upkeep, !isHopeless else {
@@ -198,10 +200,15 @@ struct ConnectionMachine {
             return upkeep == nil ? actions : actions + [.tell(.waiting)]
         }
         // Callers keep waiting, each until its own deadline.
+        let failed = isPermanent ? connecting : []
+        if isPermanent { (connecting, patient) = ([], []) }
         failures += 1
         isRetryScheduled = true
         let pause = upkeep.pause(afterFailures: failures)
-        return [.publish(.disconnected), .scheduleRetry(after: pause), .tell(.attemptFailed(retryAfter: pause))]
+        let actions: [Action] = [
+            .publish(.disconnected), .scheduleRetry(after: pause), .tell(.attemptFailed(retryAfter: pause)),
+        ]
+        return failed.isEmpty ? actions : actions + [.fail(failed, .attempt)]
     }
 
     /// Starts the next attempt after its pause.

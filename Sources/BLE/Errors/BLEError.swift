@@ -124,6 +124,30 @@ public struct BLEError: Error, Sendable {
         self.cause = cause
     }
 
+    /// Whether the task was cancelled. Waits of this framework then throw this error instead of `CancellationError`:
+    ///
+    /// ```swift
+    /// do {
+    ///     try await strap.write(0x01, to: .controlPoint)
+    /// } catch let error as BLEError where error.isCancellation {
+    ///     return
+    /// } catch is CancellationError {
+    ///     return
+    /// }
+    /// ```
+    public var isCancellation: Bool { code == .cancelled }
+
+    /// Whether the peripheral may have carried out the operation although it failed, so that repeating it may have it
+    /// carried out twice.
+    ///
+    /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if the answer did not
+    /// arrive: at a deadline, a cancellation, or the end of the link or of Bluetooth.
+    public var mayHaveReachedPeripheral: Bool { attError == nil && Self.unanswered.contains(code) }
+
+    private static let unanswered: Set<Code> = [
+        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed,
+    ]
+
     private static let usuallyRetryable: Set<Code> = [
         .connectionFailed, .disconnected, .requestInProgress, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
         .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,

@@ -33,6 +33,11 @@ extension Central {
     /// Starts a scan, which ends with the stream.
     func scan(_ tracker: DiscoveryTracker) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
+        guard backend.limits.reportsConnectability || !tracker.criteria.needsConnectability else {
+            throw BLEError(
+                .notSupported, "this system does not report whether a peripheral accepts connections",
+                isRetryable: false, remedy: "Leave the condition out, or match a service.")
+        }
         let token = token()
         let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1024)) {
             [weak self] in

@@ -110,8 +110,8 @@ extension DiscoveryCriteria {
         DiscoveryCriteria(.rssi(from(minimum)))
     }
 
-    /// Peripherals that accept connections, or whose connectability the system does not report; see
-    /// ``Advertisement/isConnectable``.
+    /// Peripherals that accept connections; see ``Advertisement/isConnectable``. With a stack that does not report this,
+    /// such as BlueZ, a scan with this condition throws `notSupported`.
     public static let connectable = DiscoveryCriteria(.connectable)
 
     /// Devices on the given transport. Without this condition, a scan receives LE.
@@ -191,6 +191,11 @@ extension DiscoveryCriteria {
     /// The weakest signal strength that can match, in dBm. Nil if any strength matches.
     fileprivate var neededStrength: Int? {
         conditions.compactMap { if case .rssi(let window) = $0 { window.lowerBound } else { nil } }.max()
+    }
+
+    /// Whether a matching peripheral must accept connections.
+    var needsConnectability: Bool {
+        conditions.contains { if case .connectable = $0 { true } else { false } }
     }
 
     fileprivate var isPassive: Bool {

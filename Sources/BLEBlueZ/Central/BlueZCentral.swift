@@ -13,9 +13,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
 
     /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
-    /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`).
+    /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`). It does not report whether a peripheral accepts connections.
     public nonisolated var limits: BackendLimits {
-        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
+        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60), reportsConnectability: false)
     }
 
     private var context: BackendContext?

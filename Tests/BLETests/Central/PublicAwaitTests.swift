@@ -30,6 +30,8 @@ import Testing
             Call("setPowered", .setPowered) { try await $0.central.setPowered(true) },
             Call("setAlias", .setAlias) { try await $0.central.setAlias("x", adapter: "hci1") },
             Call("nearby", .startDiscovery) { for try await _ in $0.central.nearby() {} },
+            Call("first", .startDiscovery) { _ = try await $0.central.first(matching: .any) },
+            Call("discoveries for", .startDiscovery) { _ = try await $0.central.discoveries(for: .seconds(3)) },
             Call("discoveries", .startDiscovery) { for try await _ in $0.central.discoveries() {} },
             Call("discoveryEvents", .startDiscovery) { for try await _ in $0.central.discoveryEvents() {} },
         ]

@@ -128,6 +128,22 @@ import Testing
         await expectError(.poweredOff) { try await dropped.value }
     }
 
+    @Test func `nobody waits for what will never succeed`() async throws {
+        await bench.backend.script(.connect, .hold)
+        try await bench.maintain(.seconds(1))
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        let reading = Task { [strap] in try await strap.read(Bench.level) }
+        await bench.backend.asked(.connect)
+        await bench.settle()
+        await bench.backend.release(.connect, Bench.error(.unauthorized))
+        await expectError(.unauthorized) { try await subscribing.value }
+        await expectError(.unauthorized) { try await reading.value }
+        // The policy is not changed by it.
+        await bench.clock.sleepers(1, for: .seconds(1))
+        bench.clock.advance(by: .seconds(1))
+        await until { await strap.connectionState == .connected }
+    }
+
     @Test func `an operation on a maintained link still ends at its deadline`() async throws {
         await bench.backend.script(.connect, notFound)
         try await bench.maintain()

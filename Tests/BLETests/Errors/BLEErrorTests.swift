@@ -103,4 +103,24 @@ import Testing
         #expect(ATTError(rawValue: 0x80).description == "ATT error 0x80 (application error)")
         #expect(ATTError(rawValue: 0x30).description == "ATT error 0x30")
     }
+
+    // MARK: After a failure
+
+    @Test(arguments: [BLEError.Code.disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed])
+    func `an operation without an answer may have been carried out`(_ code: BLEError.Code) {
+        #expect(BLEError(code, "").mayHaveReachedPeripheral)
+        #expect(BLEError(code, "").isCancellation == (code == .cancelled))
+    }
+
+    @Test(arguments: [
+        BLEError.Code.notSupported, .invalidLength, .characteristicNotFound, .peripheralNotFound, .connectionFailed,
+        .poweredOff, .busy, .bluetoothUnavailable,
+    ])
+    func `an operation that was not sent has not been carried out`(_ code: BLEError.Code) {
+        #expect(!BLEError(code, "").mayHaveReachedPeripheral)
+    }
+
+    @Test func `an operation that the peripheral rejected has not been carried out`() {
+        #expect(!BLEError(.failed, "", attError: .writeNotPermitted).mayHaveReachedPeripheral)
+    }
 }

@@ -1,6 +1,7 @@
 import BLE
 import BLESimulation
 import Logging
+import Synchronization
 import Waiting
 
 /// A backend that answers as a test tells it and writes down what it is asked.
@@ -110,6 +111,10 @@ actor ScriptedBackend: CentralBackend {
     func set(attMTU: Int) { self.attMTU = attMTU }
     func set(_ known: [KnownPeripheral]) { self.known = known }
     func set(_ state: AdapterState) { self.state = state }
+    func set(_ limits: BackendLimits) { allowed.withLock { $0 = limits } }
+
+    private let allowed = Mutex(BackendLimits())
+    nonisolated var limits: BackendLimits { allowed.withLock(\.self) }
 
     /// Returns once an operation has been asked so many times, or the test's time is up.
     func asked(_ operation: Operation, _ count: Int = 1) async {

@@ -67,6 +67,13 @@ public final class ProgramOutput: Sendable {
     /// Returns once `text` has been written. Throws ``Ended`` if the stream ends without it.
     public func until(_ text: String) async throws { try await until { $0.contains(text) } }
 
+    /// Returns once `text` has been written after `earlier`. Throws ``Ended`` if the stream ends without it.
+    public func until(_ text: String, after earlier: String) async throws {
+        try await until { written in
+            written.firstRange(of: earlier).map { written[$0.upperBound...].contains(text) } ?? false
+        }
+    }
+
     /// Returns once so many lines have been written. Throws ``Ended`` if the stream ends before.
     public func until(lineCount: Int) async throws {
         try await until { text in text.utf8.count { $0 == UInt8(ascii: "\n") } >= lineCount }

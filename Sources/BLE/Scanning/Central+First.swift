@@ -1,0 +1,92 @@
+internal import Synchronization
+internal import Waiting
+
+extension Central {
+    /// Scans until a peripheral that meets the criteria is found, and returns it.
+    ///
+    /// ```swift
+    /// let strap = try await central.first(matching: .service(.heartRate)).peripheral
+    /// ```
+    ///
+    /// A peripheral that this machine has a link to does not advertise, for example after a program was killed. It is
+    /// returned without a scan if the known advertising data meets the criteria.
+    ///
+    /// Throws `peripheralNotFound` when the time is up, also if the adapter was off or absent.
+    ///
+    /// - Parameter timeout: the maximum duration of the scan. Nil for the configuration's connect timeout.
+    public nonisolated func first(
+        matching criteria: DiscoveryCriteria, timeout: Duration? = nil
+    ) async throws(BLEError) -> Discovery {
+        for known in await connectedDiscoveries()
+        where criteria.matches(known.advertisement, from: known.peripheral.id) { return known }
+        let limit = timeout ?? configuration.connectTimeout
+        let outcome = Outcome<Discovery>()
+        let deadline = outcome.expire(after: limit, clock: configuration.clock) {
+            BLEError(
+                .peripheralNotFound, "no peripheral that meets the criteria was found within \(limit)",
+                remedy: "It may be out of range, switched off, or connected to another device.")
+        }
+        defer { deadline.cancel() }
+        return try await outcome.race { () throws(BLEError) in
+            for try await discovery in self.discoveries(matching: criteria) { return discovery }
+            throw .shutDown
+        }
+    }
+
+    /// Scans for a duration, and returns the peripherals that were found, with their latest advertising data, strongest
+    /// first.
+    ///
+    /// ```swift
+    /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi ?? 0) }
+    /// ```
+    public nonisolated func discoveries(
+        matching criteria: DiscoveryCriteria = .any, for duration: Duration
+    ) async throws(BLEError) -> [Discovery] {
+        let found = Found()
+        let outcome = Outcome<Void>()
+        let deadline = Task { [clock = configuration.clock] in
+            guard (try? await clock.sleep(for: duration)) != nil else { return }
+            outcome.deliver(.success(()))
+        }
+        defer { deadline.cancel() }
+        // With an interval longer than the scan, only peripherals that the system removes are lost.
+        let events = discoveryEvents(matching: criteria, duplicates: true, staleAfter: duration + .seconds(1))
+        try await outcome.race { () throws(BLEError) in
+            for try await event in events {
+                switch event {
+                case .found(let discovery), .updated(let discovery): found.insert(discovery)
+                case .lost(let peripheral): found.remove(peripheral.id)
+                }
+            }
+        }
+        return found.strongestFirst
+    }
+
+    /// The peripherals with a link, with what is known of their advertising data.
+    private func connectedDiscoveries() -> [Discovery] {
+        guard !isShutDown else { return [] }
+        return backend.assumeIsolated { $0.knownPeripherals() }.filter(\.isConnected).map { known in
+            var advertisement = known.advertisement
+            // The services that were discovered on a link count as well.
+            advertisement.serviceUUIDs.formUnion(known.services)
+            return Discovery(peripheral: peripheral(known.id), advertisement: advertisement)
+        }
+    }
+}
+
+/// The peripherals that a scan has found so far.
+private final class Found: Sendable {
+    private let discoveries = Mutex<[Peripheral.ID: Discovery]>([:])
+
+    func insert(_ discovery: Discovery) { discoveries.withLock { $0[discovery.peripheral.id] = discovery } }
+
+    func remove(_ id: Peripheral.ID) { discoveries.withLock { $0[id] = nil } }
+
+    /// Sorted by signal strength; peripherals of unknown strength come last.
+    var strongestFirst: [Discovery] {
+        discoveries.withLock { Array($0.values) }.sorted {
+            ($0.advertisement.rssi ?? .min, $1.peripheral.id.rawValue)
+                > ($1.advertisement.rssi ?? .min, $0.peripheral.id.rawValue)
+        }
+    }
+}
