@@ -146,6 +146,8 @@ public struct BLEError: Error, Sendable {
 
     private static let unanswered: Set<Code> = [
         .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed,
+        // The code of BLEFeatures for a request without a reply.
+        Code(rawValue: "commandTimedOut"),
     ]
 
     private static let usuallyRetryable: Set<Code> = [
