@@ -51,10 +51,12 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Creates a central according to the options.
-    func makeCentral(pairing: PairingBehavior = .justWorks) async throws -> Central {
+    ///
+    /// - Parameter waits: whether to wait for a Bluetooth that is not there yet.
+    func makeCentral(pairing: PairingBehavior = .justWorks, waits: Bool = false) async throws -> Central {
         let configuration = Central.Configuration(
             connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
-            logger: Self.logger(verbose: verbose), pairing: pairing)
+            waitsForBluetooth: waits, logger: Self.logger(verbose: verbose), pairing: pairing)
         switch backend {
         case .bluez:
             return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)

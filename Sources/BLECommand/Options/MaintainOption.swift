@@ -3,7 +3,11 @@ import BLE
 
 /// The option of commands that can continue after a link has ended.
 struct MaintainOption: ParsableArguments {
-    @Flag(help: "Connect again whenever the link ends, and wait when the adapter is off or bluetoothd has stopped.")
+    @Flag(
+        help: """
+            Connect again whenever the link ends, and wait while the peripheral is away, the adapter is off or \
+            bluetoothd does not run.
+            """)
     var maintain = false
 
     var outage: Session.Outage { maintain ? .isWaitedFor : .ends }

@@ -8,6 +8,8 @@ struct Finder {
     let central: Central
     let output: Output
     let timeout: Duration
+    /// Whether the command waits for a peripheral with a known address, however long that takes.
+    var isPatient = false
 
     /// How long to keep scanning after the first candidate for a better match or an ambiguity.
     private static let window = Duration.seconds(1)
@@ -17,11 +19,10 @@ struct Finder {
     /// Returns the peripheral with the given address or name prefix.
     func find(_ id: String) async throws -> Peripheral {
         let known = await central.knownPeripherals()
-        if id.isAddress {
-            if let found = known.first(where: { $0.id.rawValue.uppercased() == id.uppercased() }) {
-                return central.peripheral(found.id)
-            }
-            let found = try await search(id) { $0.peripheral.id.rawValue.uppercased() == id.uppercased() ? .this : .no }
+        let address = Peripheral.ID(rawValue: id)
+        if address.isAddress {
+            if isPatient || known.contains(where: { $0.id == address }) { return central.peripheral(address) }
+            let found = try await search(id) { $0.peripheral.id == address ? .this : .no }
             return try found.first.orNotFound(id, timeout).peripheral
         }
         // A connected peripheral does not advertise.
@@ -150,13 +151,5 @@ extension Discovery? {
                 remedy: "Is it on, in range, and not connected to something else? See ble scan.")
         }
         return self
-    }
-}
-
-extension String {
-    /// Whether the text is six pairs of hexadecimal digits, separated by colons.
-    var isAddress: Bool {
-        let groups = split(separator: ":", omittingEmptySubsequences: false)
-        return groups.count == 6 && groups.allSatisfy { $0.count == 2 && $0.allSatisfy(\.isHexDigit) }
     }
 }

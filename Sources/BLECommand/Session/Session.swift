@@ -28,8 +28,8 @@ enum Session {
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
         try await run(
-            Output(json: options.json), outage: outage, open: { try await options.makeCentral(pairing: pairing) },
-            work: work)
+            Output(json: options.json), outage: outage,
+            open: { try await options.makeCentral(pairing: pairing, waits: outage == .isWaitedFor) }, work: work)
     }
 
     /// Runs the work with any central.

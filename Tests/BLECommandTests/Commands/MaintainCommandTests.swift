@@ -38,6 +38,25 @@ struct MaintainCommandTests {
         #expect(await strap.isConnected == false)
     }
 
+    @Test func `notify waits from before bluetoothd, the adapter and the peripheral`() async throws {
+        let strap = await world.radio.add(.heartRateStrap())
+        await strap.setAdvertising(false)
+        await world.daemon.setPresent(false)
+        await world.daemon.kill()
+        let address = strap.id.rawValue.lowercased().replacing(":", with: "-")
+        let tool = world.ble("notify", address, "heart-rate-measurement", "--maintain", "--count", "1", "-v")
+        let result = try await tool.run { program in
+            try await program.errors.until("waiting for Bluetooth")
+            try await world.daemon.start()
+            await until { await world.daemon.calls["GetManagedObjects"] ?? 0 > 0 }
+            await world.daemon.setPresent(true)
+            await until { await world.daemon.isDiscovering }
+            await strap.setAdvertising(true)
+        }
+        #expect(result.status == 0)
+        #expect(result.output.split(separator: "\n").count == 1)
+    }
+
     @Test func `connect shows what happens to a link that it keeps up, until it is interrupted`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
         let tool = world.ble("connect", "Simulated", "--maintain", "--json")

@@ -15,7 +15,9 @@ struct ConnectCommand: AsyncParsableCommand {
     func run() async throws {
         let (id, timeout, maintain) = (id, options.timeoutDuration, maintain)
         try await Session.run(options, outage: maintain.outage) { central, output in
-            let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let peripheral = try await Finder(
+                central: central, output: output, timeout: timeout, isPatient: maintain.maintain
+            ).find(id)
             let events = await peripheral.connectionEvents()
             if maintain.maintain {
                 try await maintain.apply(to: peripheral)

@@ -20,7 +20,8 @@ struct HeartRateCommand: AsyncParsableCommand {
     func run() async throws {
         let (id, count, timeout, maintain) = (id, count, options.timeoutDuration, maintain)
         try await Session.run(options, outage: maintain.outage) { central, output in
-            let finder = Finder(central: central, output: output, timeout: timeout)
+            let finder = Finder(
+                central: central, output: output, timeout: timeout, isPatient: maintain.maintain)
             let sensor = try await finder.find(id, offering: .heartRate)
             try await maintain.apply(to: sensor)
             let measurements = try await output.progress.during("Connecting to \(sensor)") {

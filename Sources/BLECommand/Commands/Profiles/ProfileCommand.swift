@@ -38,8 +38,10 @@ struct ProfileCommand: AsyncParsableCommand {
         let (id, service, count, maintain) = (id, service.uuid, count, maintain)
         let (every, timeout) = (every.map { Duration.seconds($0) }, options.timeoutDuration)
         try await Session.run(options, outage: maintain.outage) { central, output in
-            let peripheral = try await Finder(central: central, output: output, timeout: timeout)
-                .find(id, offering: service)
+            let peripheral = try await Finder(
+                central: central, output: output, timeout: timeout, isPatient: maintain.maintain
+            )
+            .find(id, offering: service)
             try await maintain.apply(to: peripheral)
             let view = try await output.progress.during("Connecting to \(peripheral)") {
                 try await LiveView(of: service, on: peripheral, output)

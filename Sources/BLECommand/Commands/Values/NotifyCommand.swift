@@ -24,7 +24,9 @@ struct NotifyCommand: AsyncParsableCommand {
         let (id, uuid, count, timeout) = (id, characteristic.uuid, count, options.timeoutDuration)
         let (maintain, guesses) = (maintain, values.guess)
         try await Session.run(options, outage: maintain.outage) { central, output in
-            let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let peripheral = try await Finder(
+                central: central, output: output, timeout: timeout, isPatient: maintain.maintain
+            ).find(id)
             try await maintain.apply(to: peripheral)
             let values = try await output.progress.during("Connecting to \(peripheral)") {
                 try await peripheral.notifications(Characteristic(uuid), overflow: .dropOldest(capacity: 4096))
