@@ -6,6 +6,15 @@ struct AdapterWatch {
     private var observers = Observers<AdapterState>()
     private var waiters: [Int: Outcome<Void>] = [:]
 
+    /// The error for an adapter that is off or absent. Nil if it is on, or resetting.
+    var error: BLEError? {
+        switch state {
+        case .poweredOff: BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
+        case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in.")
+        case .poweredOn, .resetting: nil
+        }
+    }
+
     /// Sets the state when the central starts, before there is an observer.
     mutating func begin(_ state: AdapterState) { self.state = state }
 

@@ -253,9 +253,7 @@ public actor Central {
             retryConnections()
         } else {
             scanning.interrupt(
-                state == .poweredOff
-                    ? BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
-                    : BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in."))
+                adapter.error ?? BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in."))
         }
     }
 

@@ -99,7 +99,11 @@ extension Central {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
             case .linkEnded: report(.disconnected(error), of: id)
             case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
-            case .waiting: report(.waiting(error.at(id)), of: id)
+            case .waiting: report(.waiting((adapter.error ?? error).at(id)), of: id)
+            }
+        case .limit(let waiters):
+            for outcome in connections[id]?.outcomes(of: waiters) ?? [] {
+                _ = deadline(configuration.connectTimeout, "connecting", outcome)
             }
         case .succeed(let waiters):
             connections[id]?.deliver(.success(()), to: waiters)
@@ -230,9 +234,7 @@ extension Central {
     }
 
     /// The errors that a later attempt will meet as well.
-    private static let permanent: Set<BLEError.Code> = [
-        .invalidArgument, .notPermitted, .notSupported, .unauthorized,
-    ]
+    private static let permanent: Set<BLEError.Code> = [.invalidArgument, .unauthorized]
 
     /// Performs `work` with a time limit.
     func within<Value: Sendable>(

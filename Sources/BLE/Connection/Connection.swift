@@ -65,6 +65,8 @@ struct Connection {
         for token in tokens { waiters[token]?.deliver(result) }
     }
 
+    func outcomes(of tokens: [Int]) -> [Outcome<Void>] { tokens.compactMap { waiters[$0] } }
+
     mutating func beginScope() { scopes += 1 }
     mutating func endScope() { scopes -= 1 }
 

@@ -32,6 +32,8 @@ struct ConnectionMachine {
         case fail([Waiter], Failure)
         case publish(ConnectionState)
         case tell(Event)
+        /// Gives waiters a deadline that had none.
+        case limit([Waiter])
     }
 
     /// What observers are told besides the states.
@@ -126,18 +128,26 @@ struct ConnectionMachine {
         failures = 0
         guard backoff != nil else {
             // Callers that still wait for the link get one more attempt.
-            let actions = cancelRetry()
+            let actions = cancelRetry() + endPatience()
             if state == .disconnected, !connecting.isEmpty { return actions + start() }
             return actions + giveUpUnwanted()
         }
         return state == .disconnected ? start() : []
     }
 
+    /// Gives the patient waiters a deadline, because the link is no longer maintained.
+    private mutating func endPatience() -> [Action] {
+        let waiting = connecting.filter { patient.contains($0) }
+        patient = []
+        return waiting.isEmpty ? [] : [.limit(waiting)]
+    }
+
     /// Ends the link for a caller, and stops maintaining it.
     mutating func disconnect(_ waiter: Waiter) -> [Action] {
         upkeep = nil
-        patient = []
         var actions = cancelRetry()
+        if state == .disconnecting { actions += endPatience() }
+        patient = []
         switch state {
         case .disconnected:
             // The callers that waited for the next attempt.

@@ -140,12 +140,13 @@ public struct BLEError: Error, Sendable {
     /// Whether the peripheral may have carried out the operation although it failed, so that repeating it may have it
     /// carried out twice.
     ///
-    /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if the answer did not
-    /// arrive: at a deadline, a cancellation, or the end of the link or of Bluetooth.
+    /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if that is not certain:
+    /// no answer arrived before a deadline, a cancellation, or the end of the link or of Bluetooth, or the answer could
+    /// not be read.
     public var mayHaveReachedPeripheral: Bool { attError == nil && Self.unanswered.contains(code) }
 
     private static let unanswered: Set<Code> = [
-        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed,
+        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed, .invalidValue, .overflow,
         // The code of BLEFeatures for a request without a reply.
         Code(rawValue: "commandTimedOut"),
     ]

@@ -1,31 +1,37 @@
 internal import Logging
 
 extension Central {
-    /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link, and for the next one
-    /// if the link ends meanwhile.
-    func subscribe(
-        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
-        overflow: OverflowPolicy, timeout: Duration?
+    /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link without a time limit,
+    /// and for the next one if the link ends meanwhile, after the pauses of the policy.
+    func subscribePatiently(
+        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
+        timeout: Duration?
     ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
+        var failures = 0
         while true {
             do throws(BLEError) {
-                return try await subscribeOnce(
-                    to: key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
+                try await connect(id, timeout: nil, isPatient: true)
+                return try await subscribe(to: key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
             } catch {
-                guard error.isRetryable, isMaintained(id), connectionState(id) != .connected else { throw error }
+                guard error.isRetryable, case .maintained(let backoff) = policy(id), isMaintained(id),
+                    connectionState(id) != .connected
+                else { throw error }
                 try checkRunning()
                 logger.debug("subscribing again", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+                // Longer from one failure to the next: the peripheral may end its link because of the subscription.
+                failures += 1
+                let pause = backoff.pause(afterFailures: failures)
+                guard (try? await configuration.clock.sleep(for: pause)) != nil else { throw .cancelled }
             }
         }
     }
 
     /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
     /// send, so that it receives the first value.
-    private func subscribeOnce(
-        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
-        timeout: Duration?
+    func subscribe(
+        to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
+        overflow: OverflowPolicy, timeout: Duration?
     ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
-        try await connect(id, timeout: nil, isPatient: true)
         let target = try await resolve(key, on: id)
         guard !target.characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
             throw BLEError(.notSupported, "the characteristic neither notifies nor indicates", isRetryable: false)

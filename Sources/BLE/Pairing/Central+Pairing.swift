@@ -4,7 +4,7 @@ internal import Waiting
 extension Central {
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
         let begun = elapsed()
-        if try await pairingState(id).isPaired { throw BLEError.alreadyPaired.at(id) }
+        if try await isPaired(id) { throw BLEError.alreadyPaired.at(id) }
         pairings.addCaller(of: id)
         if case .maintained = policy(id) {
         } else if connections[id]?.isIdle ?? true {
@@ -36,6 +36,15 @@ extension Central {
         let isLast = pairings.removeCaller(of: id)
         if isLast { endPrompts { $0 == id } }
         return isLast
+    }
+
+    /// Whether there is a bond. A peripheral that the system does not know has none.
+    private func isPaired(_ id: Peripheral.ID) async throws(BLEError) -> Bool {
+        do throws(BLEError) {
+            return try await pairingState(id).isPaired
+        } catch  where error.code == .peripheralNotFound {
+            return false
+        }
     }
 
     func unpair(_ id: Peripheral.ID) async throws(BLEError) {

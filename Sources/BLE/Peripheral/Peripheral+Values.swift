@@ -62,7 +62,7 @@ extension Peripheral {
         _ characteristic: Characteristic<Value>, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
-        let packets = try await central.subscribe(
+        let packets = try await central.subscribePatiently(
             to: characteristic.key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
         return NotificationStream(packets: packets, decode: characteristic.decoder(for: id))
     }
@@ -75,7 +75,7 @@ extension Peripheral {
     /// ``PeripheralValues/failures``.
     ///
     /// - Parameter timeout: the maximum time for connecting and becoming ready. Nil for the configuration's connect
-    ///   timeout.
+    ///   timeout or, on a maintained link, for no limit.
     public func values(_ declared: [DeclaredValue], timeout: Duration? = nil) async throws -> PeripheralValues {
         let values = await PeripheralValues(of: self, declared: declared)
         try await values.waitUntilReady(timeout: timeout)

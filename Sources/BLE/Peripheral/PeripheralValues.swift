@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 /// The declared values of a peripheral, kept up to date for the lifetime of this object.
 ///
@@ -43,16 +44,23 @@ public final class PeripheralValues: Sendable {
     ///   no limit.
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
-        let isMaintained = await central.isMaintained(peripheral.id)
-        guard let limit = timeout ?? (isMaintained ? nil : central.configuration.connectTimeout) else {
-            return try await becomeReady()
+        if timeout == nil, case .maintained = await central.policy(peripheral.id) {
+            try await central.connect(peripheral.id, timeout: nil, isPatient: true)
+            return try await store.untilReady()
         }
-        try await central.withDeadline(limit) { try await self.becomeReady() }
-    }
-
-    private func becomeReady() async throws(BLEError) {
-        try await peripheral.central.connect(peripheral.id, timeout: .seconds(86400), isPatient: true)
-        try await store.untilReady()
+        let limit = timeout ?? central.configuration.connectTimeout
+        let elapsed = Central.stopwatch(central.configuration.clock)
+        try await central.connect(peripheral.id, timeout: limit)
+        let outcome = Outcome<Void>()
+        let deadline = outcome.expire(after: max(.zero, limit - elapsed()), clock: central.configuration.clock) {
+            BLEError(.timedOut, "becoming ready took longer than \(limit)")
+        }
+        defer { deadline.cancel() }
+        do throws(BLEError) {
+            try await outcome.race { [store] () throws(BLEError) in try await store.untilReady() }
+        } catch {
+            throw error.at(peripheral.id)
+        }
     }
 
     /// The latest value. Nil if none is known. Throws `invalidValue` if it cannot be decoded.
@@ -127,7 +135,8 @@ private struct ValueUpdater {
             store.becomeReady()
         } catch {
             // The end of the link also arrives as an event, which shows whether another link follows.
-            if !Self.endsLink(error) { store.fail(error) }
+            let isConnected = await peripheral.connectionState == .connected
+            if isConnected, !Self.endsLink(error) { store.fail(error) }
             peripheral.central.configuration.logger.debug(
                 "reading declared values failed", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
         }
@@ -138,7 +147,10 @@ private struct ValueUpdater {
         // A stream that survived the gap continues.
         guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
-            let stream = try await peripheral.notifications(key)
+            // Not patiently: the next link begins anew.
+            let packets = try await peripheral.central.subscribe(
+                to: key, of: peripheral.id, overflow: .dropOldest(capacity: 256), timeout: nil)
+            let stream = NotificationStream<[UInt8]>(packets: packets) { $0 }
             group.addTask { [store] in
                 // The error also arrives as an event.
                 do {
@@ -171,7 +183,7 @@ private struct ValueUpdater {
     }
 
     private static func endsLink(_ error: BLEError) -> Bool {
-        [.disconnected, .bluetoothLost, .shutDown, .cancelled].contains(error.code)
+        [.disconnected, .connectionCancelled, .bluetoothLost, .shutDown, .cancelled].contains(error.code)
     }
 
     /// Throws an error that concerns the link, and records one that concerns a single characteristic.

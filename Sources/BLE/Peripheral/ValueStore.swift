@@ -12,6 +12,8 @@ final class ValueStore: Sendable {
         /// The number of each key's notification reader.
         var readers: [CharacteristicKey: Int] = [:]
         var isReady = false
+        /// Why the values are not available on this link.
+        var failure: BLEError?
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
         var observers: [Int: (key: CharacteristicKey, producer: BoundedStream<ValueChange<[UInt8]>>.Producer)] = [:]
@@ -100,6 +102,7 @@ final class ValueStore: Sendable {
     /// Fails the waiting callers: the values are not available on this link.
     func fail(_ error: BLEError) {
         let waiters = state.withLock { state in
+            state.failure = error
             defer { state.waiters = [:] }
             return state.waiters
         }
@@ -112,6 +115,7 @@ final class ValueStore: Sendable {
     func begin() {
         state.withLock { state in
             state.isReady = false
+            state.failure = nil
             state.failures = [:]
         }
     }
@@ -129,6 +133,7 @@ final class ValueStore: Sendable {
     func linkEnded(_ error: BLEError, isMaintained: Bool) {
         let waiters = state.withLock { state in
             state.isReady = false
+            state.failure = nil
             for key in state.values.keys { state.set(nil, for: key) }
             defer { if !isMaintained { state.waiters = [:] } }
             return isMaintained ? [:] : state.waiters
@@ -160,6 +165,8 @@ final class ValueStore: Sendable {
                 outcome.deliver(.failure(end))
             } else if state.isReady {
                 outcome.deliver(.success(()))
+            } else if let failure = state.failure {
+                outcome.deliver(.failure(failure))
             } else {
                 state.waiters[token] = outcome
             }

@@ -33,11 +33,7 @@ extension Central {
     /// Starts a scan, which ends with the stream.
     func scan(_ tracker: DiscoveryTracker) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
-        guard backend.limits.reportsConnectability || !tracker.criteria.needsConnectability else {
-            throw BLEError(
-                .notSupported, "this system does not report whether a peripheral accepts connections",
-                isRetryable: false, remedy: "Leave the condition out, or match a service.")
-        }
+        try checkSupport(of: tracker.criteria)
         let token = token()
         let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1024)) {
             [weak self] in
@@ -51,6 +47,15 @@ extension Central {
         reconcile()
         try await scan.started.wait()
         return stream
+    }
+
+    /// Throws `notSupported` for criteria that the stack cannot decide.
+    func checkSupport(of criteria: DiscoveryCriteria) throws(BLEError) {
+        guard backend.limits.reportsConnectability || !criteria.needsConnectability else {
+            throw BLEError(
+                .notSupported, "this system does not report whether a peripheral accepts connections",
+                isRetryable: false, remedy: "Leave the condition out, or match a service.")
+        }
     }
 
     private func endScan(_ token: Int) {

@@ -17,8 +17,7 @@ extension Central {
     public nonisolated func first(
         matching criteria: DiscoveryCriteria, timeout: Duration? = nil
     ) async throws(BLEError) -> Discovery {
-        for known in await connectedDiscoveries()
-        where criteria.matches(known.advertisement, from: known.peripheral.id) { return known }
+        if let known = try await connected(matching: criteria) { return known }
         let limit = timeout ?? configuration.connectTimeout
         let outcome = Outcome<Discovery>()
         let deadline = outcome.expire(after: limit, clock: configuration.clock) {
@@ -62,15 +61,21 @@ extension Central {
         return found.strongestFirst
     }
 
-    /// The peripherals with a link, with what is known of their advertising data.
-    private func connectedDiscoveries() -> [Discovery] {
-        guard !isShutDown else { return [] }
-        return backend.assumeIsolated { $0.knownPeripherals() }.filter(\.isConnected).map { known in
+    /// Returns a peripheral with a link that meets the criteria, as far as is known.
+    private func connected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
+        try checkRunning()
+        try checkSupport(of: criteria)
+        for known in backend.assumeIsolated({ $0.knownPeripherals() }) where known.isConnected {
             var advertisement = known.advertisement
-            // The services that were discovered on a link count as well.
+            // A scan of one transport does not report devices of the other.
+            guard criteria.receives(advertisement) else { continue }
+            // The services that were discovered on a link count as well. The signal strength is an old one.
             advertisement.serviceUUIDs.formUnion(known.services)
+            advertisement.rssi = nil
+            guard criteria.matches(advertisement, from: known.id) else { continue }
             return Discovery(peripheral: peripheral(known.id), advertisement: advertisement)
         }
+        return nil
     }
 }
 

@@ -193,6 +193,15 @@ extension DiscoveryCriteria {
         conditions.compactMap { if case .rssi(let window) = $0 { window.lowerBound } else { nil } }.max()
     }
 
+    /// Whether a scan with these criteria receives a device on its transport.
+    func receives(_ advertisement: Advertisement) -> Bool {
+        switch neededTransport {
+        case .le: advertisement.deviceClass == nil
+        case .classic: advertisement.deviceClass != nil
+        case .any: true
+        }
+    }
+
     /// Whether a matching peripheral must accept connections.
     var needsConnectability: Bool {
         conditions.contains { if case .connectable = $0 { true } else { false } }

@@ -16,6 +16,12 @@ struct MaintainOption: ParsableArguments {
     func apply(to peripheral: Peripheral) async throws(BLEError) {
         if maintain { try await peripheral.setConnectionPolicy(.maintained()) }
     }
+
+    /// Waits for a maintained link, however long that takes.
+    func waitForLink(to peripheral: Peripheral) async throws(BLEError) {
+        guard maintain else { return }
+        for try await state in await peripheral.connectionStates() where state == .connected { return }
+    }
 }
 
 extension Output {

@@ -88,12 +88,89 @@ import Testing
         _ = try await subscribing.value
     }
 
-    @Test func `a link that ends before the peripheral has agreed is waited for again`() async throws {
+    @Test func `a peripheral that ends its link at each subscription is tried less and less often`() async throws {
+        try await bench.maintain(.seconds(1))
+        await bench.backend.script(.startNotifications, .hold, .hold, .hold)
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        for (round, pause) in [1, 2, 4].enumerated() {
+            await bench.backend.asked(.startNotifications, round + 1)
+            await bench.dropLink()
+            await bench.clock.sleepers(1, for: .seconds(pause))
+            bench.clock.advance(by: .seconds(pause))
+        }
+        _ = try await subscribing.value
+    }
+
+    @Test func `a wait without end gets a deadline when the link is no longer maintained`() async throws {
+        await bench.backend.script(.connect, notFound)
         try await bench.maintain()
+        let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
+        await bench.backend.asked(.startDiscovery)
+        await bench.settle()
+        try await strap.setConnectionPolicy(.manual)
+        await bench.clock.sleepers(1, for: .seconds(20))
+        bench.clock.advance(by: .seconds(20))
+        await expectError(.peripheralNotFound) { try await subscribing.value }
+        await bench.backend.asked(.stopDiscovery)
+    }
+
+    @Test func `a request on a maintained link ends at its deadline, whatever becomes of the link`() async throws {
+        let answers = Characteristic<[UInt8]>(BluetoothUUID(0xFF03), service: Bench.vendor)
+        await bench.backend.set(
+            GATTDatabase(services: [
+                GATTService(
+                    uuid: Bench.vendor, handle: 1,
+                    characteristics: [
+                        GATTCharacteristic(
+                            uuid: answers.key.characteristic, handle: 2, properties: [.write, .indicate])
+                    ])
+            ]))
+        try await bench.maintain()
+        await bench.backend.script(.startNotifications, .hold)
+        let request = Task { [strap] in
+            try await strap.request([1], on: answers.key, timeout: .seconds(5)) { _ in true }
+        }
+        await bench.backend.asked(.startNotifications)
+        await bench.backend.script(.connect, notFound)
+        await bench.dropLink()
+        await expectError(.disconnected) { try await request.value }
+    }
+
+    @Test func `pairing with a peripheral that was never heard searches for it`() async throws {
+        await bench.backend.script(.pairingState, .fail(Bench.error(.peripheralNotFound)))
+        await bench.backend.script(.connect, notFound)
+        let pairing = Task { [strap] in try await strap.pair() }
+        await bench.backend.asked(.startDiscovery)
+        await bench.backend.emit(.advertisementReceived(strap.id, Advertisement()))
+        try await pairing.value
+        #expect(await bench.backend.count(.pair) == 1)
+    }
+
+    @Test func `an attempt that the adapter ends is told with the adapter's state`() async throws {
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        await bench.backend.script(.connect, .hold)
+        try await bench.maintain()
+        await bench.backend.asked(.connect)
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
+        await bench.backend.release(.connect, Bench.error(.connectionFailed))
+        while let event = try await events.next() {
+            guard case .waiting(let reason) = event else { continue }
+            #expect(reason.code == .poweredOff)
+            break
+        }
+    }
+
+    @Test func `a link that ends before the peripheral has agreed is waited for again`() async throws {
+        try await bench.maintain(.seconds(1))
         await bench.backend.script(.startNotifications, .hold)
         let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
         await bench.backend.asked(.startNotifications)
         await bench.dropLink()
+        // Not immediately: see `ConnectionMachine.linkLost`.
+        await bench.clock.sleepers(1, for: .seconds(1))
+        await bench.settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        bench.clock.advance(by: .seconds(1))
         var values = try await subscribing.value.makeAsyncIterator()
         await until { await strap.connectionState == .connected }
         await bench.backend.notify([6], from: 2)

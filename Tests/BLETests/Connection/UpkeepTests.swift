@@ -59,7 +59,7 @@ struct UpkeepTests {
         #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
         _ = machine.attemptFailed(2, isHopeless: true)
         // One more attempt for those who still wait, and then no patience.
-        #expect(machine.maintain(nil) == [.publish(.connecting), .startAttempt(3)])
+        #expect(machine.maintain(nil) == [.limit([7]), .publish(.connecting), .startAttempt(3)])
         #expect(
             machine.attemptFailed(3, isHopeless: true) == [
                 .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)),

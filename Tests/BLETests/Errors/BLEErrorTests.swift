@@ -106,7 +106,7 @@ import Testing
 
     // MARK: After a failure
 
-    @Test(arguments: [BLEError.Code.disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed])
+    @Test(arguments: [BLEError.Code.disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed, .overflow])
     func `an operation without an answer may have been carried out`(_ code: BLEError.Code) {
         #expect(BLEError(code, "").mayHaveReachedPeripheral)
         #expect(BLEError(code, "").isCancellation == (code == .cancelled))

@@ -145,13 +145,52 @@ import Testing
         await bench.backend.script(.read, .hold, .hold)
         let late = Task { try await strap.values([.read(Bench.level)], timeout: .seconds(3)) }
         await bench.backend.asked(.read)
-        bench.clock.advance(by: .seconds(3))
-        await expectError(.timedOut) { try await late.value }
+        // What is left of the time is measured once the link is up, which may be after this point.
+        let ticking = Task { [bench] in
+            while !Task.isCancelled {
+                bench.clock.advance(by: .seconds(3))
+                await Task.yield()
+            }
+        }
+        let error = await expectError(.timedOut) { try await late.value }
+        #expect(error?.message.contains("3.0 seconds") == true)
+        ticking.cancel()
 
         let given = Task { try await strap.values([.read(Bench.level)]) }
         await bench.backend.asked(.read, 2)
         given.cancel()
         await expectError(.cancelled) { try await given.value }
+    }
+
+    @Test func `a peripheral that is not heard is not found`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
+        let reading = Task { try await strap.values([.read(Bench.level)]) }
+        await bench.backend.asked(.startDiscovery)
+        await bench.clock.sleepers(1, for: .seconds(20))
+        bench.clock.advance(by: .seconds(20))
+        await expectError(.peripheralNotFound) { try await reading.value }
+    }
+
+    @Test func `a failure to become ready is thrown to those who ask later as well`() async throws {
+        let values = try await strap.values([.read(Bench.level)])
+        await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))
+        try await bench.maintain()
+        await bench.backend.emit(.servicesChanged(strap.id))
+        await until { !values.isReady }
+        await bench.backend.asked(.discoverServices, 2)
+        await expectError(.failed) { try await values.waitUntilReady() }
+    }
+
+    @Test func `a disconnect while notifications are switched on is not undone`() async throws {
+        try await bench.maintain()
+        await bench.backend.script(.startNotifications, .hold)
+        let reading = Task { try await strap.values([.notify(Bench.level), .read(Bench.level)]) }
+        await bench.backend.asked(.startNotifications)
+        try await strap.disconnect()
+        await expectError(.disconnected) { try await reading.value }
+        await bench.settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        #expect(await strap.connectionState == .disconnected)
     }
 
     @Test func `the end of the object ends its streams and its notifications`() async throws {

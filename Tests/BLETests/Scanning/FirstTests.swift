@@ -42,6 +42,19 @@ import Testing
         #expect(await bench.backend.count(.startDiscovery) == 0)
     }
 
+    @Test func `a connected device that the scan would not report is not returned`() async throws {
+        let classic = Advertisement(rssi: -30, deviceClass: 0x240404)
+        await bench.backend.set([KnownPeripheral(id: bench.lamp.id, advertisement: classic, isConnected: true)])
+        #expect(
+            try await bench.central.first(matching: .transport(.classic)).peripheral == bench.lamp)
+        for criteria in [DiscoveryCriteria.any, .transport(.classic) && .rssi(atLeast: -40)] {
+            let finding = Task { try await bench.central.first(matching: criteria, timeout: .seconds(2)) }
+            await bench.clock.sleepers(1, for: .seconds(2))
+            bench.clock.advance(by: .seconds(2))
+            await expectError(.peripheralNotFound) { try await finding.value }
+        }
+    }
+
     @Test func `cancelling ends it, and so does the shutdown`() async throws {
         let cancelled = Task { try await bench.central.first(matching: service) }
         await bench.backend.asked(.startDiscovery)

@@ -44,7 +44,8 @@ struct ProfileCommand: AsyncParsableCommand {
             .find(id, offering: service)
             try await maintain.apply(to: peripheral)
             let view = try await output.progress.during("Connecting to \(peripheral)") {
-                try await LiveView(of: service, on: peripheral, output)
+                try await maintain.waitForLink(to: peripheral)
+                return try await LiveView(of: service, on: peripheral, output)
             }
             try await view.run(count: count, every: every, isMaintained: maintain.maintain)
         }
