@@ -21,20 +21,6 @@ package actor BlueZHost {
     /// The executor of the loop.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What the host knows of a role.
-    struct Role: Sendable {
-        enum Kind: String, CustomStringConvertible {
-            case central, peripheral
-            var description: String { rawValue }
-        }
-
-        let kind: Kind
-        let logger: Logger
-        let clock: any Clock<Duration>
-        /// Receives the host's events, in its isolation.
-        let handle: @Sendable (HostEvent) -> Void
-    }
-
     private let address: BusAddress
     private(set) var session: BusSession?
     private(set) var tree = ObjectTree()
@@ -46,7 +32,7 @@ package actor BlueZHost {
     private var roles: [Int: Role] = [:]
     private var registrations = Registrations()
     private var deliveries = Deliveries()
-    private var lastToken = 0
+    private var lastRole = 0
     /// Opens the session for the first role, and for those that join meanwhile.
     private var opening: Task<Result<Void, BLEError>, Never>?
     /// What the last role has left behind, and ends soon.
@@ -84,7 +70,8 @@ package actor BlueZHost {
                 .busy, "this host already has a \(role.kind)", isRetryable: false,
                 remedy: "Give each a host of its own.")
         }
-        let number = token()
+        lastRole += 1
+        let number = lastRole
         roles[number] = role
         let opening =
             opening
@@ -154,12 +141,6 @@ package actor BlueZHost {
 
     private func tell(_ event: HostEvent) {
         for role in roles.values { role.handle(event) }
-    }
-
-    /// Returns a unique number.
-    func token() -> Int {
-        lastToken += 1
-        return lastToken
     }
 
     // MARK: Session

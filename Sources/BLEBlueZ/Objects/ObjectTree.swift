@@ -5,64 +5,6 @@ internal import DBus
 ///
 /// Unknown objects and unknown properties are normal, and are ignored.
 struct ObjectTree: Sendable {
-    struct AdapterObject: Equatable {
-        var address = ""
-        var alias = ""
-        /// The alias if none has been set.
-        var systemName = ""
-        var isPowered = false
-        var isDiscovering = false
-    }
-
-    struct DeviceObject: Equatable {
-        /// The address with which the device was first received.
-        let id: Peripheral.ID
-        var address = ""
-        var adapter = ""
-        var advertisement = Advertisement()
-        /// Whether it has the property `RSSI`, with any value: it is in range, and not only remembered.
-        var isHeard = false
-        var isConnected = false
-        var areServicesResolved = false
-        var isPaired = false
-        var isTrusted = false
-        var isBlocked = false
-        /// Why the link is about to end, if bluetoothd has reported it.
-        var linkEnd: LinkEnd?
-    }
-
-    /// The arguments of `Device1.Disconnected`.
-    struct LinkEnd: Equatable {
-        let reason: String
-        let message: String
-    }
-
-    struct AttributeObject: Equatable {
-        var kind: AttributeKind
-        var uuid: BluetoothUUID?
-        var isPrimary = true
-        var flags: CharacteristicProperties = []
-        /// The paths of the services that a service includes.
-        var includes: [String] = []
-    }
-
-    enum Change: Equatable {
-        /// An adapter was added or removed, or has changed.
-        case adapter(String)
-        /// An advertisement of the device at that path was received.
-        case heard(String)
-        /// The device's link or services changed.
-        case device(String)
-        /// The device's link has ended, or the connected device was removed.
-        case disconnected(String, address: String, LinkEnd?)
-        /// The device has become paired.
-        case paired(String)
-        /// The device's object was removed.
-        case removed(String, address: String, adapter: String)
-        /// Attributes of the device were added, removed or changed.
-        case attributes(String)
-    }
-
     private(set) var adapters: [String: AdapterObject] = [:]
     private(set) var devices: [String: DeviceObject] = [:]
     /// The attributes, by the path of their device and then by their own path.
