@@ -12,7 +12,7 @@ final class CallingConnection: @unchecked Sendable {
     private var closedHandler: gulong = 0
     private let turns = CallTurns()
     /// The outcomes of the calls that wait for their answers or turns.
-    private var waiting: [CallTurns.Ticket: Outcome<MethodReply>] = [:]
+    private var waiting: [CallTurns.Ticket: BusOutcome<MethodReply>] = [:]
 
     init(loop: EventLoop, onLoss: @escaping @Sendable () -> Void) {
         self.loop = loop
@@ -35,7 +35,7 @@ final class CallingConnection: @unchecked Sendable {
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
         if Task.isCancelled { throw .cancelled }
-        let outcome = Outcome<PendingConnection>()
+        let outcome = BusOutcome<PendingConnection>()
         let cancellable = Cancellable()
         let timer = loop.schedule(after: timeout) {
             outcome.deliver(.failure(DBusError(.timedOut, message: "no answer from the bus within \(timeout)")))
@@ -47,7 +47,7 @@ final class CallingConnection: @unchecked Sendable {
         g_dbus_connection_new_for_address(
             address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
             { _, result, box in
-                let outcome = Unmanaged<Outcome<PendingConnection>>.fromOpaque(box!).takeRetainedValue()
+                let outcome = Unmanaged<BusOutcome<PendingConnection>>.fromOpaque(box!).takeRetainedValue()
                 var error: UnsafeMutablePointer<GError>?
                 if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
                     outcome.deliver(.success(PendingConnection(connection)))
@@ -112,9 +112,9 @@ final class CallingConnection: @unchecked Sendable {
     private final class PendingCall {
         let turns: CallTurns
         let ticket: CallTurns.Ticket
-        let outcome: Outcome<MethodReply>
+        let outcome: BusOutcome<MethodReply>
 
-        init(_ turns: CallTurns, _ ticket: CallTurns.Ticket, _ outcome: Outcome<MethodReply>) {
+        init(_ turns: CallTurns, _ ticket: CallTurns.Ticket, _ outcome: BusOutcome<MethodReply>) {
             (self.turns, self.ticket, self.outcome) = (turns, ticket, outcome)
         }
     }
@@ -124,7 +124,7 @@ final class CallingConnection: @unchecked Sendable {
     ) async throws(DBusError) -> MethodReply {
         _ = try open()
         if Task.isCancelled { throw .cancelled }
-        let outcome = Outcome<MethodReply>()
+        let outcome = BusOutcome<MethodReply>()
         let turns = turns
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
         let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in

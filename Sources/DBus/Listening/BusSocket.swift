@@ -24,12 +24,12 @@ final class BusSocket: @unchecked Sendable {
         g_object_unref(UnsafeMutableRawPointer(stream))
     }
 
-    static func connect(_ address: String, until outcome: Outcome<BusSocket>) async throws(DBusError) -> BusSocket {
+    static func connect(_ address: String, until outcome: BusOutcome<BusSocket>) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
         g_dbus_address_get_stream(
             address, cancellable.pointer,
             { _, result, box in
-                let outcome = Unmanaged<Outcome<BusSocket>>.fromOpaque(box!).takeRetainedValue()
+                let outcome = Unmanaged<BusOutcome<BusSocket>>.fromOpaque(box!).takeRetainedValue()
                 var error: UnsafeMutablePointer<GError>?
                 if let stream = g_dbus_address_get_stream_finish(result, nil, &error) {
                     outcome.deliver(.success(BusSocket(owning: stream)))

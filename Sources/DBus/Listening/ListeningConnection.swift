@@ -26,7 +26,7 @@ final class ListeningConnection: @unchecked Sendable {
     private var outgoing: ArraySlice<UInt8> = []
     private let calls: OrderedCalls
     /// The state of the handshake; nil when messages follow.
-    private var handshake: (state: Handshake, outcome: Outcome<Void>)?
+    private var handshake: (state: Handshake, outcome: BusOutcome<Void>)?
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
 
@@ -63,7 +63,7 @@ final class ListeningConnection: @unchecked Sendable {
     /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`.
     func open(address: String, timeout: Duration) async throws(DBusError) {
         loop.checkIsolated()
-        let (connected, authenticated) = (Outcome<BusSocket>(), Outcome<Void>())
+        let (connected, authenticated) = (BusOutcome<BusSocket>(), BusOutcome<Void>())
         let timer = loop.schedule(after: timeout) {
             let late = DBusError(.timedOut, message: "no answer from the bus within \(timeout)")
             connected.deliver(.failure(late))

@@ -38,7 +38,7 @@ final class OrderedCalls: @unchecked Sendable {
         loop.checkIsolated()
         guard connection.isOpen else { throw ListeningConnection.closed }
         if Task.isCancelled { throw .cancelled }
-        let outcome = Outcome<Value>()
+        let outcome = BusOutcome<Value>()
         let serial = nextSerial()
         let message = try OutgoingMessage.call(call, serial: serial)
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }

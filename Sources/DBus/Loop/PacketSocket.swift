@@ -19,7 +19,7 @@ package final class PacketSocket: @unchecked Sendable {
     private var onPacket: (([UInt8]) -> Bool)?
     private var onEnd: (() -> Void)?
     private var isPaused = false
-    private var waiters: [Outcome<Void>] = []
+    private var waiters: [BusOutcome<Void>] = []
     private var isClosed = false
     /// The buffer for one packet. No attribute value is longer.
     private let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
@@ -200,7 +200,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Returns when there is room, or the other end is closed. Throws `.disconnected` if this end is closed.
     package func room() async throws(DBusError) {
-        let waiter = Outcome<Void>()
+        let waiter = BusOutcome<Void>()
         loop.perform { self.await(waiter) }
         do throws(DBusError) {
             try await waiter.wait()
@@ -211,7 +211,7 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    private func await(_ waiter: Outcome<Void>) {
+    private func await(_ waiter: BusOutcome<Void>) {
         guard !isClosed, let source else {
             waiter.deliver(.failure(Self.ended))
             return

@@ -26,7 +26,7 @@ package struct DBusError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
+    package static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
 
     /// Returns an error for a served method to answer with.
     package static func remote(_ name: String, _ message: String) -> DBusError {
