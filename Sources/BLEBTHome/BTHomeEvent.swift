@@ -1,5 +1,5 @@
 /// An event of a button (bthome.io/format, "Events").
-public enum BTHomeButton: UInt8, Hashable, Sendable, CaseIterable {
+public enum BTHomeButton: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// No event. Used when the event concerns another button of the device.
     case none = 0x00
     /// A press.
@@ -21,7 +21,7 @@ public enum BTHomeButton: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The direction in which a dimmer was turned.
-public enum BTHomeDimmer: UInt8, Hashable, Sendable, CaseIterable {
+public enum BTHomeDimmer: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// No event. Used when the event concerns another dimmer of the device.
     case none = 0x00
     /// A turn to the left.
@@ -31,7 +31,7 @@ public enum BTHomeDimmer: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// A command of a remote control.
-public enum BTHomeCommand: UInt8, Hashable, Sendable, CaseIterable {
+public enum BTHomeCommand: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// Switch off.
     case off = 0x00
     /// Switch on.

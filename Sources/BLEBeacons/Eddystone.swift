@@ -1,7 +1,7 @@
 public import BLE
 
 /// A frame of Google's Eddystone format (github.com/google/eddystone, protocol-specification.md).
-public enum Eddystone: Hashable, Sendable {
+public enum Eddystone: Hashable, Codable, Sendable {
     /// An identity: a namespace of 10 bytes and an instance of 6.
     case uid(namespace: [UInt8], instance: [UInt8], txPower: Int)
     /// A web address. Its encoded form has at most 17 bytes after the scheme.

@@ -1,7 +1,7 @@
 internal import BLE
 
 /// The state of an Eddystone beacon (github.com/google/eddystone, eddystone-tlm/tlm-plain.md).
-public struct EddystoneTelemetry: Hashable, Sendable {
+public struct EddystoneTelemetry: Hashable, Codable, Sendable {
     /// The battery's voltage in mV, 1 to 65535. Nil if not available.
     public var batteryMillivolts: Int?
     /// The temperature in °C, above −128 and below 128, with a resolution of 1/256. Nil if not available.

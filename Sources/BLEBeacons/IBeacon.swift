@@ -1,7 +1,7 @@
 public import BLE
 
 /// Apple's iBeacon (Proximity Beacon Specification, release R1): an identity in three levels.
-public struct IBeacon: Hashable, Sendable {
+public struct IBeacon: Hashable, Codable, Sendable {
     /// The UUID of the beacons of one owner.
     public var uuid: BluetoothUUID
     /// The number of a group of beacons.

@@ -4,7 +4,7 @@ public import BLE
 ///
 /// There are three forms: battery and charging (2 bytes); the same with a firmware version of three numbers (6 bytes);
 /// and a firmware version of two numbers, battery, charging and sleep (5 bytes).
-public struct RobotStatus: Hashable, Sendable {
+public struct RobotStatus: Hashable, Codable, Sendable {
     /// The charge of the battery, in percent.
     public var battery: UInt8
     /// Whether the battery is charging.

@@ -1,9 +1,9 @@
 public import BLE
 
 /// The measurements of a RuuviTag (docs.ruuvi.com, data formats 3 and 5). A value is nil if it is not available.
-public struct RuuviTag: Hashable, Sendable {
+public struct RuuviTag: Hashable, Codable, Sendable {
     /// The data format of a tag's advertisements.
-    public enum DataFormat: UInt8, Hashable, Sendable {
+    public enum DataFormat: UInt8, Hashable, Codable, Sendable {
         /// RAWv1, of older firmware.
         case rawV1 = 3
         /// RAWv2.
@@ -34,7 +34,7 @@ public struct RuuviTag: Hashable, Sendable {
     public var address: [UInt8]?
 
     /// The acceleration along three axes, in mg. Nil along an axis for which it is not available.
-    public struct Acceleration: Hashable, Sendable {
+    public struct Acceleration: Hashable, Codable, Sendable {
         /// The acceleration along the x axis.
         public var x: Int?
         /// The acceleration along the y axis.

@@ -120,6 +120,9 @@ import Testing
         try await strap.connect()
         var events = world.central.discoveryEvents(duplicates: true, staleAfter: nil).makeAsyncIterator()
         let other = await world.radio.add(definition())
+        // It is reported because of its link.
+        let linked = try await next(&events)
+        #expect(linked?.peripheral == strap && linked?.advertisement.rssi == nil)
         #expect(try await next(&events)?.peripheral.id == other.id)
         await world.clock.sleepers(1)
         #expect(world.clock.sleeperCount == 1)

@@ -66,7 +66,7 @@ public struct Advertisement: Hashable, Sendable {
 }
 
 /// The two kinds of device addresses (Core Specification 5.4, volume 6, part B, section 1.3).
-public enum AddressType: String, Hashable, Sendable {
+public enum AddressType: String, Hashable, Codable, Sendable {
     /// Assigned by the manufacturer. Classic devices use public addresses, too.
     case `public`
     /// Chosen by the device, either permanently or for a limited time.
@@ -74,7 +74,7 @@ public enum AddressType: String, Hashable, Sendable {
 }
 
 /// A Bluetooth transport.
-public enum Transport: String, Hashable, Sendable, CaseIterable {
+public enum Transport: String, Hashable, Codable, Sendable, CaseIterable {
     /// Bluetooth Low Energy.
     case le
     /// Bluetooth Classic, BR/EDR.

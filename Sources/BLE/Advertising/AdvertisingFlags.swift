@@ -1,7 +1,7 @@
 /// Whether and how an advertiser can be discovered (Core Specification Supplement 11, part A, section 1.3).
 ///
 /// Bits without a name are reserved. They are preserved, but have no meaning.
-public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
+public struct AdvertisingFlags: OptionSet, Hashable, Codable, Sendable {
     /// The first octet of the flags.
     public let rawValue: UInt8
 

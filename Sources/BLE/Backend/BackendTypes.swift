@@ -1,5 +1,5 @@
 /// The location of an attribute: a peripheral and the handle of a characteristic or descriptor on it.
-public struct AttributeID: Hashable, Sendable {
+public struct AttributeID: Hashable, Codable, Sendable {
     /// The peripheral.
     public let peripheral: Peripheral.ID
     /// The attribute handle. For a characteristic, the handle of its declaration.
@@ -26,7 +26,7 @@ public enum WriteType: Hashable, Sendable {
 }
 
 /// A snapshot of a peripheral that a backend knows.
-public struct KnownPeripheral: Hashable, Sendable {
+public struct KnownPeripheral: Hashable, Codable, Sendable {
     /// Its identity.
     public let id: Peripheral.ID
     /// Its advertising data, current or remembered.

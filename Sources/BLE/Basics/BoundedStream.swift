@@ -48,6 +48,9 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The number of elements that the overflow policy has dropped so far.
     public var droppedCount: Int { consumer.buffer.droppedCount }
 
+    /// Returns ``droppedCount``. Does not keep the stream from ending.
+    var drops: @Sendable () -> Int { { [buffer = consumer.buffer] in buffer.droppedCount } }
+
     /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(consumer: consumer)

@@ -1,5 +1,5 @@
 /// The number of bytes with which a UUID is sent.
-public enum UUIDWidth: Int, Hashable, Sendable, CaseIterable, Comparable {
+public enum UUIDWidth: Int, Hashable, Codable, Sendable, CaseIterable, Comparable {
     /// 16 bits.
     case bits16 = 2
     /// 32 bits.

@@ -1,5 +1,5 @@
 /// A snapshot of a Bluetooth controller of this machine.
-public struct Adapter: Hashable, Sendable {
+public struct Adapter: Hashable, Codable, Sendable {
     /// The system's name for it, such as `hci0`.
     public let id: String
     /// Its device address, such as `C0:FF:EE:00:00:01`.
@@ -27,7 +27,7 @@ public struct Adapter: Hashable, Sendable {
 }
 
 /// The state of the central's adapter.
-public enum AdapterState: Hashable, Sendable {
+public enum AdapterState: String, Hashable, Codable, Sendable {
     /// Powered on.
     case poweredOn
     /// Present, but powered off.

@@ -125,7 +125,7 @@ public actor Central {
     // here.
     deinit {
         guard !isShutDown else { return }
-        scanning.finish(.shutDown)
+        scanning.shutDown()
         for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         pairings.finish()
@@ -156,7 +156,7 @@ public actor Central {
     private func end() {
         operations.fail(.shutDown) { _ in true }
         endPrompts { _ in true }
-        scanning.finish(.shutDown)
+        scanning.shutDown()
         finish(subscriptions.endAll(), .shutDown)
         finish(writers.removeAll(), .shutDown)
         for id in connections.keys { connections[id]?.finish(.shutDown) }

@@ -19,7 +19,7 @@ public enum ConnectionEvent: Sendable {
 }
 
 /// The reason that a link ended. Later versions may add reasons.
-public struct DisconnectReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+public struct DisconnectReason: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
     /// A stable name, identical to the constant's name.
     public let rawValue: String
     /// Creates a reason from its name.

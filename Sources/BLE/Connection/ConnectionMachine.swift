@@ -1,5 +1,5 @@
 /// The state of the connection to a peripheral.
-public enum ConnectionState: Hashable, Sendable {
+public enum ConnectionState: String, Hashable, Codable, Sendable {
     /// There is no link. It may be reestablished after a pause.
     case disconnected
     /// The link is being established, or its services are being discovered.

@@ -13,7 +13,7 @@ public enum ConnectionPolicy: Hashable, Sendable {
 }
 
 /// The pauses between attempts to connect, which grow with each failure up to a limit.
-public struct Backoff: Hashable, Sendable {
+public struct Backoff: Hashable, Codable, Sendable {
     /// The pause after the loss of a link, and after the first failed attempt.
     public var initial: Duration
     /// The ratio of each pause to the one before it, at least 1.

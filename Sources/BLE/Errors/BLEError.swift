@@ -3,7 +3,7 @@
 /// Match on ``code``. All other properties are details and may be absent.
 public struct BLEError: Error, Sendable {
     /// The kind of error. Later versions may add codes.
-    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
         /// A stable name, identical to the constant's name.
         public let rawValue: String
         /// Creates a code from its name.

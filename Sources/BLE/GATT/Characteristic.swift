@@ -1,5 +1,5 @@
 /// Identifies a characteristic on any peripheral: by type and, if the type is not unique, by service or handle.
-public struct CharacteristicKey: Hashable, Sendable {
+public struct CharacteristicKey: Hashable, Codable, Sendable {
     /// The service to search. Nil for all services, in order of handles.
     public var service: BluetoothUUID?
     /// The handle of the service's declaration, if a peripheral has several services of that type.

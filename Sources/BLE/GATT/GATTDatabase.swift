@@ -1,6 +1,6 @@
 /// The operations that a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1). Bits 8
 /// and 9 are the characteristic extended properties (section 3.3.3.1).
-public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
+public struct CharacteristicProperties: OptionSet, Hashable, Codable, Sendable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates properties from their bits.
@@ -37,7 +37,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 }
 
 /// A discovered descriptor of a characteristic.
-public struct GATTDescriptor: GATTAttribute, Hashable {
+public struct GATTDescriptor: GATTAttribute, Hashable, Codable {
     /// The descriptor's type.
     public let uuid: BluetoothUUID
     /// The attribute handle.
@@ -51,7 +51,7 @@ public struct GATTDescriptor: GATTAttribute, Hashable {
 }
 
 /// A discovered characteristic of a service. Iterating over it yields its descriptors, in order of handles.
-public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
+public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable, Codable {
     /// The characteristic's type. It may occur more than once in a service.
     public let uuid: BluetoothUUID
     /// The handle of the characteristic's declaration, unique on its peripheral.
@@ -79,7 +79,7 @@ public struct GATTCharacteristic: GATTAttribute, AttributeSequence, Hashable {
 }
 
 /// A discovered service of a peripheral. Iterating over it yields its characteristics, in order of handles.
-public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
+public struct GATTService: GATTAttribute, AttributeSequence, Hashable, Codable {
     /// The service's type. It may occur more than once on a peripheral.
     public let uuid: BluetoothUUID
     /// The handle of the service's declaration, unique on its peripheral.
@@ -117,7 +117,7 @@ public struct GATTService: GATTAttribute, AttributeSequence, Hashable {
 ///     }
 /// }
 /// ```
-public struct GATTDatabase: AttributeSequence, Hashable {
+public struct GATTDatabase: AttributeSequence, Hashable, Codable {
     /// The services, in order of handles.
     public let services: [GATTService]
 

@@ -1,5 +1,5 @@
 /// The system's pairing state and settings for a peripheral.
-public struct PairingState: Hashable, Sendable {
+public struct PairingState: Hashable, Codable, Sendable {
     /// Whether the system and the peripheral have keys for an encrypted link. Kept across restarts if the pairing
     /// created a bond.
     public let isPaired: Bool

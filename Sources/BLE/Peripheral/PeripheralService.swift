@@ -21,9 +21,16 @@ public struct PeripheralService: Hashable, Sendable {
     /// Returns the characteristic, limited to this service.
     public func key<Value>(_ characteristic: Characteristic<Value>) -> Characteristic<Value> {
         var characteristic = characteristic
-        characteristic.key.service = uuid
-        characteristic.key.serviceHandle = handle
+        characteristic.key = key(characteristic.key)
         return characteristic
+    }
+
+    /// Returns the key, limited to this service.
+    public func key(_ key: CharacteristicKey) -> CharacteristicKey {
+        var key = key
+        key.service = uuid
+        key.serviceHandle = handle
+        return key
     }
 
     /// Returns the discovered service. Throws `serviceNotFound`.
@@ -68,9 +75,26 @@ public struct PeripheralService: Hashable, Sendable {
 
     /// Subscribes to the values that are notified or indicated from now on.
     public func notifications<Value>(
-        _ characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256),
-        timeout: Duration? = nil
+        _ characteristic: Characteristic<Value>, delivery: NotificationDelivery = .standard,
+        overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
-        try await peripheral.notifications(key(characteristic), overflow: overflow, timeout: timeout)
+        try await peripheral.notifications(
+            key(characteristic), delivery: delivery, overflow: overflow, timeout: timeout)
+    }
+
+    /// Opens a writer for values without response. A characteristic can have one writer at a time.
+    public func packetWriter<Value>(
+        to characteristic: Characteristic<Value>, timeout: Duration? = nil
+    ) async throws(BLEError) -> PacketWriter<Value> {
+        try await peripheral.packetWriter(to: key(characteristic), timeout: timeout)
+    }
+
+    /// Writes a request to a control point and returns its answer; see
+    /// ``Peripheral/request(_:on:timeout:matching:)->Value``.
+    public func request<Value>(
+        _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
+        matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
+    ) async throws(BLEError) -> Value {
+        try await peripheral.request(value, on: key(characteristic), timeout: timeout, matching: isAnswer)
     }
 }

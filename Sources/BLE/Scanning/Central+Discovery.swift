@@ -4,43 +4,76 @@ internal import Waiting
 extension Central {
     /// The peripherals in range that meet the criteria, each reported once when it is found.
     ///
-    /// Iterating starts the scan; leaving the loop stops it. Any number of scans share one scan of the radio. Keeps the
-    /// newest 1024 unread discoveries.
+    /// Iterating starts the scan; leaving the loop stops it. Any number of scans share one scan of the radio.
+    ///
+    /// A peripheral that already has a link, to this or to another program, does not advertise. It is reported first,
+    /// without a signal strength, if what the system knows of it meets the criteria.
     ///
     /// While the adapter is off or absent, or Bluetooth restarts, nothing is found. The scan resumes automatically. Use
     /// ``adapterStates()`` to inform the user.
-    public nonisolated func discoveries(matching criteria: DiscoveryCriteria = .any) -> Discoveries {
-        Discoveries(events: DiscoveryEvents(central: self, criteria: criteria, duplicates: false, staleAfter: nil))
+    ///
+    /// - Parameter overflow: how the scan handles events if the reader is slower than the radio. By default, the newest
+    ///   1024 unread events are kept; ``Discoveries/droppedCount`` counts the others.
+    public nonisolated func discoveries(
+        matching criteria: DiscoveryCriteria = .any, overflow: OverflowPolicy = .dropOldest(capacity: 1024)
+    ) -> Discoveries {
+        Discoveries(
+            events: DiscoveryEvents(
+                central: self, criteria: criteria, duplicates: false, staleAfter: nil, overflow: overflow,
+                reportsUpdates: false))
     }
 
     /// The events of the peripherals in range that meet the criteria.
     ///
-    /// Iterating starts the scan; leaving the loop stops it. Keeps the newest 1024 unread events.
+    /// Iterating starts the scan; leaving the loop stops it. Peripherals that already have a link are reported first, as
+    /// by ``discoveries(matching:overflow:)``.
     ///
     /// - Parameters:
     ///   - duplicates: whether to report every advertisement as an update, not only changed ones. A different signal
     ///     strength alone is not a change.
     ///   - staleAfter: how long a peripheral without a link may be silent before it is reported lost, at least 1 s. Nil
     ///     to never report a peripheral lost.
+    ///   - overflow: how the scan handles events if the reader is slower than the radio. By default, the newest 1024
+    ///     unread events are kept; ``DiscoveryEvents/droppedCount`` counts the others. A list that must not miss that a
+    ///     peripheral was lost is what ``nearby(matching:minimumRSSI:staleAfter:)`` is for.
     public nonisolated func discoveryEvents(
-        matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8)
+        matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8),
+        overflow: OverflowPolicy = .dropOldest(capacity: 1024)
     ) -> DiscoveryEvents {
         DiscoveryEvents(
             central: self, criteria: criteria, duplicates: duplicates,
-            staleAfter: staleAfter.map { max($0, .seconds(1)) })
+            staleAfter: staleAfter.map { max($0, .seconds(1)) }, overflow: overflow)
     }
 
+    /// Whether the radio scans for this central at the moment.
+    public var isScanning: Bool { scanning.isRunning }
+
+    /// Whether the radio scans for this central, now and at every later change. Keeps the newest 16 unread states.
+    ///
+    /// False before the first scan, after the last one, while the adapter is off or absent, and while Bluetooth
+    /// restarts.
+    public func scanningStates() -> BoundedStream<Bool> {
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        return scanning.states { [weak self] token in
+            Task { await self?.removeScanningObserver(token) }
+        }
+    }
+
+    private func removeScanningObserver(_ token: Int) { scanning.removeObserver(token) }
+
     /// Starts a scan, which ends with the stream.
-    func scan(_ tracker: DiscoveryTracker) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
+    func scan(
+        _ tracker: DiscoveryTracker, overflow: OverflowPolicy
+    ) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
         let token = token()
-        let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1024)) {
-            [weak self] in
+        let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: overflow) { [weak self] in
             Task { await self?.endScan(token) }
         }
         let scan = Scanning.Scan(tracker, producer, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
+        for found in connected(matching: tracker.criteria) { scan.didFind(found, now: elapsed()) }
         guard adapterState == .poweredOn else { return stream }
         let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
@@ -131,8 +164,10 @@ extension Central {
     }
 
     private func reportStale(_ token: Int) {
+        // Asked for only if a peripheral has been silent: there may be many.
+        lazy var linked = Set(backend.assumeIsolated({ $0.knownPeripherals() }).filter(\.isConnected).map(\.id))
         scanning.scan(token)?.reportStale(now: elapsed()) {
-            connectionState($0) == .connected
+            connectionState($0) == .connected || linked.contains($0)
         } peripheral: {
             peripheral($0)
         }

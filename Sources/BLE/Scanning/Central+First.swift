@@ -17,7 +17,7 @@ extension Central {
     public nonisolated func first(
         matching criteria: DiscoveryCriteria, timeout: Duration? = nil
     ) async throws(BLEError) -> Discovery {
-        if let known = try await connected(matching: criteria) { return known }
+        if let known = try await firstConnected(matching: criteria) { return known }
         let limit = timeout ?? configuration.connectTimeout
         let outcome = Outcome<Discovery>()
         let deadline = outcome.expire(after: limit, clock: configuration.clock) {
@@ -61,21 +61,26 @@ extension Central {
         return found.strongestFirst
     }
 
-    /// Returns a peripheral with a link that meets the criteria, as far as is known.
-    private func connected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
+    private func firstConnected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
         try checkRunning()
         try checkSupport(of: criteria)
-        for known in backend.assumeIsolated({ $0.knownPeripherals() }) where known.isConnected {
+        return connected(matching: criteria).first
+    }
+
+    /// Returns the peripherals with a link, to this or to another program, that meet the criteria as far as is known,
+    /// in order of their ids.
+    func connected(matching criteria: DiscoveryCriteria) -> [Discovery] {
+        backend.assumeIsolated({ $0.knownPeripherals() }).filter(\.isConnected).compactMap { known in
             var advertisement = known.advertisement
             // A scan of one transport does not report devices of the other.
-            guard criteria.receives(advertisement) else { continue }
+            guard criteria.receives(advertisement) else { return nil }
             // The services that were discovered on a link count as well. The signal strength is an old one.
             advertisement.serviceUUIDs.formUnion(known.services)
             advertisement.rssi = nil
-            guard criteria.matches(advertisement, from: known.id) else { continue }
+            guard criteria.matches(advertisement, from: known.id) else { return nil }
             return Discovery(peripheral: peripheral(known.id), advertisement: advertisement)
         }
-        return nil
+        .sorted { $0.peripheral.id.rawValue < $1.peripheral.id.rawValue }
     }
 }
 

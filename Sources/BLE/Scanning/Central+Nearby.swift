@@ -5,7 +5,7 @@ extension Central {
     /// The peripherals nearby, as a list that is kept up to date.
     ///
     /// ```swift
-    /// for try await list in central.nearby(matching: .service(.heartRate)) { show(list) }
+    /// for try await list in central.nearby(matching: .service(.heartRate)) { show(list.discoveries) }
     /// ```
     ///
     /// Each peripheral is in the list once, in the order of discovery, with its latest advertisement. Every change,
@@ -48,52 +48,11 @@ extension Central {
     }
 }
 
-/// The peripherals that a scan has found and not lost, in the order of discovery.
-///
-/// Applying an event takes constant time, amortized.
-struct NearbyList {
-    /// The peripherals in order. Nil in place of a lost one.
-    private var places: [Discovery?] = []
-    private var indices: [Peripheral.ID: Int] = [:]
-
-    /// The peripherals that are not lost. Takes time proportional to their number.
-    var discoveries: [Discovery] { places.compactMap { $0 } }
-
-    /// Applies an event. Returns true if it has changed the list.
-    mutating func take(_ event: DiscoveryEvent) -> Bool {
-        switch event {
-        case .found(let discovery), .updated(let discovery):
-            guard let index = indices[discovery.peripheral.id] else {
-                indices[discovery.peripheral.id] = places.count
-                places.append(discovery)
-                return true
-            }
-            guard places[index]?.advertisement != discovery.advertisement else { return false }
-            places[index] = discovery
-            return true
-        case .lost(let peripheral):
-            guard let index = indices.removeValue(forKey: peripheral.id) else { return false }
-            places[index] = nil
-            // Done only when most places are empty, so that each loss takes constant time, amortized.
-            if places.count > 2 * indices.count { close() }
-            return true
-        }
-    }
-
-    /// Removes the empty places.
-    private mutating func close() {
-        places.removeAll { $0 == nil }
-        for (index, discovery) in places.enumerated() {
-            if let discovery { indices[discovery.peripheral.id] = index }
-        }
-    }
-}
-
 /// A list that a scan changes and a reader reads.
 final class SharedNearbyList: Sendable {
-    private let list = Mutex(NearbyList())
+    private let list = Mutex(NearbyTracker())
 
-    var discoveries: [Discovery] { list.withLock { $0.discoveries } }
+    var current: NearbyList { list.withLock { NearbyList($0.discoveries) } }
 
     func take(_ event: DiscoveryEvent) -> Bool { list.withLock { $0.take(event) } }
 }
@@ -101,7 +60,7 @@ final class SharedNearbyList: Sendable {
 /// The peripherals nearby; see ``Central/nearby(matching:minimumRSSI:staleAfter:)``.
 public struct Nearby: AsyncSequence, Sendable {
     /// The type of element: the list at that time.
-    public typealias Element = [Discovery]
+    public typealias Element = NearbyList
     /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
@@ -127,19 +86,19 @@ public struct Nearby: AsyncSequence, Sendable {
         fileprivate init(nearby: Nearby) { self.nearby = nearby }
 
         /// Returns the next list.
-        public mutating func next() async throws(BLEError) -> [Discovery]? {
+        public mutating func next() async throws(BLEError) -> NearbyList? {
             try await next(isolation: #isolation)
         }
 
         /// Returns the next list, without leaving the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> [Discovery]? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> NearbyList? {
             if Task.isCancelled { throw .cancelled }
             if list == nil {
                 let following = await nearby.central.follow(nearby.events)
                 (list, changes) = (following.list, following.changes.makeAsyncIterator())
             }
             guard try await changes?.next(isolation: actor) != nil else { return nil }
-            return list?.discoveries
+            return list?.current
         }
     }
 }

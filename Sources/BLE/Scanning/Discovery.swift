@@ -1,9 +1,18 @@
 /// A discovered peripheral, with its advertisement.
-public struct Discovery: Sendable {
+///
+/// Stored and sent as an object with the peripheral's id and the advertisement. Reading requires the central, as for a
+/// ``Peripheral``.
+public struct Discovery: Hashable, Codable, Sendable {
     /// The peripheral.
     public let peripheral: Peripheral
     /// The data that it advertises.
     public let advertisement: Advertisement
+
+    /// Creates a discovery, for example as the input of a program's tests.
+    public init(peripheral: Peripheral, advertisement: Advertisement) {
+        self.peripheral = peripheral
+        self.advertisement = advertisement
+    }
 }
 
 /// An event of a scan.

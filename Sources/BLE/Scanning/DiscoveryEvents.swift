@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
 public struct DiscoveryEvents: AsyncSequence, Sendable {
     /// The type of element produced by the sequence.
@@ -9,6 +11,20 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     let criteria: DiscoveryCriteria
     let duplicates: Bool
     let staleAfter: Duration?
+    let overflow: OverflowPolicy
+    let reportsUpdates: Bool
+    fileprivate let dropped = DroppedCount()
+
+    init(
+        central: Central, criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?,
+        overflow: OverflowPolicy, reportsUpdates: Bool = true
+    ) {
+        (self.central, self.criteria, self.duplicates) = (central, criteria, duplicates)
+        (self.staleAfter, self.overflow, self.reportsUpdates) = (staleAfter, overflow, reportsUpdates)
+    }
+
+    /// The number of events that the overflow policy has dropped so far, of all iterations.
+    public var droppedCount: Int { dropped.count }
 
     /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(scan: self) }
@@ -29,8 +45,11 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
             if events == nil {
                 let tracker = DiscoveryTracker(
-                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter)
-                events = try await scan.central.scan(tracker).makeAsyncIterator()
+                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
+                    reportsUpdates: scan.reportsUpdates)
+                let stream = try await scan.central.scan(tracker, overflow: scan.overflow)
+                scan.dropped.add(stream.drops)
+                events = stream.makeAsyncIterator()
             }
             return try await events?.next(isolation: actor)
         }
@@ -45,6 +64,9 @@ public struct Discoveries: AsyncSequence, Sendable {
     public typealias Failure = BLEError
 
     let events: DiscoveryEvents
+
+    /// The number of discoveries that the overflow policy has dropped so far, of all iterations.
+    public var droppedCount: Int { events.droppedCount }
 
     /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
@@ -65,5 +87,16 @@ public struct Discoveries: AsyncSequence, Sendable {
             }
             return nil
         }
+    }
+}
+
+/// The number of elements dropped by the streams that a sequence has made, one after the other.
+private final class DroppedCount: Sendable {
+    private let state = Mutex<(earlier: Int, current: @Sendable () -> Int)>((0, { 0 }))
+
+    var count: Int { state.withLock { $0.earlier + $0.current() } }
+
+    func add(_ count: @escaping @Sendable () -> Int) {
+        state.withLock { $0 = ($0.earlier + $0.current(), count) }
     }
 }

@@ -9,15 +9,18 @@ struct DiscoveryTracker {
     let staleAfter: Duration?
     /// Whether to report every advertisement, not only changed ones.
     let duplicates: Bool
+    /// Whether to report changed advertisements at all.
+    let reportsUpdates: Bool
     let criteria: DiscoveryCriteria
     private var seen: [Peripheral.ID: (advertisement: Advertisement, at: Duration)] = [:]
 
     /// The number of peripherals seen.
     var count: Int { seen.count }
 
-    init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?) {
+    init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?, reportsUpdates: Bool = true) {
         self.criteria = criteria
         self.duplicates = duplicates
+        self.reportsUpdates = reportsUpdates
         self.staleAfter = staleAfter
     }
 
@@ -26,6 +29,7 @@ struct DiscoveryTracker {
         guard criteria.matches(advertisement, from: id) else { return nil }
         let before = seen.updateValue((advertisement, now), forKey: id)
         guard let before else { return .found }
+        guard reportsUpdates else { return nil }
         if duplicates { return .updated }
         var comparable = before.advertisement
         comparable.rssi = advertisement.rssi
@@ -42,12 +46,19 @@ struct DiscoveryTracker {
         seen.removeValue(forKey: id) != nil
     }
 
-    /// Removes and returns the peripherals that have been silent for too long, except those with a link, in the order
-    /// in which they were last seen.
+    /// Removes and returns the peripherals that have been silent for too long, in the order in which they were last
+    /// seen. A peripheral with a link counts as seen now.
     mutating func removeStale(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
         guard let staleAfter else { return [] }
-        let gone = seen.filter { $0.value.at + staleAfter <= now && !isConnected($0.key) }
-        for id in gone.keys { seen[id] = nil }
+        var gone = seen.filter { $0.value.at + staleAfter <= now }
+        for id in gone.keys {
+            if isConnected(id) {
+                gone[id] = nil
+                seen[id]?.at = now
+            } else {
+                seen[id] = nil
+            }
+        }
         return gone.sorted { $0.value.at < $1.value.at }.map(\.key)
     }
 }

@@ -36,6 +36,13 @@ struct Scanning {
             producer.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
+        /// Reports a peripheral that has a link, and so does not advertise.
+        func didFind(_ discovery: Discovery, now: Duration) {
+            didReceive(discovery.advertisement, from: discovery.peripheral.id, now: now) { _ in
+                discovery.peripheral
+            }
+        }
+
         fileprivate func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
             tracker.withLock { $0.refreshLastSeen(id, now: now) }
         }
@@ -76,7 +83,10 @@ struct Scanning {
     /// found.
     private var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
     /// The filter that the backend runs with. Nil if it does not scan.
-    private var applied: DiscoveryFilter?
+    private var applied: DiscoveryFilter? {
+        didSet { if (applied == nil) != (oldValue == nil) { observers.yield(isRunning) } }
+    }
+    private var observers = Observers<Bool>()
     /// Whether the backend may still scan although the last change failed.
     private var mayBeScanning = false
     /// The number of times that the backend has stopped scanning on its own.
@@ -91,6 +101,22 @@ struct Scanning {
     mutating func remove(_ token: Int) { scans.removeValue(forKey: token)?.cancel() }
 
     func scan(_ token: Int) -> Scan? { scans[token] }
+
+    /// Whether the backend scans.
+    var isRunning: Bool { applied != nil }
+
+    /// Adds a reader of ``isRunning``.
+    mutating func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<Bool> {
+        observers.add(capacity: 16, first: isRunning, left)
+    }
+
+    mutating func removeObserver(_ token: Int) { observers.remove(token) }
+
+    /// Ends all scans and searches, and the streams of the scanning state.
+    mutating func shutDown() {
+        finish(.shutDown)
+        observers.finish(.shutDown)
+    }
 
     var trackedCount: Int { scans.values.reduce(0) { $0 + $1.trackedCount } }
 

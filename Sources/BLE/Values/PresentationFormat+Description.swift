@@ -1,7 +1,7 @@
 extension PresentationFormat {
     /// Distinguishes several values of a kind, by number or by location (Assigned Numbers, section 2.4.2.1): 1 to 255
     /// are the first to the 255th. Other namespaces define other numbers.
-    public struct Description: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral {
+    public struct Description: RawRepresentable, Hashable, Codable, Sendable, ExpressibleByIntegerLiteral {
         /// The number.
         public let rawValue: UInt16
         /// Creates a description from its number.

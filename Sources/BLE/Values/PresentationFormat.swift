@@ -2,9 +2,9 @@
 /// Specification 5.4, volume 3, part G, section 3.3.3.5).
 ///
 /// A value of a fixed-point format is the integer times ten to the power of ``exponent``, in ``unit``.
-public struct PresentationFormat: Hashable, Sendable {
+public struct PresentationFormat: Hashable, Codable, Sendable {
     /// The type of a value (Assigned Numbers, section 2.4.1). There are more types than the constants here.
-    public struct Format: RawRepresentable, Hashable, Sendable {
+    public struct Format: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates an instance from its number.
@@ -51,7 +51,7 @@ public struct PresentationFormat: Hashable, Sendable {
     }
 
     /// The namespace that defines the numbers of ``description``.
-    public struct Namespace: RawRepresentable, Hashable, Sendable {
+    public struct Namespace: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates an instance from its number.

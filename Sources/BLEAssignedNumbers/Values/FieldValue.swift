@@ -1,9 +1,9 @@
 public import BLE
 
 /// A field of a decoded value.
-public struct FieldValue: Hashable, Sendable {
+public struct FieldValue: Hashable, Codable, Sendable {
     /// The content of a field.
-    public enum Content: Hashable, Sendable {
+    public enum Content: Hashable, Codable, Sendable {
         /// An exact integer.
         case integer(Int128)
         /// The number nearest to the exact one.
@@ -79,14 +79,16 @@ extension FieldValue: CustomStringConvertible {
     }
 
     /// Returns a number with its unit. Symbols for angles follow without a space.
-    private static func with(_ symbol: String?, _ number: String) -> String {
+    static func with(_ symbol: String?, _ number: String) -> String {
         guard let symbol else { return number }
         return number + (["°", "′", "″"].contains(symbol) ? "" : " ") + symbol
     }
 
+    static let dateTimeNames = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
+
     /// Returns a date and time, if all parts of it are known.
     private static func dateTime(_ values: [FieldValue]) -> String? {
-        guard values.map(\.name) == ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"] else { return nil }
+        guard values.map(\.name) == dateTimeNames else { return nil }
         var parts: [String] = []
         for (value, count) in zip(values, [4, 2, 2, 2, 2, 2]) {
             guard case .integer(let number) = value.content else { return nil }

@@ -1,5 +1,5 @@
 /// A guess at the meaning of a value that has no description. It is meant for people; programs should not rely on it.
-public enum ValueGuess: Hashable, Sendable {
+public enum ValueGuess: Hashable, Codable, Sendable {
     /// No bytes.
     case undefined
     /// Text that is an integer of 32 bits.

@@ -84,10 +84,11 @@ struct LiveTable {
         values.filter { !$0.isSilent }.flatMap { value -> [Cell] in
             switch value.content {
             case .fields(let fields) where !fields.isEmpty && value.description.first == "(":
-                flat(fields).map { Cell(name: "\(value.shownName), \($0.name)", text: $0.text, number: $0.number) }
-            case .integer(let number): [Cell(name: value.shownName, text: value.shownText, number: Double(number))]
-            case .number(let number): [Cell(name: value.shownName, text: value.shownText, number: number)]
-            default: [Cell(name: value.shownName, text: value.shownText, number: nil)]
+                flat(fields).map { Cell(name: "\(value.shortName), \($0.name)", text: $0.text, number: $0.number) }
+            case .integer(let number):
+                [Cell(name: value.shortName, text: value.formatted.harmless, number: Double(number))]
+            case .number(let number): [Cell(name: value.shortName, text: value.formatted.harmless, number: number)]
+            default: [Cell(name: value.shortName, text: value.formatted.harmless, number: nil)]
             }
         }
     }

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The values of all inputs of an IO module at one time (Automation IO Service 1.0, section 3.3).
-public struct AutomationAggregate: Hashable, Sendable {
+public struct AutomationAggregate: Hashable, Codable, Sendable {
     /// The states of each digital characteristic.
     public var digitals: [[DigitalState]]
     /// The value of each analog characteristic.

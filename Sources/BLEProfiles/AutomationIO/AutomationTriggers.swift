@@ -1,7 +1,7 @@
 public import BLE
 
 /// The condition under which a change of a value is significant: the Value Trigger Setting descriptor, 0x290A.
-public enum ValueTrigger: Hashable, Sendable {
+public enum ValueTrigger: Hashable, Codable, Sendable {
     /// Any change.
     case changed
     /// An analog value crosses the given one.
@@ -70,7 +70,7 @@ extension ValueTrigger: ValueCodable {
 }
 
 /// The time at which significant changes are sent: the Time Trigger Setting descriptor, 0x290E.
-public enum TimeTrigger: Hashable, Sendable {
+public enum TimeTrigger: Hashable, Codable, Sendable {
     /// Immediately.
     case none
     /// At the given interval in seconds, 0 to 16,777,215, even without a change.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The state of a digital signal, two bits (Automation IO Service 1.0, section 3.1).
-public enum DigitalState: UInt8, Hashable, Sendable, CaseIterable {
+public enum DigitalState: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// Off.
     case inactive
     /// On.

@@ -2,7 +2,7 @@ public import BLE
 
 /// The user of a device to whom a value belongs: the User ID of measurements, and the User Index characteristic (GATT
 /// Specification Supplement, User Index).
-public struct UserIndex: RawRepresentable, Hashable, ValueCodable {
+public struct UserIndex: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number, 0 to 255.
     public let rawValue: UInt8
     /// Creates a value with any number.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The critical conditions of a battery (GATT Specification Supplement, Battery Critical Status).
-public struct BatteryCriticalStatus: OptionSet, Hashable, ValueCodable {
+public struct BatteryCriticalStatus: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits.
     public let rawValue: UInt8
     /// Creates a set from its bits.

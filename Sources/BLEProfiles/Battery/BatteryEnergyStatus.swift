@@ -2,7 +2,7 @@ public import BLE
 
 /// A battery's voltage, power and energy (GATT Specification Supplement, Battery Energy Status). Values that were not
 /// sent are nil.
-public struct BatteryEnergyStatus: Hashable, ValueCodable {
+public struct BatteryEnergyStatus: Hashable, Codable, ValueCodable {
     /// The power from external sources for all batteries of the group. Not negative.
     public var externalSourceWatts: MedFloat16?
     /// The voltage between the terminals.

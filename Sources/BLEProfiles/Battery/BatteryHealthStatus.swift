@@ -1,7 +1,7 @@
 public import BLE
 
 /// The health of a battery (GATT Specification Supplement, Battery Health Status). Values that were not sent are nil.
-public struct BatteryHealthStatus: Hashable, ValueCodable {
+public struct BatteryHealthStatus: Hashable, Codable, ValueCodable {
     /// The overall health in percent: 100 for a new battery, 0 at the end of its life.
     public var healthPercent: Int?
     /// The number of full charge cycles, 0 to 65535.
@@ -52,9 +52,9 @@ public struct BatteryHealthStatus: Hashable, ValueCodable {
 
 /// The limits that a battery was designed for (GATT Specification Supplement, Battery Health Information). Values that
 /// were not sent are nil.
-public struct BatteryHealthInformation: Hashable, ValueCodable {
+public struct BatteryHealthInformation: Hashable, Codable, ValueCodable {
     /// The range of temperatures in which a battery may be used, -127 to 126. 127 means higher, -128 lower.
-    public struct OperatingTemperatures: Hashable, Sendable {
+    public struct OperatingTemperatures: Hashable, Codable, Sendable {
         /// The minimum.
         public var minimumCelsius: Int
         /// The maximum.

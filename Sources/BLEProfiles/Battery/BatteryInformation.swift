@@ -1,9 +1,9 @@
 public import BLE
 
 /// The type of a battery (GATT Specification Supplement, Battery Information). Values that were not sent are nil.
-public struct BatteryInformation: Hashable, ValueCodable {
+public struct BatteryInformation: Hashable, Codable, ValueCodable {
     /// The features of a battery.
-    public struct Features: OptionSet, Hashable, Sendable {
+    public struct Features: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt8
         /// Creates a set from its bits.
@@ -110,7 +110,7 @@ extension BatteryInformation.Features: NamedConstants {
 }
 
 /// The chemistry of a battery. Other numbers are reserved.
-public struct BatteryChemistry: RawRepresentable, Hashable, Sendable {
+public struct BatteryChemistry: RawRepresentable, Hashable, Codable, Sendable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

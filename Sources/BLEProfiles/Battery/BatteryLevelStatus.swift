@@ -1,7 +1,7 @@
 public import BLE
 
 /// The state of power and charging of a battery (Battery Service 1.1, section 3.2).
-public struct BatteryLevelStatus: Hashable, ValueCodable {
+public struct BatteryLevelStatus: Hashable, Codable, ValueCodable {
     /// Whether a battery is present.
     public var isPresent: Bool
     /// Whether a wired power source is connected. Nil if unknown.
@@ -44,7 +44,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// The charge state of a battery.
-    public enum ChargeState: UInt16, Sendable {
+    public enum ChargeState: UInt16, Codable, Sendable {
         /// Unknown.
         case unknown
         /// The battery is being charged.
@@ -56,7 +56,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// The rating of a battery's charge level.
-    public enum ChargeLevel: UInt16, Sendable {
+    public enum ChargeLevel: UInt16, Codable, Sendable {
         /// Unknown.
         case unknown
         /// The charge is sufficient.
@@ -68,7 +68,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// The type of charging of a battery.
-    public enum ChargingType: UInt16, Sendable {
+    public enum ChargingType: UInt16, Codable, Sendable {
         /// Unknown, or not charging.
         case unknownOrNotCharging
         /// Constant current.
@@ -82,7 +82,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// The causes of a charging fault.
-    public struct ChargingFaults: OptionSet, Hashable, Sendable {
+    public struct ChargingFaults: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt16
         /// Creates a set from its bits.
@@ -99,7 +99,7 @@ public struct BatteryLevelStatus: Hashable, ValueCodable {
     }
 
     /// Whether a battery needs service, and whether it has a fault.
-    public struct AdditionalStatus: Hashable, Sendable {
+    public struct AdditionalStatus: Hashable, Codable, Sendable {
         /// Whether the battery needs service. Nil if unknown.
         public var needsService: Bool?
         /// Whether the battery has a fault. False if unknown.

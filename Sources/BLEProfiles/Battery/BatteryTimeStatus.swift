@@ -1,9 +1,9 @@
 public import BLE
 
 /// The remaining times of a battery (GATT Specification Supplement, Battery Time Status).
-public struct BatteryTimeStatus: Hashable, ValueCodable {
+public struct BatteryTimeStatus: Hashable, Codable, ValueCodable {
     /// An estimated number of minutes.
-    public enum Estimate: Hashable, Sendable {
+    public enum Estimate: Hashable, Codable, Sendable {
         /// The given number of minutes, 0 to 16,777,213.
         case minutes(Int)
         /// More than 16,777,213 minutes.

@@ -79,7 +79,7 @@ extension Characteristic where Value == EnhancedIntermediateCuffPressure {
 }
 
 /// The features of a blood pressure meter (GATT Specification Supplement, Blood Pressure Feature).
-public struct BloodPressureFeature: OptionSet, Hashable, ValueCodable {
+public struct BloodPressureFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates a set from its bits.

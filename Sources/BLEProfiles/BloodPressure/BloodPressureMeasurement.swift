@@ -1,7 +1,7 @@
 public import BLE
 
 /// A measurement of a blood pressure meter (GATT Specification Supplement, Blood Pressure Measurement).
-public struct BloodPressureMeasurement: Hashable, ValueCodable {
+public struct BloodPressureMeasurement: Hashable, Codable, ValueCodable {
     /// The pressures, as sent.
     public var pressures: BloodPressures
     /// The time of the measurement. Nil if not sent.
@@ -53,7 +53,7 @@ public struct BloodPressureMeasurement: Hashable, ValueCodable {
 }
 
 /// The three pressures of a measurement, in one unit.
-public struct BloodPressures: Hashable, Sendable {
+public struct BloodPressures: Hashable, Codable, Sendable {
     /// The pressure when the heart contracts. A special value if unknown.
     public var systolic: MedFloat16
     /// The pressure between the beats. A special value if unknown.
@@ -87,7 +87,7 @@ public struct BloodPressures: Hashable, Sendable {
 }
 
 /// The unit of a blood pressure.
-public enum PressureUnit: Sendable {
+public enum PressureUnit: Codable, Sendable {
     /// Millimeters of mercury.
     case millimetersOfMercury
     /// Kilopascals.
@@ -102,7 +102,7 @@ public enum PressureUnit: Sendable {
 }
 
 /// The status of a blood pressure measurement (GATT Specification Supplement, Measurement Status).
-public struct BloodPressureStatus: OptionSet, Hashable, Sendable {
+public struct BloodPressureStatus: OptionSet, Hashable, Codable, Sendable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates a set from its bits.

@@ -2,7 +2,7 @@ public import BLE
 
 /// A blood pressure measurement with a time stamp and a user-facing time (GATT Specification Supplement, Enhanced Blood
 /// Pressure Measurement).
-public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
+public struct EnhancedBloodPressureMeasurement: Hashable, Codable, ValueCodable {
     /// The pressures, as sent.
     public var pressures: BloodPressures
     /// The other values of the measurement.
@@ -34,7 +34,7 @@ public struct EnhancedBloodPressureMeasurement: Hashable, ValueCodable {
 
 /// The cuff pressure during a measurement, with a time stamp and a user-facing time (GATT Specification Supplement,
 /// Enhanced Intermediate Cuff Pressure).
-public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
+public struct EnhancedIntermediateCuffPressure: Hashable, Codable, ValueCodable {
     /// The pressure, as sent.
     public var pressure: MedFloat16
     /// The unit of the pressure.
@@ -72,7 +72,7 @@ public struct EnhancedIntermediateCuffPressure: Hashable, ValueCodable {
 }
 
 /// The optional values of an enhanced blood pressure measurement.
-public struct EnhancedBloodPressureDetails: Hashable, Sendable {
+public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
     /// The time of the measurement on the meter's internal clock, which may run in UTC and is not affected by time
     /// zones or adjustments. Nil if not sent.
     public var timeStamp: DateTime?
@@ -101,7 +101,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Sendable {
     }
 
     /// The instant from which a meter counts time: midnight at the beginning of a year.
-    public enum Epoch: Int, Sendable {
+    public enum Epoch: Int, Codable, Sendable {
         /// 1900, with times until 2036.
         case year1900 = 1900
         /// 2000, with times until 2136.

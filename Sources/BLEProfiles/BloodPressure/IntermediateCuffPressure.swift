@@ -1,7 +1,7 @@
 public import BLE
 
 /// The cuff pressure during a measurement (GATT Specification Supplement, Intermediate Cuff Pressure).
-public struct IntermediateCuffPressure: Hashable, ValueCodable {
+public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
     /// The pressure, as sent.
     public var pressure: MedFloat16
     /// The unit of the pressure.

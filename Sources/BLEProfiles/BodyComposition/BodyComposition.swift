@@ -42,7 +42,7 @@ extension Characteristic where Value == BodyCompositionFeature {
 }
 
 /// The features of a body composition analyzer (section 3.1).
-public struct BodyCompositionFeature: OptionSet, Hashable, ValueCodable {
+public struct BodyCompositionFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits.
     public let rawValue: UInt32
     /// Creates a set from its bits.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// A measurement of a body composition analyzer, or a part of one (Body Composition Service 1.0, section 3.2).
-public struct BodyCompositionMeasurement: Hashable, ValueCodable {
+public struct BodyCompositionMeasurement: Hashable, Codable, ValueCodable {
     /// The body fat in percent, in steps of 0.1. Nil if the measurement failed.
     public var bodyFatPercent: Double?
     /// The units of masses and height.

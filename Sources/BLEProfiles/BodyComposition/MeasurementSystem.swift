@@ -1,5 +1,5 @@
 /// The units of masses and heights.
-public enum MeasurementSystem: Sendable {
+public enum MeasurementSystem: Codable, Sendable {
     /// Kilograms in steps of 0.005, meters in steps of 0.001.
     case metric
     /// Pounds in steps of 0.01, inches in steps of 0.1.
@@ -24,7 +24,7 @@ public enum MeasurementSystem: Sendable {
 }
 
 /// The mass resolution of a scale (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
-public struct MassResolution: RawRepresentable, Hashable, Sendable {
+public struct MassResolution: RawRepresentable, Hashable, Codable, Sendable {
     /// The number, 0 to 15.
     public let rawValue: UInt8
     /// Creates a value with any number.
@@ -44,7 +44,7 @@ extension MassResolution: NamedConstants {
 }
 
 /// The height resolution of a scale (GATT Specification Supplement, Weight Scale Feature). Other numbers are reserved.
-public struct HeightResolution: RawRepresentable, Hashable, Sendable {
+public struct HeightResolution: RawRepresentable, Hashable, Codable, Sendable {
     /// The number, 0 to 7.
     public let rawValue: UInt8
     /// Creates a value with any number.

@@ -40,7 +40,7 @@ extension Characteristic where Value == WeightScaleFeature {
 }
 
 /// The features of a scale (section 3.1).
-public struct WeightScaleFeature: OptionSet, Hashable, ValueCodable {
+public struct WeightScaleFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits.
     public let rawValue: UInt32
     /// Creates a set from its bits.
@@ -73,7 +73,7 @@ extension WeightScaleFeature: NamedConstants {
 }
 
 /// A measurement of a scale (section 3.2).
-public struct WeightMeasurement: Hashable, ValueCodable {
+public struct WeightMeasurement: Hashable, Codable, ValueCodable {
     /// The weight in kilograms or pounds. Nil if the measurement failed.
     public var weight: Double?
     /// The units of weight and height.
@@ -98,7 +98,7 @@ public struct WeightMeasurement: Hashable, ValueCodable {
     }
 
     /// Body mass index and height.
-    public struct Proportion: Hashable, Sendable {
+    public struct Proportion: Hashable, Codable, Sendable {
         /// The weight in kilograms divided by the square of the height in meters, in steps of 0.1.
         public var bodyMassIndex: Double
         /// The height in meters or inches, depending on the measurement's units.

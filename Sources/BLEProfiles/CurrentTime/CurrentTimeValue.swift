@@ -1,9 +1,9 @@
 public import BLE
 
 /// The time of a device, and the reason for its last adjustment (Current Time Service 1.1, section 3.1).
-public struct CurrentTimeValue: Hashable, ValueCodable {
+public struct CurrentTimeValue: Hashable, Codable, ValueCodable {
     /// The reasons for the adjustment of a clock.
-    public struct AdjustReasons: OptionSet, Hashable, Sendable {
+    public struct AdjustReasons: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt8
         /// Creates a set from its bits.

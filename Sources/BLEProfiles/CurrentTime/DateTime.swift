@@ -4,7 +4,7 @@ public import BLE
 ///
 /// The value of the Date Time characteristic (0x2A08) and the type of time stamps in measurements (GATT Specification
 /// Supplement, Date Time).
-public struct DateTime: Hashable, ValueCodable {
+public struct DateTime: Hashable, Codable, ValueCodable {
     /// The year of the Gregorian calendar, 1582 to 9999. Nil if unknown.
     public var year: Int?
     /// The month, 1 (January) to 12. Nil if unknown.

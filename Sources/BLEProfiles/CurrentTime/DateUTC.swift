@@ -1,7 +1,7 @@
 public import BLE
 
 /// A date in UTC, sent as the days since January 1, 1970 (GATT Specification Supplement, Date UTC).
-public struct DateUTC: Hashable, ValueCodable {
+public struct DateUTC: Hashable, Codable, ValueCodable {
     /// The days since January 1, 1970, from 1 to 16,777,214. Nil if the date is unknown.
     public var daysSince1970: Int?
 

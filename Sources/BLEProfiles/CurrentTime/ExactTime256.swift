@@ -1,7 +1,7 @@
 public import BLE
 
 /// A day of the week (GATT Specification Supplement, Day of Week).
-public enum DayOfWeek: UInt8, Hashable, Sendable, CaseIterable {
+public enum DayOfWeek: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// The first day.
     case monday = 1
     /// The second.
@@ -19,7 +19,7 @@ public enum DayOfWeek: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// A date, a time of day and the day of the week (GATT Specification Supplement, Day Date Time).
-public struct DayDateTime: Hashable, ValueCodable {
+public struct DayDateTime: Hashable, Codable, ValueCodable {
     /// The date and the time of day.
     public var dateTime: DateTime
     /// The day of the week. Nil if unknown.
@@ -45,7 +45,7 @@ public struct DayDateTime: Hashable, ValueCodable {
 }
 
 /// A date and a time with a resolution of 1/256 of a second (GATT Specification Supplement, Exact Time 256).
-public struct ExactTime256: Hashable, ValueCodable {
+public struct ExactTime256: Hashable, Codable, ValueCodable {
     /// The date, the time of day and the day of the week.
     public var dayDateTime: DayDateTime
     /// The fraction of the second, in 1/256 of a second.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The offset of local time from UTC (Current Time Service 1.1, section 3.2).
-public struct LocalTimeInformation: Hashable, ValueCodable {
+public struct LocalTimeInformation: Hashable, Codable, ValueCodable {
     /// The time zone, without daylight saving time.
     public var timeZone: TimeZoneOffset
     /// The offset of daylight saving time.
@@ -33,7 +33,7 @@ public struct LocalTimeInformation: Hashable, ValueCodable {
 }
 
 /// A time zone, as the offset of its standard time from UTC (GATT Specification Supplement, Time Zone).
-public struct TimeZoneOffset: Hashable, ValueCodable {
+public struct TimeZoneOffset: Hashable, Codable, ValueCodable {
     /// The offset in minutes, -720 to 840, in steps of 15. Nil if unknown.
     public var minutes: Int?
 
@@ -60,7 +60,7 @@ public struct TimeZoneOffset: Hashable, ValueCodable {
 
 /// The offset of daylight saving time from standard time (GATT Specification Supplement, DST Offset). Other numbers are
 /// reserved.
-public struct DSTOffset: RawRepresentable, Hashable, ValueCodable {
+public struct DSTOffset: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number, in quarters of an hour, except for ``unknown``.
     public let rawValue: UInt8
     /// Creates a value with any number.

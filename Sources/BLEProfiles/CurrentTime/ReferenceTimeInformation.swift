@@ -1,7 +1,7 @@
 public import BLE
 
 /// The source of a device's time (Current Time Service 1.1, section 3.3).
-public struct ReferenceTimeInformation: Hashable, ValueCodable {
+public struct ReferenceTimeInformation: Hashable, Codable, ValueCodable {
     /// The source.
     public var source: TimeSource
     /// The maximum deviation of the clock in seconds, 0 to 31.625, in steps of 1/8. Infinite if it is larger, nil if
@@ -55,7 +55,7 @@ public struct ReferenceTimeInformation: Hashable, ValueCodable {
 }
 
 /// A source of time (GATT Specification Supplement, Time Source). Other numbers are reserved.
-public struct TimeSource: RawRepresentable, Hashable, ValueCodable {
+public struct TimeSource: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

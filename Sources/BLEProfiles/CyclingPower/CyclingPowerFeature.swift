@@ -1,7 +1,7 @@
 public import BLE
 
 /// The features of a power meter (Cycling Power Service 1.1, Cycling Power Feature).
-public struct CyclingPowerFeature: OptionSet, Hashable, ValueCodable {
+public struct CyclingPowerFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits, including reserved ones.
     public let rawValue: UInt32
     /// Creates a set from its bits.
@@ -59,7 +59,7 @@ public struct CyclingPowerFeature: OptionSet, Hashable, ValueCodable {
     }
 
     /// Whether a power meter can be part of a distributed system, such as one with a sensor in each pedal.
-    public enum DistributedSystem: UInt8, Sendable {
+    public enum DistributedSystem: UInt8, Codable, Sendable {
         /// Not specified. Also stands for the reserved number 3.
         case unspecified
         /// The power meter measures alone.

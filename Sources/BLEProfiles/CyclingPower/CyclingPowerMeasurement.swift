@@ -1,7 +1,7 @@
 public import BLE
 
 /// A measurement of a power meter (Cycling Power Service 1.1, Cycling Power Measurement).
-public struct CyclingPowerMeasurement: Hashable, ValueCodable {
+public struct CyclingPowerMeasurement: Hashable, Codable, ValueCodable {
     /// The current power in watts, -32768 to 32767.
     public var powerWatts: Int
     /// The balance between the pedals. Nil if not sent.
@@ -50,7 +50,7 @@ public struct CyclingPowerMeasurement: Hashable, ValueCodable {
     }
 
     /// The balance of power between the pedals.
-    public struct PedalPowerBalance: Hashable, Sendable {
+    public struct PedalPowerBalance: Hashable, Codable, Sendable {
         /// The share of one pedal in percent, 0 to 127.5, with a resolution of 0.5 %.
         public var percent: Double
         /// Whether it is the share of the left pedal. False if the pedal is unknown.
@@ -64,7 +64,7 @@ public struct CyclingPowerMeasurement: Hashable, ValueCodable {
     }
 
     /// The torque accumulated over revolutions.
-    public struct AccumulatedTorque: Hashable, Sendable {
+    public struct AccumulatedTorque: Hashable, Codable, Sendable {
         /// The torque in newton meters, with a resolution of 1/32. Wraps around at 2048.
         public var newtonMeters: Double
         /// Whether the torque is measured at the crank. Otherwise, at the wheel.
@@ -78,7 +78,7 @@ public struct CyclingPowerMeasurement: Hashable, ValueCodable {
     }
 
     /// A maximum and a minimum.
-    public struct Extremes<Value: Hashable & Sendable>: Hashable, Sendable {
+    public struct Extremes<Value: Hashable & Codable & Sendable>: Hashable, Codable, Sendable {
         /// The maximum.
         public var maximum: Value
         /// The minimum.

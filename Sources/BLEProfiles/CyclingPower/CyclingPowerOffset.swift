@@ -1,7 +1,7 @@
 public import BLE
 
 /// A value measured without a load: a force or a torque, depending on ``CyclingPowerFeature/measuresTorque``.
-public struct CyclingPowerOffset: Hashable, Sendable {
+public struct CyclingPowerOffset: Hashable, Codable, Sendable {
     /// The number, as sent.
     public var rawValue: Int16
 
@@ -15,7 +15,7 @@ public struct CyclingPowerOffset: Hashable, Sendable {
 }
 
 /// The answer to an enhanced offset compensation.
-public struct EnhancedOffsetCompensation: Hashable, ValueCodable {
+public struct EnhancedOffsetCompensation: Hashable, Codable, ValueCodable {
     /// The value measured without a load.
     public var offset: CyclingPowerOffset
     /// The manufacturer's data. Nil if not sent.
@@ -41,7 +41,7 @@ public struct EnhancedOffsetCompensation: Hashable, ValueCodable {
 }
 
 /// The manufacturer's data in an answer of the control point.
-public struct CyclingPowerManufacturerData: Hashable, ValueCodable {
+public struct CyclingPowerManufacturerData: Hashable, Codable, ValueCodable {
     /// The manufacturer's number (Assigned Numbers, Company Identifiers).
     public var company: UInt16
     /// The data, at most 255 bytes.
@@ -68,7 +68,7 @@ public struct CyclingPowerManufacturerData: Hashable, ValueCodable {
 }
 
 /// The reason for a failed enhanced offset compensation.
-public enum OffsetCompensationFailure: Hashable, Sendable {
+public enum OffsetCompensationFailure: Hashable, Codable, Sendable {
     /// The crank was not in the correct position.
     case incorrectCalibrationPosition
     /// A manufacturer-specific reason.
@@ -93,7 +93,7 @@ extension BLEError {
 }
 
 /// The fields that a power meter omits from its measurements.
-public struct CyclingPowerContentMask: OptionSet, Hashable, Sendable {
+public struct CyclingPowerContentMask: OptionSet, Hashable, Codable, Sendable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates a set from its bits.

@@ -4,7 +4,7 @@ public import BLE
 ///
 /// The methods of ``CyclingPowerControlPoint`` send requests. A power meter that is simulated or hosted decodes them,
 /// and answers with ``response(_:parameter:)``.
-public enum CyclingPowerRequest: Hashable, ValueCodable {
+public enum CyclingPowerRequest: Hashable, Codable, ValueCodable {
     /// Set the number of wheel revolutions.
     case setWheelRevolutions(UInt32)
     /// Update the location of the sensor.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// Forces or torques on the crank during a revolution (Cycling Power Service 1.1, Cycling Power Vector).
-public struct CyclingPowerVector: Hashable, ValueCodable {
+public struct CyclingPowerVector: Hashable, Codable, ValueCodable {
     /// The crank revolutions. Nil if not sent.
     public var crankRevolutions: Revolutions?
     /// The crank angle of the first magnitude, in degrees. Nil if not sent.
@@ -23,7 +23,7 @@ public struct CyclingPowerVector: Hashable, ValueCodable {
     }
 
     /// Forces or torques, depending on the sensor.
-    public enum Magnitudes: Hashable, Sendable {
+    public enum Magnitudes: Hashable, Codable, Sendable {
         /// Forces in newtons.
         case forcesNewtons([Int])
         /// Torques in newton meters, with a resolution of 1/32.
@@ -31,7 +31,7 @@ public struct CyclingPowerVector: Hashable, ValueCodable {
     }
 
     /// The direction of a force.
-    public enum Direction: UInt8, Sendable {
+    public enum Direction: UInt8, Codable, Sendable {
         /// Unknown.
         case unknown
         /// Tangential: along the path of the pedal.

@@ -38,7 +38,7 @@ extension Characteristic where Value == PnPID {
 }
 
 /// A device's System ID (Device Information Service 1.1, section 3.7): 64 bits, little-endian on the air.
-public struct SystemID: Hashable, ValueCodable {
+public struct SystemID: Hashable, Codable, ValueCodable {
     /// The low 40 bits, which the manufacturer assigns.
     public var manufacturer: UInt64
     /// The high 24 bits, the manufacturer's Organizationally Unique Identifier.
@@ -64,7 +64,7 @@ public struct SystemID: Hashable, ValueCodable {
 }
 
 /// A device's PnP ID (Device Information Service 1.1, section 3.9).
-public struct PnPID: Hashable, ValueCodable {
+public struct PnPID: Hashable, Codable, ValueCodable {
     /// The authority that assigned the vendor: 1 for the Bluetooth SIG, 2 for the USB Implementers Forum.
     public var source: UInt8
     /// The vendor's number.
@@ -102,7 +102,7 @@ public struct PnPID: Hashable, ValueCodable {
 /// The values of the Device Information service, all of which are optional, read at once.
 ///
 /// To read a single value, use its key: `try await peripheral.read(.firmwareRevision)`.
-public struct DeviceInformation: Hashable, Sendable {
+public struct DeviceInformation: Hashable, Codable, Sendable {
     /// The name of the manufacturer.
     public var manufacturerName: String?
     /// The model number.

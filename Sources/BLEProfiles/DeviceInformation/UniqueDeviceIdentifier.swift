@@ -2,7 +2,7 @@ public import BLE
 
 /// The unique device identifier (UDI) of a medical device (Device Information Service 1.2; GATT Specification
 /// Supplement, UDI for Medical Devices). Values that were not sent are nil.
-public struct UniqueDeviceIdentifier: Hashable, ValueCodable {
+public struct UniqueDeviceIdentifier: Hashable, Codable, ValueCodable {
     /// The identifier in the form for people, as on the product.
     public var label: String?
     /// The fixed part of the identifier, which identifies the labeler and the model.

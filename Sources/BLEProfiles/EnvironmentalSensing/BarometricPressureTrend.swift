@@ -2,7 +2,7 @@ public import BLE
 
 /// The recent trend of the air pressure (GATT Specification Supplement, Barometric Pressure Trend). Other numbers are
 /// reserved.
-public struct BarometricPressureTrend: RawRepresentable, Hashable, ValueCodable {
+public struct BarometricPressureTrend: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

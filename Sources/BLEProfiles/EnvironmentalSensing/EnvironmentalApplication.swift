@@ -1,6 +1,6 @@
 /// The object or the location of a measurement, as the application in the ES Measurement descriptor (Environmental
 /// Sensing Service 1.0, section 3.1.2.1). Other numbers are reserved.
-public struct EnvironmentalApplication: RawRepresentable, Hashable, Sendable {
+public struct EnvironmentalApplication: RawRepresentable, Hashable, Codable, Sendable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

@@ -1,9 +1,9 @@
 public import BLE
 
 /// A change of a sensor's descriptors (Environmental Sensing Service 1.0, section 3.2).
-public struct EnvironmentalDescriptorChange: Hashable, ValueCodable {
+public struct EnvironmentalDescriptorChange: Hashable, Codable, ValueCodable {
     /// The changed descriptors, and the source of the change.
-    public struct Changes: OptionSet, Hashable, Sendable {
+    public struct Changes: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt16
         /// Creates a set from its bits.

@@ -2,7 +2,7 @@ public import BLE
 
 /// The properties of a measurement, which distinguish sensors of the same kind: the ES Measurement descriptor, 0x290C
 /// (Environmental Sensing Service 1.0, section 3.1.2.1).
-public struct EnvironmentalMeasurement: Hashable, ValueCodable {
+public struct EnvironmentalMeasurement: Hashable, Codable, ValueCodable {
     /// The function that calculates a value from samples.
     public var samplingFunction: SamplingFunction
     /// The duration of sampling for a value in seconds, 1 to 16,777,215. Nil if not used.
@@ -28,7 +28,7 @@ public struct EnvironmentalMeasurement: Hashable, ValueCodable {
     }
 
     /// The function that calculates a value from samples. Other numbers are reserved.
-    public struct SamplingFunction: RawRepresentable, Hashable, Sendable {
+    public struct SamplingFunction: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.

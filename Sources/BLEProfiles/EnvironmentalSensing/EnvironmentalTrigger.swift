@@ -86,7 +86,7 @@ extension EnvironmentalTrigger {
 
 /// The combination of a characteristic's triggers: the ES Configuration descriptor, 0x290B (Environmental Sensing
 /// Service 1.0, section 3.1.2.3). Other numbers are reserved.
-public struct EnvironmentalTriggerLogic: RawRepresentable, Hashable, ValueCodable {
+public struct EnvironmentalTriggerLogic: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

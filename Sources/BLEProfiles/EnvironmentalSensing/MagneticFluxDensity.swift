@@ -2,7 +2,7 @@ public import BLE
 
 /// The magnetic flux density along two perpendicular axes (GATT Specification Supplement, Magnetic Flux Density - 2D),
 /// in microteslas, with a resolution of 0.1 µT.
-public struct MagneticFluxDensity2D: Hashable, ValueCodable {
+public struct MagneticFluxDensity2D: Hashable, Codable, ValueCodable {
     /// Along the x axis, -3276.8 to 3276.7.
     public var xMicroteslas: Double
     /// Along the y axis, -3276.8 to 3276.7.
@@ -29,7 +29,7 @@ public struct MagneticFluxDensity2D: Hashable, ValueCodable {
 
 /// The magnetic flux density along three perpendicular axes (GATT Specification Supplement, Magnetic Flux Density -
 /// 3D), in microteslas, with a resolution of 0.1 µT.
-public struct MagneticFluxDensity3D: Hashable, ValueCodable {
+public struct MagneticFluxDensity3D: Hashable, Codable, ValueCodable {
     /// Along the x axis, -3276.8 to 3276.7.
     public var xMicroteslas: Double
     /// Along the y axis, -3276.8 to 3276.7.

@@ -8,7 +8,7 @@ public import BLE
 ///     print(found.peripheral.id, machine?.kinds ?? [])  // indoorBike
 /// }
 /// ```
-public struct FitnessMachineAdvertisement: Hashable, Sendable {
+public struct FitnessMachineAdvertisement: Hashable, Codable, Sendable {
     /// Whether the machine is available for use.
     public var isAvailable: Bool
     /// The kind of the machine, or several if it can be converted.
@@ -21,7 +21,7 @@ public struct FitnessMachineAdvertisement: Hashable, Sendable {
     }
 
     /// Kinds of machines, including reserved bits.
-    public struct Kinds: OptionSet, Hashable, Sendable {
+    public struct Kinds: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt16
         /// Creates a set from its bits.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The features of a fitness machine (Fitness Machine Service 1.0, section 4.3).
-public struct FitnessMachineFeature: Hashable, ValueCodable {
+public struct FitnessMachineFeature: Hashable, Codable, ValueCodable {
     /// The quantities that the machine measures.
     public var measurements: Measurements
     /// The targets that can be set.
@@ -26,7 +26,7 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
     }
 
     /// The quantities that a fitness machine measures (section 4.3.1.1).
-    public struct Measurements: OptionSet, Hashable, Sendable {
+    public struct Measurements: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt32
         /// Creates a set from its bits.
@@ -69,7 +69,7 @@ public struct FitnessMachineFeature: Hashable, ValueCodable {
     }
 
     /// The targets of a fitness machine that can be set (section 4.3.1.2).
-    public struct Targets: OptionSet, Hashable, Sendable {
+    public struct Targets: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt32
         /// Creates a set from its bits.

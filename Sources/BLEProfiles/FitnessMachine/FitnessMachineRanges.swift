@@ -1,7 +1,7 @@
 public import BLE
 
 /// The target speeds that a fitness machine supports (Fitness Machine Service 1.0, section 4.11).
-public struct SupportedSpeedRange: Hashable, ValueCodable {
+public struct SupportedSpeedRange: Hashable, Codable, ValueCodable {
     /// The minimum, in kilometers per hour with a resolution of 0.01.
     public var minimumKilometersPerHour: Double
     /// The maximum.
@@ -34,7 +34,7 @@ public struct SupportedSpeedRange: Hashable, ValueCodable {
 }
 
 /// The target inclinations that a fitness machine supports (section 4.12).
-public struct SupportedInclinationRange: Hashable, ValueCodable {
+public struct SupportedInclinationRange: Hashable, Codable, ValueCodable {
     /// The minimum, in percent with a resolution of 0.1. Negative for downhill.
     public var minimumPercent: Double
     /// The maximum.
@@ -65,7 +65,7 @@ public struct SupportedInclinationRange: Hashable, ValueCodable {
 }
 
 /// The target powers that a fitness machine supports (section 4.14).
-public struct SupportedPowerRange: Hashable, ValueCodable {
+public struct SupportedPowerRange: Hashable, Codable, ValueCodable {
     /// The minimum, in watts, -32768 to 32767.
     public var minimumWatts: Int
     /// The maximum.
@@ -96,7 +96,7 @@ public struct SupportedPowerRange: Hashable, ValueCodable {
 }
 
 /// The target heart rates that a fitness machine supports (section 4.15).
-public struct SupportedHeartRateRange: Hashable, ValueCodable {
+public struct SupportedHeartRateRange: Hashable, Codable, ValueCodable {
     /// The minimum, in beats per minute, 0 to 255.
     public var minimumBeatsPerMinute: Int
     /// The maximum.

@@ -4,7 +4,7 @@ public import BLE
 ///
 /// The methods of ``FitnessMachineControl`` send requests. A machine that is simulated or hosted decodes them, and
 /// answers with ``response(_:parameter:)``.
-public enum FitnessMachineRequest: Hashable, ValueCodable {
+public enum FitnessMachineRequest: Hashable, Codable, ValueCodable {
     /// Request control.
     case requestControl
     /// Reset all settings, and end control.

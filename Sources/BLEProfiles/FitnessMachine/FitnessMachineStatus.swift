@@ -1,7 +1,7 @@
 public import BLE
 
 /// An event of a fitness machine (Fitness Machine Service 1.0, section 4.17).
-public enum FitnessMachineStatus: Hashable, ValueCodable {
+public enum FitnessMachineStatus: Hashable, Codable, ValueCodable {
     /// The machine was reset.
     case reset
     /// The user stopped the machine.
@@ -49,7 +49,7 @@ public enum FitnessMachineStatus: Hashable, ValueCodable {
     case other(opcode: UInt8, parameter: [UInt8])
 
     /// The state of the spin down procedure. Other numbers are reserved.
-    public struct SpinDown: RawRepresentable, Hashable, Sendable {
+    public struct SpinDown: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.

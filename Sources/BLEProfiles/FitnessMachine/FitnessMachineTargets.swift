@@ -1,7 +1,7 @@
 public import BLE
 
 /// The parameters of a simulated ride on an indoor bike (Fitness Machine Service 1.0, section 4.16.2.18).
-public struct IndoorBikeSimulation: Hashable, ValueCodable {
+public struct IndoorBikeSimulation: Hashable, Codable, ValueCodable {
     /// The wind speed in meters per second, -32.768 to 32.767, with a resolution of 0.001. Positive for a headwind.
     public var windMetersPerSecond: Double
     /// The grade in percent, -327.68 to 327.67, with a resolution of 0.01.
@@ -41,7 +41,7 @@ public struct IndoorBikeSimulation: Hashable, ValueCodable {
 
 /// Target times in heart rate zones, in seconds, 0 to 65535 each (Fitness Machine Service 1.0, sections 4.16.2.15 to
 /// 4.16.2.17).
-public enum HeartRateZoneTimes: Hashable, Sendable {
+public enum HeartRateZoneTimes: Hashable, Codable, Sendable {
     /// Two zones.
     case two(fatBurnSeconds: Int, fitnessSeconds: Int)
     /// Three zones.
@@ -80,7 +80,7 @@ public enum HeartRateZoneTimes: Hashable, Sendable {
 
 /// The speeds between which the user should let the wheel spin down, in kilometers per hour with a resolution of 0.01
 /// (Fitness Machine Service 1.0, section 4.16.2.20).
-public struct SpinDownTarget: Hashable, ValueCodable {
+public struct SpinDownTarget: Hashable, Codable, ValueCodable {
     /// The lower speed.
     public var lowKilometersPerHour: Double
     /// The upper speed.

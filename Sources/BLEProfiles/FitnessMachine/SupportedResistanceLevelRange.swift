@@ -1,7 +1,7 @@
 public import BLE
 
 /// The target resistance levels that a fitness machine supports (Fitness Machine Service 1.0, section 4.13).
-public struct SupportedResistanceLevelRange: Hashable, ValueCodable {
+public struct SupportedResistanceLevelRange: Hashable, Codable, ValueCodable {
     /// The minimum, without a unit: tenths in the first edition, integers in the current one.
     public var minimum: Double
     /// The maximum.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The status of a training on a fitness machine (Fitness Machine Service 1.0, section 4.10).
-public struct TrainingStatus: Hashable, ValueCodable {
+public struct TrainingStatus: Hashable, Codable, ValueCodable {
     /// The activity.
     public var activity: Activity
     /// The machine's text about the activity. Nil if there is none.
@@ -37,7 +37,7 @@ public struct TrainingStatus: Hashable, ValueCodable {
     public static var ignoresTrailingBytes: Bool { true }
 
     /// The activity of a training. Other numbers are reserved.
-    public struct Activity: RawRepresentable, Hashable, Sendable {
+    public struct Activity: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.

@@ -82,7 +82,7 @@ public struct Glucose: Profile {
 }
 
 /// A record of a glucose meter, with its context.
-public struct GlucoseRecord: Hashable, Sendable {
+public struct GlucoseRecord: Hashable, Codable, Sendable {
     /// The measurement.
     public var measurement: GlucoseMeasurement
     /// The notes about the measurement. Nil if not sent.
@@ -111,7 +111,7 @@ extension Characteristic where Value == GlucoseFeature {
 }
 
 /// The features of a glucose meter (section 3.3).
-public struct GlucoseFeature: OptionSet, Hashable, ValueCodable {
+public struct GlucoseFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates a set from its bits.

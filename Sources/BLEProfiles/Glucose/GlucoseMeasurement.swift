@@ -1,7 +1,7 @@
 public import BLE
 
 /// A record of a glucose meter (Glucose Service 1.0.1, section 3.1).
-public struct GlucoseMeasurement: Hashable, ValueCodable {
+public struct GlucoseMeasurement: Hashable, Codable, ValueCodable {
     /// The sequence number of the record, 0 to 65535.
     public var sequenceNumber: UInt16
     /// The time of the measurement on the meter's own clock, which is never set back.
@@ -74,7 +74,7 @@ public struct GlucoseMeasurement: Hashable, ValueCodable {
 }
 
 /// The status of a glucose measurement (section 3.1.1.7). Empty if there was no problem.
-public struct GlucoseStatus: OptionSet, Hashable, Sendable {
+public struct GlucoseStatus: OptionSet, Hashable, Codable, Sendable {
     /// The bits.
     public let rawValue: UInt16
     /// Creates a set from its bits.

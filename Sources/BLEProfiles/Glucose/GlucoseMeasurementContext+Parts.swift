@@ -2,7 +2,7 @@ public import BLE
 
 extension GlucoseMeasurementContext {
     /// The carbohydrates of a meal.
-    public struct Carbohydrates: Hashable, Sendable {
+    public struct Carbohydrates: Hashable, Codable, Sendable {
         /// The meal.
         public var source: CarbohydrateSource
         /// The carbohydrates in kg, as sent.
@@ -26,7 +26,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The meal that carbohydrates belong to. Other numbers are reserved.
-    public struct CarbohydrateSource: RawRepresentable, Hashable, Sendable {
+    public struct CarbohydrateSource: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.
@@ -49,7 +49,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The relation of a measurement to a meal. Other numbers are reserved.
-    public struct Meal: RawRepresentable, Hashable, Sendable {
+    public struct Meal: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.
@@ -68,7 +68,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The circumstances of a measurement.
-    public struct Examination: Hashable, Sendable {
+    public struct Examination: Hashable, Codable, Sendable {
         /// The person or institution that performed the measurement.
         public var tester: Tester
         /// The health of the person.
@@ -95,7 +95,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The person or institution that performed a measurement. Other numbers are reserved.
-    public struct Tester: RawRepresentable, Hashable, Sendable {
+    public struct Tester: RawRepresentable, Hashable, Codable, Sendable {
         /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
         /// Creates a value with any number.
@@ -112,7 +112,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The health of a person. Other numbers are reserved.
-    public struct Health: RawRepresentable, Hashable, Sendable {
+    public struct Health: RawRepresentable, Hashable, Codable, Sendable {
         /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
         /// Creates a value with any number.

@@ -2,7 +2,7 @@ public import BLE
 
 extension GlucoseMeasurementContext {
     /// Exercise before a measurement.
-    public struct Exercise: Hashable, Sendable {
+    public struct Exercise: Hashable, Codable, Sendable {
         /// The duration, 0 to 65534 s. Nil if it is longer.
         public var durationSeconds: Int?
         /// The intensity in percent.
@@ -30,7 +30,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// Medication for diabetes.
-    public struct Medication: Hashable, Sendable {
+    public struct Medication: Hashable, Codable, Sendable {
         /// The kind of medication.
         public var kind: MedicationKind
         /// The amount, as sent.
@@ -58,7 +58,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The unit of a medication on the wire.
-    public enum MedicationUnit: Sendable {
+    public enum MedicationUnit: Codable, Sendable {
         /// Kilograms.
         case kilograms
         /// Liters.
@@ -66,7 +66,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// A kind of medication. Other numbers are reserved.
-    public struct MedicationKind: RawRepresentable, Hashable, Sendable {
+    public struct MedicationKind: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.

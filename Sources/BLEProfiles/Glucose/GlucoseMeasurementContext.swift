@@ -1,7 +1,7 @@
 public import BLE
 
 /// The context of a glucose meter's record (Glucose Service 1.0.1, section 3.2).
-public struct GlucoseMeasurementContext: Hashable, ValueCodable {
+public struct GlucoseMeasurementContext: Hashable, Codable, ValueCodable {
     /// The sequence number of the record, 0 to 65535.
     public var sequenceNumber: UInt16
     /// The carbohydrates. Nil if not sent.

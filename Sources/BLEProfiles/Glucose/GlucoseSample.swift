@@ -1,7 +1,7 @@
 public import BLE
 
 /// A glucose concentration in a fluid (Glucose Service 1.0.1, sections 3.1.1.5 and 3.1.1.6).
-public struct GlucoseSample: Hashable, Sendable {
+public struct GlucoseSample: Hashable, Codable, Sendable {
     /// The concentration, as sent.
     public var concentration: MedFloat16
     /// The unit of the concentration.
@@ -22,7 +22,7 @@ public struct GlucoseSample: Hashable, Sendable {
     }
 
     /// The unit of a concentration, as sent.
-    public enum Unit: Sendable {
+    public enum Unit: Codable, Sendable {
         /// Kilograms per liter.
         case kilogramsPerLiter
         /// Moles per liter.
@@ -52,7 +52,7 @@ public struct GlucoseSample: Hashable, Sendable {
     }
 
     /// A measured fluid. Other numbers are reserved.
-    public struct Fluid: RawRepresentable, Hashable, Sendable {
+    public struct Fluid: RawRepresentable, Hashable, Codable, Sendable {
         /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
         /// Creates a value with any number.
@@ -81,7 +81,7 @@ public struct GlucoseSample: Hashable, Sendable {
     }
 
     /// The location from which a sample is taken. Other numbers are reserved.
-    public struct Location: RawRepresentable, Hashable, Sendable {
+    public struct Location: RawRepresentable, Hashable, Codable, Sendable {
         /// The number. Only its lower four bits are sent.
         public let rawValue: UInt8
         /// Creates a value with any number.

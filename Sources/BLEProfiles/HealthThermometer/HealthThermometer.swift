@@ -94,7 +94,7 @@ extension ATTError {
 }
 
 /// The Valid Range descriptor (0x2906) of the measurement interval, in seconds.
-public struct MeasurementIntervalRange: Hashable, ValueCodable {
+public struct MeasurementIntervalRange: Hashable, Codable, ValueCodable {
     /// The seconds, 0 to 65535.
     public var seconds: ClosedRange<UInt16>
 

@@ -1,7 +1,7 @@
 public import BLE
 
 /// A measurement of a health thermometer, final or intermediate (Health Thermometer Service 1.0, sections 3.1 and 3.3).
-public struct TemperatureMeasurement: Hashable, ValueCodable {
+public struct TemperatureMeasurement: Hashable, Codable, ValueCodable {
     /// The number with its digits, as sent. A special value if there is no measurement.
     public var temperature: MedFloat32
     /// The unit of the number.
@@ -22,7 +22,7 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
     }
 
     /// The unit of a temperature.
-    public enum Unit: Sendable {
+    public enum Unit: Codable, Sendable {
         /// Degrees Celsius.
         case celsius
         /// Degrees Fahrenheit.
@@ -73,7 +73,7 @@ public struct TemperatureMeasurement: Hashable, ValueCodable {
 
 /// The location of a temperature measurement (GATT Specification Supplement, Temperature Type). Other numbers are
 /// reserved.
-public struct TemperatureType: RawRepresentable, Hashable, ValueCodable {
+public struct TemperatureType: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

@@ -58,7 +58,7 @@ extension ATTError {
 }
 
 /// A measurement of a heart rate sensor (section 3.1).
-public struct HeartRateMeasurement: Hashable, ValueCodable {
+public struct HeartRateMeasurement: Hashable, Codable, ValueCodable {
     /// The heart rate in beats per minute, 0 to 65535.
     public var beatsPerMinute: Int
     /// Whether the sensor has skin contact. Nil if it cannot detect that.
@@ -119,7 +119,7 @@ public struct HeartRateMeasurement: Hashable, ValueCodable {
 }
 
 /// The location of a heart rate sensor on the body (section 3.2.1). Other numbers are reserved.
-public struct BodySensorLocation: RawRepresentable, Hashable, ValueCodable {
+public struct BodySensorLocation: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.
@@ -146,7 +146,7 @@ extension BodySensorLocation: NamedConstants {
 }
 
 /// A command to a heart rate sensor (section 3.3.1). Other numbers are reserved.
-public struct HeartRateCommand: RawRepresentable, Hashable, ValueCodable {
+public struct HeartRateCommand: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

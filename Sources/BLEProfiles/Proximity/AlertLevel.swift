@@ -1,7 +1,7 @@
 public import BLE
 
 /// The intensity of a device's alert (GATT Specification Supplement, Alert Level). Other numbers are reserved.
-public struct AlertLevel: RawRepresentable, Hashable, ValueCodable {
+public struct AlertLevel: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

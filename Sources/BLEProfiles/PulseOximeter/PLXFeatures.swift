@@ -1,7 +1,7 @@
 public import BLE
 
 /// The features of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.3).
-public struct PLXFeatures: Hashable, ValueCodable {
+public struct PLXFeatures: Hashable, Codable, ValueCodable {
     /// The supported features.
     public var supported: Supported
     /// The bits of ``PLXMeasurementStatus`` that are used. Nil if the status is not sent.
@@ -22,7 +22,7 @@ public struct PLXFeatures: Hashable, ValueCodable {
     }
 
     /// The supported features of a pulse oximeter.
-    public struct Supported: OptionSet, Hashable, Sendable {
+    public struct Supported: OptionSet, Hashable, Codable, Sendable {
         /// The bits.
         public let rawValue: UInt16
         /// Creates a set from its bits.
@@ -72,7 +72,7 @@ extension PLXFeatures.Supported: NamedConstants {
 }
 
 /// The quality of a pulse oximeter's measurement (section 3.1.1.5).
-public struct PLXMeasurementStatus: OptionSet, Hashable, Sendable {
+public struct PLXMeasurementStatus: OptionSet, Hashable, Codable, Sendable {
     /// The bits. The lower five are reserved.
     public let rawValue: UInt16
     /// Creates a set from its bits.
@@ -109,7 +109,7 @@ extension PLXMeasurementStatus: NamedConstants {
 }
 
 /// The state of a pulse oximeter and its sensor (section 3.1.1.6).
-public struct PLXDeviceStatus: OptionSet, Hashable, Sendable {
+public struct PLXDeviceStatus: OptionSet, Hashable, Codable, Sendable {
     /// The bits. Only the lower 24 are sent.
     public let rawValue: UInt32
     /// Creates a set from its bits.

@@ -1,7 +1,7 @@
 public import BLE
 
 /// A spot-check measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.1).
-public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
+public struct PLXSpotCheckMeasurement: Hashable, Codable, ValueCodable {
     /// Saturation and pulse.
     public var value: OxygenSaturation
     /// The time of the measurement. Nil if not sent.
@@ -69,7 +69,7 @@ public struct PLXSpotCheckMeasurement: Hashable, ValueCodable {
 }
 
 /// A continuous measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, section 3.2).
-public struct PLXContinuousMeasurement: Hashable, ValueCodable {
+public struct PLXContinuousMeasurement: Hashable, Codable, ValueCodable {
     /// Saturation and pulse rate with normal averaging.
     public var normal: OxygenSaturation
     /// Saturation and pulse rate with a fast response. Nil if not sent.
@@ -139,7 +139,7 @@ public struct PLXContinuousMeasurement: Hashable, ValueCodable {
 }
 
 /// The oxygen saturation of the blood, and the pulse rate.
-public struct OxygenSaturation: Hashable, Sendable {
+public struct OxygenSaturation: Hashable, Codable, Sendable {
     /// The SpO2 in percent, as sent. A special value if unknown.
     public var percent: MedFloat16
     /// The pulse rate in beats per minute, as sent. A special value if unknown.

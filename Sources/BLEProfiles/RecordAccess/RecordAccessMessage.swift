@@ -4,7 +4,7 @@ public import BLE
 /// Point).
 ///
 /// It consists of an opcode, an operator, and an operand that depends on both and on the service.
-public struct RecordAccessMessage: Hashable, ValueCodable {
+public struct RecordAccessMessage: Hashable, Codable, ValueCodable {
     /// The opcode of a request or an answer.
     public var opcode: Opcode
     /// The operator, which selects records. None in answers.
@@ -49,7 +49,7 @@ public struct RecordAccessMessage: Hashable, ValueCodable {
     }
 
     /// The opcode of a request or an answer. Other numbers are reserved.
-    public struct Opcode: RawRepresentable, Hashable, Sendable {
+    public struct Opcode: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.
@@ -74,7 +74,7 @@ public struct RecordAccessMessage: Hashable, ValueCodable {
     }
 
     /// The comparison of records with an operand. Other numbers are reserved.
-    public struct Operator: RawRepresentable, Hashable, Sendable {
+    public struct Operator: RawRepresentable, Hashable, Codable, Sendable {
         /// The number.
         public let rawValue: UInt8
         /// Creates a value with any number.

@@ -12,7 +12,7 @@ public import BLE
 /// Sequence numbers restart after a reset and after 65535, and the device then has no records after the last known
 /// number. Therefore, if this returns none, check the newest record (``last``). If its number is lower than the last
 /// known one, fetch ``all`` records, or those since a time (``userFacingTimes(from:to:)``).
-public struct RecordSelection: Hashable, Sendable {
+public struct RecordSelection: Hashable, Codable, Sendable {
     /// The operator that selects records.
     public let `operator`: RecordAccessMessage.Operator
     /// The filter type and one or two values to compare with. Empty if the operator compares nothing.

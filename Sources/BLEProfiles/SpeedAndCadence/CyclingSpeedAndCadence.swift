@@ -74,7 +74,7 @@ extension Characteristic where Value == CSCFeature {
 }
 
 /// A measurement of a sensor, with cumulative counts (section 3.1).
-public struct CSCMeasurement: Hashable, ValueCodable {
+public struct CSCMeasurement: Hashable, Codable, ValueCodable {
     /// The wheel revolutions. Nil if not sent.
     public var wheelRevolutions: Revolutions?
     /// The crank revolutions. Nil if not sent.
@@ -127,7 +127,7 @@ extension CSCMeasurement: RevolutionMeasurement {
 }
 
 /// The features of a cycling speed and cadence sensor (section 3.2).
-public struct CSCFeature: OptionSet, Hashable, ValueCodable {
+public struct CSCFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits, including reserved ones.
     public let rawValue: UInt16
     /// Creates a set from its bits.

@@ -3,7 +3,7 @@ internal import BLE
 /// The revolutions of a wheel or a crank: their number, and the time at which the last one was complete.
 ///
 /// Both numbers wrap around to zero.
-public struct Revolutions: Hashable, Sendable {
+public struct Revolutions: Hashable, Codable, Sendable {
     /// The number of revolutions: for a wheel up to 2^32 - 1, for a crank up to 65535.
     public var count: Int
     /// The time at which the last revolution was complete, in seconds of the sensor's clock.

@@ -71,7 +71,7 @@ extension Characteristic where Value == RSCFeature {
 }
 
 /// A measurement of a running speed and cadence sensor (section 3.1).
-public struct RSCMeasurement: Hashable, ValueCodable {
+public struct RSCMeasurement: Hashable, Codable, ValueCodable {
     /// The speed in meters per second, 0 to 255.996, with a resolution of 1/256 m/s.
     public var speedMetersPerSecond: Double
     /// The cadence in steps per minute, 0 to 255. Some sensors count only the steps of one foot.
@@ -121,7 +121,7 @@ public struct RSCMeasurement: Hashable, ValueCodable {
 }
 
 /// The features of a running speed and cadence sensor (section 3.2).
-public struct RSCFeature: OptionSet, Hashable, ValueCodable {
+public struct RSCFeature: OptionSet, Hashable, Codable, ValueCodable {
     /// The bits, including reserved ones.
     public let rawValue: UInt16
     /// Creates a set from its bits.

@@ -4,7 +4,7 @@ public import BLE
 ///
 /// The methods of ``SCControlPoint`` send requests. A simulated or hosted sensor decodes them and responds with
 /// ``response(_:parameter:)``.
-public enum SCControlPointRequest: Hashable, ValueCodable {
+public enum SCControlPointRequest: Hashable, Codable, ValueCodable {
     /// Set the cumulative value: wheel revolutions for cycling, tenths of a meter for running.
     case setCumulativeValue(UInt32)
     /// Calibrate the sensor.

@@ -2,7 +2,7 @@ public import BLE
 
 /// The location of a cycling or running sensor (GATT Specification Supplement, Sensor Location). Other numbers are
 /// reserved.
-public struct SensorLocation: RawRepresentable, Hashable, ValueCodable {
+public struct SensorLocation: RawRepresentable, Hashable, Codable, ValueCodable {
     /// The number.
     public let rawValue: UInt8
     /// Creates a value with any number.

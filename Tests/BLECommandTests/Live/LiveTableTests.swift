@@ -92,7 +92,7 @@ import Testing
         table.update(1, try fields(0x2A37, [0x08, 72, 9, 0]))
         table.update(1, try fields(0x2A37, [0x09, 73, 0, 12, 0]))
         let lines = table.lines(width: 80)
-        #expect(lines.contains("  Heart Rate Measurement Value  73 bpm  ▁█"))
-        #expect(lines.contains("  Energy Expended               12 kJ   ▁█"))
+        #expect(lines.contains("  Heart Rate       73 bpm  ▁█"))
+        #expect(lines.contains("  Energy Expended  12 kJ   ▁█"))
     }
 }

@@ -28,14 +28,17 @@ import Testing
         return lists
     }
 
-    private func ids(_ list: [Discovery]?) -> [Peripheral] { list?.map(\.peripheral) ?? [] }
+    private func ids(_ list: NearbyList?) -> [Peripheral] { list?.map(\.peripheral) ?? [] }
 
     @Test func `each is listed once, in the order of the finds, with what it said last`() async throws {
         var lists = try await near(bench.central.nearby())
         await hear(lamp, -40, "Lamp")
         let list = try await lists.next()
         #expect(ids(list) == [strap, lamp])
-        #expect(list?.last?.advertisement == Advertisement(localName: "Lamp", rssi: -40))
+        #expect(list?[lamp.id]?.advertisement.localName == "Lamp")
+        #expect(list?["other"] == nil && list?[2] == nil && list?[-1] == nil)
+        #expect(list?.strongest?.peripheral == lamp)
+        #expect(list?[1]?.advertisement == Advertisement(localName: "Lamp", rssi: -40))
     }
 
     @Test func `what says the same again makes no new list`() async throws {
@@ -53,7 +56,7 @@ import Testing
         await hear(other, rssi)
         await hear(lamp, -59)
         var list = try await lists.next()
-        while list?[1].advertisement.rssi != -59 { list = try await lists.next() }
+        while list?[1]?.advertisement.rssi != -59 { list = try await lists.next() }
         #expect(ids(list) == (isNear ? [strap, lamp, other] : [strap, lamp]))
     }
 
@@ -121,10 +124,10 @@ import Testing
 }
 
 /// The list itself, at length.
-@Suite struct NearbyListTests {
+@Suite struct NearbyTrackerTests {
     @Test func `peripherals stay in order through any number of losses`() async throws {
         let bench = try await Bench()
-        var (list, expected) = (NearbyList(), [Peripheral]())
+        var (list, expected) = (NearbyTracker(), [Peripheral]())
         var random = SeededGenerator(seed: 7)
         for number in 0..<5000 {
             let peripheral = bench.central.peripheral(Peripheral.ID(rawValue: "\(number % 97)"))

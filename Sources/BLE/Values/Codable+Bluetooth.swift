@@ -1,0 +1,81 @@
+/// Stored and sent as text: ``description``. Any form of a UUID can be read. A UUID is a key of an object in JSON.
+extension BluetoothUUID: Codable, CodingKeyRepresentable {
+    /// Reads a UUID from text.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let uuid = BluetoothUUID(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is not a Bluetooth UUID")
+        }
+        self = uuid
+    }
+
+    /// Writes the UUID as text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+
+    /// The UUID as a key.
+    public var codingKey: any CodingKey { TextKey(description) }
+
+    /// Creates a UUID from a key. Nil for any other text.
+    public init?<Key: CodingKey>(codingKey: Key) { self.init(codingKey.stringValue) }
+}
+
+/// Stored and sent as an object with the number, `value`, and all digits that the device sent, `bits`. Special values
+/// have no `value`. Without `bits`, the number nearest to `value` is read.
+extension MedFloat: Codable where Bits: Codable {
+    private enum CodingKeys: CodingKey {
+        case value
+        case bits
+    }
+
+    /// Reads a number.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let bits = try container.decodeIfPresent(Bits.self, forKey: .bits) {
+            self.init(rawValue: bits)
+        } else {
+            self.init(try container.decode(Double.self, forKey: .value))
+        }
+    }
+
+    /// Writes the number.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        if decimal != nil { try container.encode(doubleValue, forKey: .value) }
+        try container.encode(rawValue, forKey: .bits)
+    }
+}
+
+/// A key of any text.
+struct TextKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ text: String) { stringValue = text }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
+}
+
+/// Bytes that are stored as hexadecimal text.
+struct HexBytes: Codable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let bytes = Hex.bytes(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is not hexadecimal")
+        }
+        self.bytes = bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Hex.string(bytes))
+    }
+}

@@ -1,0 +1,102 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+@Suite(.hangLimit) struct AutoConnectTests {
+    private let bench: Bench
+    private let reported = SharedValue<[Peripheral.ID]>([])
+
+    init() async throws { bench = try await Bench() }
+
+    private func hear(_ peripheral: Peripheral, _ rssi: Int) async {
+        await bench.backend.emit(.advertisementReceived(peripheral.id, Advertisement(rssi: rssi)))
+    }
+
+    /// Reads the peripherals that are reported, in a task that ends with the loop.
+    private func start(limit: Int = 1) -> Task<Void, any Error> {
+        Task { [bench, reported] in
+            for try await peripheral in bench.central.autoConnections(matching: .any, limit: limit) {
+                reported.change { $0.append(peripheral.id) }
+            }
+        }
+    }
+
+    /// Moves time past the pause for stronger peripherals.
+    private func settle() async {
+        await bench.clock.sleepers(2, for: .seconds(1))
+        bench.clock.advance(by: .seconds(1))
+    }
+
+    @Test func `the strongest in range is connected to, and no other`() async throws {
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -70)
+        await hear(bench.lamp, -50)
+        await hear(bench.central.peripheral("far"), -81)
+        await settle()
+        try await reported.until { $0 == [bench.lamp.id] }
+        await bench.settle()
+        #expect(await bench.backend.calls(.connect) == [.connect(bench.lamp.id)])
+        loop.cancel()
+        await expectError(.cancelled) { try await loop.value }
+        await bench.backend.asked(.stopDiscovery)
+        #expect(await bench.lamp.connectionState == .connected)
+    }
+
+    @Test func `one whose link is lost is connected to again, one that is disconnected is not`() async throws {
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        try await reported.until { $0.count == 1 }
+        await bench.dropLink()
+        await settle()
+        try await reported.until { $0.count == 2 }
+        await hear(bench.lamp, -70)
+        try await bench.strap.disconnect()
+        await settle()
+        try await reported.until { $0 == [bench.strap.id, bench.strap.id, bench.lamp.id] }
+        // Connected by hand, it counts again, and is one of the links.
+        try await bench.strap.connect()
+        try await reported.until { $0.count == 4 }
+        loop.cancel()
+    }
+
+    @Test func `a link that exists is adopted at once`() async throws {
+        await bench.backend.set([
+            KnownPeripheral(id: bench.lamp.id, advertisement: Advertisement(), isConnected: true)
+        ])
+        try await bench.strap.connect()
+        let loop = start(limit: 2)
+        try await reported.until { $0 == [bench.lamp.id] }
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        try await reported.until { $0 == [bench.lamp.id, bench.strap.id] }
+        #expect(await bench.backend.calls(.connect) == [.connect(bench.strap.id), .connect(bench.lamp.id)])
+        loop.cancel()
+    }
+
+    @Test func `an attempt that fails is repeated after a pause`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)), .succeed)
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        await bench.clock.sleepers(1, for: .milliseconds(500))
+        bench.clock.advance(by: .milliseconds(500))
+        await settle()
+        try await reported.until { $0 == [bench.strap.id] }
+        loop.cancel()
+    }
+
+    @Test func `a scan that fails ends it, and so does the shutdown`() async throws {
+        await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)), .succeed)
+        await expectError(.busy) { try await start().value }
+        let loop = start()
+        await bench.backend.asked(.startDiscovery, 2)
+        await bench.central.shutDown()
+        await expectError(.shutDown) { try await loop.value }
+    }
+}

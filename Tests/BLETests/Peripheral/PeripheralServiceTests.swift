@@ -1,0 +1,71 @@
+import BLE
+import BLETestSupport
+import Testing
+
+/// Two services of one type, each with a characteristic of one type.
+@Suite(.hangLimit) struct PeripheralServiceTests {
+    private static let (type, value) = (BluetoothUUID(0xFF10), BluetoothUUID(0xFF11))
+    private static let key = CharacteristicKey(characteristic: value)
+    private let bench: Bench
+    private let second: PeripheralService
+
+    init() async throws {
+        bench = try await Bench()
+        let services = [20, 30].map { (handle: UInt16) in
+            GATTService(
+                uuid: Self.type, handle: handle,
+                characteristics: [
+                    GATTCharacteristic(
+                        uuid: Self.value, handle: handle + 1,
+                        properties: [.read, .write, .writeWithoutResponse, .notify],
+                        descriptors: [
+                            GATTDescriptor(uuid: BluetoothUUID(0x2901), handle: handle + 3),
+                            GATTDescriptor(uuid: BluetoothUUID(0x2904), handle: handle + 4),
+                        ])
+                ])
+        }
+        await bench.backend.set(GATTDatabase(services: services))
+        second = PeripheralService(Self.type, on: bench.strap, handle: 30)
+    }
+
+    @Test func `every operation reaches the second of two services of one type`() async throws {
+        let typed = Characteristic<[UInt8]>(Self.value)
+        await bench.backend.set([1, 2], of: 31)
+        await bench.backend.set(Array("Fan".utf8), of: 33)
+        await bench.backend.set([4, 0, 0xAD, 0x27, 1, 0, 0], of: 34)
+        #expect(try await second.read(Self.key) == [1, 2])
+        #expect(try await second.read(typed) == [1, 2])
+        _ = try await second.read(Self.key, offset: 1)
+        try await second.write([3], to: Self.key)
+        try await second.write([4], to: typed, type: .withoutResponse)
+        #expect(try await second.userDescription(of: Self.key) == "Fan")
+        #expect(try await second.presentationFormat(of: Self.key)?.unit == BluetoothUUID(0x27AD))
+        #expect(try await second.readDescriptor(BluetoothUUID(0x2901), of: Self.key) == Array("Fan".utf8))
+        try await second.writeDescriptor([5], to: BluetoothUUID(0x2901), of: Self.key)
+        _ = try await second.packetWriter(to: typed)
+        _ = try await second.notifications(typed, delivery: .socket)
+        _ = try await second.notifications(Self.key)
+        let handles = await bench.backend.calls.compactMap { call -> UInt16? in
+            switch call {
+            case .read(let handle), .write(_, let handle), .readDescriptor(let handle), .writeDescriptor(_, let handle),
+                .startNotifications(let handle), .acquireNotifications(let handle), .acquireWriting(let handle):
+                handle
+            default: nil
+            }
+        }
+        #expect(handles.count >= 11)
+        #expect(handles.allSatisfy { (31...34).contains($0) })
+    }
+
+    @Test(arguments: [true, false]) func `a request goes to the second service`(_ isTyped: Bool) async throws {
+        let answer = Task {
+            isTyped
+                ? try await second.request([7], on: Characteristic<[UInt8]>(Self.value))
+                : try await second.request([7], on: Self.key)
+        }
+        await bench.backend.asked(.write)
+        await bench.backend.notify([8], from: 31)
+        #expect(try await answer.value == [8])
+        #expect(await bench.backend.calls(.write) == [.write([7], 31)])
+    }
+}

@@ -1,0 +1,105 @@
+import BLE
+import BLETestSupport
+import FoundationEssentials
+import Testing
+
+@Suite(.hangLimit) struct CodableTests {
+    private func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private func read<Value: Decodable>(_ text: String, as: Value.Type = Value.self, _ central: Central? = nil) throws
+        -> Value
+    {
+        let decoder = JSONDecoder()
+        decoder.userInfo[.central] = central
+        return try decoder.decode(Value.self, from: Data(text.utf8))
+    }
+
+    @Test func `a UUID is text, and a key`() throws {
+        let values = [BluetoothUUID(0x180F): [BluetoothUUID("6e400001-b5a3-f393-e0a9-e50e24dcca9e")!]]
+        let text = #"{"180f":["6e400001-b5a3-f393-e0a9-e50e24dcca9e"]}"#
+        #expect(try json(values) == text)
+        #expect(try read(text) == values)
+        #expect(try read(#"["0000180F-0000-1000-8000-00805F9B34FB"]"#) == [BluetoothUUID(0x180F)])
+        #expect(throws: DecodingError.self) { try read(#"["battery"]"#, as: [BluetoothUUID].self) }
+    }
+
+    @Test func `an advertisement is read as it was written`() throws {
+        let full = Advertisement(
+            localName: "Strap", rssi: -60, txPower: 4, serviceUUIDs: [BluetoothUUID(0x180F), BluetoothUUID(0x180D)],
+            manufacturerData: [0x004C: [2, 0x15]], serviceData: [BluetoothUUID(0xFEAA): [0x20]], appearance: 833,
+            deviceClass: 0x240404, addressType: .random, isConnectable: true, flags: [.generalDiscoverable],
+            solicitedServiceUUIDs: [BluetoothUUID(0x1805)], advertisingInterval: .microseconds(20_625),
+            structures: [AdvertisingStructure(type: 0xFF, bytes: [0x4C, 0, 2])])
+        let text = try json(full)
+        #expect(
+            text == #"""
+                {"addressType":"random","advertisingInterval":20.625,"appearance":833,"deviceClass":2360324,"flags":2,\#
+                "isConnectable":true,"localName":"Strap","manufacturerData":{"004c":"0215"},"rssi":-60,\#
+                "serviceData":{"feaa":"20"},"serviceUUIDs":["180d","180f"],"solicitedServiceUUIDs":["1805"],\#
+                "structures":[{"bytes":"4c0002","type":255}],"txPower":4}
+                """#)
+        #expect(try read(text) == full)
+        #expect(try json(Advertisement()) == "{}")
+        #expect(try read("{}") == Advertisement())
+    }
+
+    @Test(arguments: [
+        #"{"manufacturerData":{"4c":"00"}}"#, #"{"manufacturerData":{"004c":"0"}}"#, #"{"serviceData":{"x":"00"}}"#,
+        #"{"rssi":"strong"}"#, #"{"advertisingInterval":-1}"#, #"{"advertisingInterval":1e300}"#,
+    ])
+    func `what is no advertisement is refused`(_ text: String) {
+        #expect(throws: DecodingError.self) { try read(text, as: Advertisement.self) }
+    }
+
+    @Test func `a discovery travels as id and advertisement, and returns with a central`() async throws {
+        let bench = try await Bench()
+        let found = Discovery(peripheral: bench.strap, advertisement: Advertisement(rssi: -50))
+        let text = #"{"advertisement":{"rssi":-50},"peripheral":"strap"}"#
+        #expect(try json(found) == text)
+        #expect(try read(text, bench.central) == found)
+        let error = #expect(throws: DecodingError.self) { try read(text, as: Discovery.self) }
+        #expect("\(error!)".contains("userInfo[.central]"))
+    }
+
+    private struct Other: Error {}
+
+    @Test func `an error keeps its details, and the text of a foreign cause`() throws {
+        let cause = BLEError(.timedOut, "it took too long")
+        let error = BLEError(
+            .attributeError, "no", attError: .unlikelyError, stackErrorName: "org.bluez.Error.Failed",
+            peripheral: "strap", service: BluetoothUUID(0x180F), characteristic: BluetoothUUID(0x2A19),
+            missingUUIDs: [BluetoothUUID(0x2902)], disconnectReason: .remote, isRetryable: true, remedy: "Try.",
+            cause: cause)
+        let text = try json(error)
+        #expect(
+            text == #"""
+                {"attError":14,"cause":{"code":"timedOut","isRetryable":true,"message":"it took too long"},\#
+                "characteristic":"2a19","code":"attributeError","disconnectReason":"remote","isRetryable":true,\#
+                "message":"no","missingUUIDs":["2902"],"peripheral":"strap","remedy":"Try.","service":"180f",\#
+                "stackErrorName":"org.bluez.Error.Failed"}
+                """#)
+        let copy = try read(text, as: BLEError.self)
+        #expect(copy.description == error.description && copy.isRetryable && copy.missingUUIDs == error.missingUUIDs)
+        #expect((copy.cause as? BLEError)?.code == .timedOut)
+        let foreign = try read(json(BLEError(.failed, "x", cause: Other())), as: BLEError.self)
+        #expect((foreign.cause as? BLEError)?.message == "Other()")
+        #expect(try read(#"{"code":"timedOut","message":"x"}"#, as: BLEError.self).isRetryable)
+    }
+
+    @Test func `a decimal number keeps its digits, and is a number for others`() throws {
+        let temperature = MedFloat32(mantissa: 3650, exponent: -2)!
+        #expect(try json(temperature) == #"{"bits":4261416514,"value":36.5}"#)
+        #expect(try read(json(temperature)) == temperature)
+        #expect(try json(MedFloat16.nan) == #"{"bits":2047}"#)
+        #expect(try read(#"{"value":36.5}"#) == MedFloat16(36.5))
+    }
+
+    @Test func `services can be stored`() throws {
+        #expect(try read(json(Bench.database)) == Bench.database)
+        #expect(try read(json(Bench.level.key)) == Bench.level.key)
+    }
+}
