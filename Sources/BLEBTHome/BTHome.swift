@@ -6,7 +6,7 @@ public import BLE
 ///
 /// ```swift
 /// if let report = try BTHome.decode(found.advertisement), let address = Hex.bytes(found.peripheral.id.rawValue) {
-///     for object in try report.objects(key: key, address: address) { print(object.kind.name, object.value ?? 0) }
+///     for object in try report.objects(key: bindKey, address: address) { print(object.kind.name, object.value ?? 0) }
 /// }
 /// ```
 public struct BTHome: Hashable, Codable, Sendable {

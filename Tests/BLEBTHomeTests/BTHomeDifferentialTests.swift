@@ -58,8 +58,6 @@
 
     extension RawRepresentable<UInt8> {
         /// The case's name as the package writes it: `double_press`.
-        fileprivate var snakeCased: String {
-            "\(self)".map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
-        }
+        fileprivate var snakeCased: String { "\(self)".replacing(" ", with: "_") }
     }
 #endif

@@ -124,15 +124,15 @@ public struct BLEError: Error, Sendable {
         self.cause = cause
     }
 
-    /// Whether the task was cancelled. Waits of this framework then throw this error instead of `CancellationError`:
+    /// Whether the task was cancelled. Waits of this framework then throw this error instead of `CancellationError`,
+    /// which `Task.sleep` and other functions throw:
     ///
     /// ```swift
-    /// do {
+    /// do throws(BLEError) {
     ///     try await strap.write(0x01, to: .controlPoint)
-    /// } catch let error as BLEError where error.isCancellation {
-    ///     return
-    /// } catch is CancellationError {
-    ///     return
+    /// } catch {
+    ///     if error.isCancellation { return }
+    ///     throw error
     /// }
     /// ```
     public var isCancellation: Bool { code == .cancelled }
@@ -146,15 +146,18 @@ public struct BLEError: Error, Sendable {
     public var mayHaveReachedPeripheral: Bool { attError == nil && Self.unanswered.contains(code) }
 
     private static let unanswered: Set<Code> = [
-        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed, .invalidValue, .overflow,
-        // The code of BLEFeatures for a request without a reply.
-        Code(rawValue: "commandTimedOut"),
+        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed, .invalidValue, .overflow, unreplied,
+        // The device replied, but the reply could not be interpreted.
+        Code(rawValue: "invalidMessage"), Code(rawValue: "invalidMessageType"),
     ]
 
     private static let usuallyRetryable: Set<Code> = [
         .connectionFailed, .disconnected, .requestInProgress, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
-        .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed,
+        .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed, .pairingRejected, .pairingTimedOut, unreplied,
     ]
+
+    /// The code of BLEFeatures for a request without a reply.
+    private static var unreplied: Code { Code(rawValue: "commandTimedOut") }
 
     /// Returns the error with its location added. Parts of the location that are already set stay. For profiles that
     /// decode values themselves.

@@ -1,6 +1,10 @@
 /// A type that provides access to one service, in the terms of its specification.
 ///
 /// ```swift
+/// extension Characteristic where Value == UInt8 {
+///     static var fanSpeed: Self { Characteristic(BluetoothUUID(0xFF01)) }
+/// }
+///
 /// struct Fan: Profile {
 ///     static let serviceUUID = BluetoothUUID(0xFF00)
 ///     let service: PeripheralService

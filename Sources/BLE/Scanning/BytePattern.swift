@@ -1,8 +1,8 @@
 /// A prefix to compare with some bytes, with a mask that can exclude bits.
 ///
 /// ```swift
-/// .manufacturer(0x004C, [0x02, 0x15])                                  // an iBeacon
-/// .manufacturer(0xFFFF, BytePattern([0x10], mask: [0xF0]))             // first digit 1
+/// let beacons = DiscoveryCriteria.manufacturer(0x004C, [0x02, 0x15])  // iBeacons
+/// let robots = DiscoveryCriteria.manufacturer(0xFFFF, BytePattern([0x10], mask: [0xF0]))  // first digit 1
 /// ```
 public struct BytePattern: Hashable, Sendable {
     /// The bytes of the prefix.

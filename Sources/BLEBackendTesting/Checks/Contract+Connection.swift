@@ -59,6 +59,37 @@ extension Contract {
         }
     }
 
+    /// It does not advertise, so only its link makes it known.
+    func linkedPeripherals() async throws {
+        try await withCentral { central in
+            let strap = central.peripheral(EchoStrap.id)
+            try await strap.connect()
+            for try await found in central.discoveries(matching: .service(.heartRate))
+            where found.peripheral == strap {
+                #expect(found.advertisement.rssi == nil)
+                break
+            }
+            try await strap.disconnect()
+        }
+    }
+
+    func autoConnection() async throws {
+        try await withCentral { central in
+            var isFirst = true
+            for try await strap in central.autoConnections(matching: .id(EchoStrap.id)) {
+                #expect(await strap.connectionState == .connected)
+                #expect(strap.id == EchoStrap.id)
+                guard isFirst else { break }
+                isFirst = false
+                try await peer.disconnect()
+            }
+            // It was the only one, and is disconnected by hand.
+            let strap = central.peripheral(EchoStrap.id)
+            try await strap.disconnect()
+            #expect(await strap.connectionState == .disconnected)
+        }
+    }
+
     func invalidID() async throws {
         try await withCentral { central in
             let error = await error { try await central.peripheral("not an address").connect() }

@@ -18,6 +18,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case discoveryReportsLostPeripherals
     case discoveryReportsEachChangeOfStrength
     case discoveryFindsWhatHasNoKnownStrength
+    case discoveryReportsPeripheralsWithALink
+    case strongestIsConnectedAutomatically
     // Connection
     case connectionGoesThroughItsStatesAndKnowsTheServices
     case unknownPeripheralIsNotFound
@@ -119,6 +121,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .discoveryReportsLostPeripherals: try await contract.lostPeripherals()
         case .discoveryReportsEachChangeOfStrength: try await contract.strengthChanges()
         case .discoveryFindsWhatHasNoKnownStrength: try await contract.unknownStrength()
+        case .discoveryReportsPeripheralsWithALink: try await contract.linkedPeripherals()
+        case .strongestIsConnectedAutomatically: try await contract.autoConnection()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
         case .unknownPeripheralIsNotFound: try await contract.unknownPeripheral()
         case .savedIDIsReachableWithoutAScan: try await contract.savedID()

@@ -27,7 +27,9 @@ extension BlueZCentral {
     /// ```swift
     /// let backend = BlueZCentral.bluez()
     /// let central = try await Central(backend: backend)
-    /// Task(executorPreference: backend.taskExecutor) { for try await value in … { … } }
+    /// Task(executorPreference: backend.taskExecutor) {
+    ///     for try await found in central.discoveries() { print(found.peripheral) }
+    /// }
     /// ```
     ///
     /// Code that runs there must not block.

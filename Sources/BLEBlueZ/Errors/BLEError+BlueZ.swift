@@ -11,6 +11,8 @@ enum BlueZOperation {
     /// An adapter's power or name.
     case adapter
     case pairing
+    /// Trusting, blocking and forgetting a device.
+    case setting
 }
 
 extension BLEError {
@@ -70,6 +72,11 @@ extension BLEError {
         case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod",
             "org.freedesktop.DBus.Error.UnknownInterface", "org.bluez.Error.DoesNotExist",
             "org.bluez.Error.NoSuchAdapter":
+            if operation == .start, error.name != "org.bluez.Error.NoSuchAdapter" {
+                return BLEError(
+                    .bluetoothUnavailable, "bluetoothd does not offer its objects: \(text)",
+                    remedy: "Restart it: systemctl restart bluetooth.", cause: error)
+            }
             if operation == .adapter || operation == .discovery || error.name == "org.bluez.Error.NoSuchAdapter" {
                 return BLEError(
                     .adapterNotFound, "bluetoothd no longer has the adapter", remedy: "Plug it in.", cause: error)
@@ -172,7 +179,7 @@ extension BLEError {
             // "Operation failed with ATT error" without a code, and the end of the link during an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
-        case .start, .adapter, .pairing: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
+        case .start, .adapter, .pairing, .setting: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         }
     }
 

@@ -65,7 +65,7 @@ extension BlueZCentral {
         guard let path = knownPath(of: peripheral) else { return }
         do throws(BLEError) {
             _ = try await host.call(
-                BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .pairing)
+                BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .setting)
         } catch {
             guard error.code == .peripheralNotFound else { throw error }
         }
@@ -96,7 +96,7 @@ extension BlueZCentral {
         _ = try await host.call(
             BlueZ.call(
                 try path(of: peripheral), BlueZ.properties, "Set", .string(BlueZ.device), .string(name),
-                .variant(.boolean(value))), during: .pairing)
+                .variant(.boolean(value))), during: .setting)
     }
 
     // MARK: Operations that pair

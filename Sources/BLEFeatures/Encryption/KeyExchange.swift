@@ -9,7 +9,7 @@ internal import Crypto
 ///
 /// ```swift
 /// let exchange = KeyExchange()
-/// let reply = …                                       // to exchange.request()
+/// let reply: [UInt8] = try await send(exchange.request())
 /// let keys = try exchange.keys(from: reply, derivation: derivation)
 /// var cipher = MessageCipher(.bound, role: .central, keys: keys)
 /// ```

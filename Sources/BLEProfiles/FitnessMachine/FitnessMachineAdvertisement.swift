@@ -3,7 +3,7 @@ public import BLE
 /// The advertising data of a fitness machine: the service data of 1826 (Fitness Machine Service 1.0, section 3.1).
 ///
 /// ```swift
-/// for try await found in central.discoveries(.service(.fitnessMachine)) {
+/// for try await found in central.discoveries(matching: .service(.fitnessMachine)) {
 ///     let machine = try? FitnessMachineAdvertisement.decode(found.advertisement)
 ///     print(found.peripheral.id, machine?.kinds ?? [])  // indoorBike
 /// }

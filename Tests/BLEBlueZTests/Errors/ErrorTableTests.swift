@@ -3,64 +3,90 @@ import BLETestSupport
 import DBus
 import Foundation
 import Testing
+
 @testable import BLEBlueZ
 
 /// `Docs/Errors.md` says what the library does, and all of it.
 @Suite struct ErrorTableTests {
-    private let rows: [String: [[String]]]
+    private let page: ErrorPage
+    private let replies: [[String]]
 
-    init() throws { rows = try Self.tables(in: "Docs/Errors.md") }
-
-    /// The rows of each table, by the heading above it, without the head, cells without code marks.
-    private static func tables(in path: String) throws -> [String: [[String]]] {
-        var tables: [String: [[String]]] = [:]
-        var heading = ""
-        for line in try Checkout.text(path).split(separator: "\n") {
-            if line.hasPrefix("## ") { heading = String(line.dropFirst(3)) }
-            guard line.hasPrefix("| "), line.hasSuffix(" |") else { continue }
-            let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
-            tables[heading, default: []].append(
-                cells.map { $0.trimmingCharacters(in: .whitespaces).replacing("`", with: "") })
-        }
-        return tables.mapValues { Array($0.dropFirst()) }
+    init() throws {
+        page = try ErrorPage()
+        replies = try page.rows("What bluetoothd answers")
     }
 
-    private func check(_ error: BLEError, _ code: String, retry: String, remedy: String, _ row: [String]) {
-        #expect(error.code.rawValue == code, "\(row)")
-        #expect(error.isRetryable == (retry == "yes"), "\(row)")
-        #expect((error.remedy ?? "") == remedy, "\(row)")
-        #expect(["yes", "no"].contains(retry), "\(row)")
+    private func check(
+        _ error: BLEError, _ code: String, retry: String, remedy: String, _ row: [String],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(["yes", "no"].contains(retry), "\(row)", sourceLocation: sourceLocation)
+        #expect(error.code.rawValue == code, "\(row)", sourceLocation: sourceLocation)
+        #expect(error.isRetryable == (retry == "yes"), "\(row)", sourceLocation: sourceLocation)
+        #expect((error.remedy ?? "") == remedy, "\(row)", sourceLocation: sourceLocation)
     }
 
     // MARK: Codes
 
-    @Test func `every code is listed, with what is usual for it`() throws {
-        let listed = try #require(rows["Codes"])
-        let declared = try Checkout.text("Sources/BLE/Errors/BLEError.swift").matches(
-            of: /static let \w+ = Code\(rawValue: "(\w+)"\)/
-        )
-        .map { String($0.output.1) }
-        #expect(declared.count > 20)
-        #expect(Set(listed.map { $0[0] }) == Set(declared))
-        #expect(listed.count == declared.count)
-        for row in listed {
-            #expect(BLEError(BLEError.Code(rawValue: row[0]), "").isRetryable == (row[2] == "yes"), "\(row)")
+    @Test func `every code in the sources has one row, and every row is a code`() throws {
+        var declared: [String] = []
+        let folder = Checkout.url("Sources").path(percentEncoded: false)
+        for file in try FileManager.default.subpathsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
+            let declarations = try Checkout.text("Sources/\(file)").matches(
+                of: /public static let (\w+) = (?:BLEError\.)?Code\(rawValue: "(\w+)"\)/)
+            for declaration in declarations {
+                #expect(declaration.output.1 == declaration.output.2)
+                declared.append(String(declaration.output.2))
+            }
         }
+        let listed = try page.codes.map { $0[0] }
+        #expect(declared.count > 40)
+        #expect(listed.sorted() == declared.sorted())
+    }
+
+    @Test func `a code has the retry that an error has by default`() throws {
+        for row in try page.codes {
+            let error = BLEError(BLEError.Code(rawValue: row[0]), "")
+            check(error, row[0], retry: row[2], remedy: "", row)
+        }
+    }
+
+    @Test func `the page warns of each retry that may execute an operation twice`() throws {
+        let codes = try page.codes.map { $0[0] }
+        let doubtful = codes.filter {
+            let error = BLEError(BLEError.Code(rawValue: $0), "")
+            return error.isRetryable && error.mayHaveReachedPeripheral
+        }
+        let paragraphs = page.text.split(separator: "\n\n")
+        let warning = try #require(paragraphs.first { $0.contains("mayHaveReachedPeripheral") })
+        let warned = ErrorPage.words(warning).intersection(codes)
+        #expect(warned == Set(doubtful))
     }
 
     @Test func `every code has an exit status`() throws {
         let text = try Checkout.text("Sources/BLECommand/Output/ExitStatus.swift")
-        for row in try #require(rows["Codes"]) {
-            #expect(text.contains(try Regex("\\.\(row[0])\\b")), "\(row)")
-        }
+        for row in try page.codes { #expect(text.contains(try Regex("\\.\(row[0])\\b")), "\(row)") }
     }
 
     // MARK: bluetoothd
 
-    private static let operations: [String: BlueZOperation] = [
-        "start": .start, "scan": .discovery, "connect": .connection, "disconnect": .disconnection,
-        "attribute": .attribute, "adapter": .adapter,
+    private static let operations: [BlueZOperation] = [
+        .start, .discovery, .connection, .disconnection, .attribute, .adapter, .pairing, .setting,
     ]
+
+    /// The page's word for an operation.
+    private static func word(for operation: BlueZOperation) -> String {
+        switch operation {
+        case .start: "start"
+        case .discovery: "scan"
+        case .connection: "connect"
+        case .disconnection: "disconnect"
+        case .attribute: "attribute"
+        case .adapter: "adapter"
+        case .pairing: "pair"
+        case .setting: "set"
+        }
+    }
 
     private func name(_ cell: String) -> String {
         cell.hasPrefix("DBus.") ? "org.freedesktop.DBus.Error.\(cell.dropFirst(5))" : "org.bluez.Error.\(cell)"
@@ -74,38 +100,119 @@ import Testing
         return cell
     }
 
-    @Test func `bluetoothd's answers become what the table says`() throws {
-        let listed = try #require(rows["What bluetoothd answers"])
-        for row in listed {
-            let others = listed.filter { $0[0] == row[0] && $0[1] == row[1] && $0[2] != "*" }
-            let elsewhere = Set(others.flatMap { $0[2].split(separator: ", ").map(String.init) })
-            let operations =
-                row[2] == "*" ? Self.operations.keys.filter { !elsewhere.contains($0) } : Array(named(in: row))
-            for operation in operations {
-                let error = BLEError(
-                    .remote(name(row[0]), message(row[1])), during: try #require(Self.operations[operation]))
-                let expected = row[3] == "as Failed" ? try failure(during: operation, listed) : row
-                check(error, expected[3], retry: expected[4], remedy: expected[6], row)
-                #expect((error.attError.map { "0x\(Hex.string([$0.rawValue]))" } ?? "") == row[5], "\(row)")
-                #expect(error.stackErrorName == name(row[0]))
+    /// The row of a table for an operation: one that names it, or else one for all others.
+    private func pick(_ rows: [[String]], _ column: Int, for operation: BlueZOperation) -> [String]? {
+        let word = Self.word(for: operation)
+        let own = rows.first { $0[column].split(separator: ", ").contains(Substring(word)) }
+        return own ?? rows.first { $0[column] == "*" }
+    }
+
+    /// The row for a reply: one with its text, or else one for any other text. If the name has none of these, its texts
+    /// mean the same.
+    private func pick(_ name: String, _ text: String, during operation: BlueZOperation) -> [String]? {
+        let named = replies.filter { $0[0] == name }
+        let others = named.filter { $0[1] == "*" }
+        let own = pick(named.filter { $0[1] == text }, 2, for: operation)
+        return own ?? pick(others.isEmpty ? named : others, 2, for: operation)
+    }
+
+    @Test func `bluetoothd's replies become what the table says, whatever their text and the operation`() throws {
+        for name in Set(replies.map { $0[0] }) {
+            let texts = Set(replies.filter { $0[0] == name }.map { $0[1] }).union(["*"])
+            for text in texts {
+                for operation in Self.operations {
+                    let row = try #require(pick(name, text, during: operation), "\(name), \(text), \(operation)")
+                    try check(row, text, during: operation)
+                }
             }
         }
     }
 
-    /// The row for a `Failed` that says nothing known.
-    private func failure(during operation: String, _ listed: [[String]]) throws -> [String] {
-        try #require(listed.first { $0[0] == "Failed" && $0[1] == "*" && named(in: $0).contains(operation) })
+    private func check(_ row: [String], _ text: String, during operation: BlueZOperation) throws {
+        var expected = row
+        switch row[3] {
+        case "as ATT": return checkATT(row, during: operation)
+        case "as Failed" where operation == .pairing: expected.replaceSubrange(3..., with: ["failed", "no", "", ""])
+        case "as Failed": expected = try #require(pick("Failed", "*", during: operation))
+        default: break
+        }
+        let error = BLEError(.remote(name(row[0]), message(text)), during: operation)
+        let context = [Self.word(for: operation), text] + row
+        check(error, expected[3], retry: expected[4], remedy: expected[6], context)
+        #expect((error.attError.map { "0x\(Hex.string([$0.rawValue]))" } ?? "") == expected[5], "\(context)")
+        #expect(error.stackErrorName == name(row[0]), "\(context)")
     }
 
-    private func named(in row: [String]) -> [String] { row[2].split(separator: ", ").map(String.init) }
-
-    @Test func `each name is listed for every operation`() throws {
-        let listed = try #require(rows["What bluetoothd answers"])
-        for name in Set(listed.map { $0[0] }) {
-            let operations = Set(listed.filter { $0[0] == name }.flatMap { named(in: $0) })
-            #expect(operations.contains("*") || operations == Set(Self.operations.keys), "\(name)")
+    /// A reply that contains the peripheral's ATT error is the error for that answer.
+    private func checkATT(_ row: [String], during operation: BlueZOperation) {
+        for code in UInt8(1)...255 {
+            let text = row[1].replacing("…", with: Hex.string([code]))
+            let error = BLEError(.remote(name(row[0]), text), during: operation)
+            let answer = BLEError(ATTError(rawValue: code))
+            let retry = answer.isRetryable ? "yes" : "no"
+            check(error, answer.code.rawValue, retry: retry, remedy: answer.remedy ?? "", [text])
+            #expect(error.attError == answer.attError, "\(text)")
         }
     }
+
+    @Test func `a reply that is never thrown has no row`() throws {
+        let items = page.text.split(separator: "\n- ")
+        let item = try #require(items.first { $0.contains("never thrown") })
+        let sentence = item.prefix { $0 != ";" }
+        let ignored = sentence.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+        #expect(ignored.count == 2)
+        #expect(replies.filter { ignored.contains($0[1]) } == [])
+    }
+
+    @Test func `the page on pairing says the same`() throws {
+        let table = try ErrorPage("Docs/Pairing.md").rows("Errors of `pair()`")
+        let names = table.filter { $0[0].first?.isUppercase == true }
+        #expect(names.count > 4)
+        for row in names {
+            let error = BLEError(.remote(name(row[0]), "words"), during: .pairing)
+            let code = String(row[1].prefix { $0.isLetter })
+            #expect(error.code.rawValue == code, "\(row)")
+        }
+    }
+
+    // MARK: No reply
+
+    /// The page's words for the end of a call.
+    private static func words(for kind: DBusError.Kind) -> String {
+        switch kind {
+        case .remote: "a reply"
+        case .unreachable: "the bus cannot be reached"
+        case .disconnected: "the connection to the bus ends"
+        case .timedOut: "the deadline passes"
+        case .cancelled: "the task is cancelled"
+        case .malformed: "the reply is malformed"
+        }
+    }
+
+    @Test func `a call without a reply ends as the table says`() throws {
+        let table = try page.rows("When there is no reply")
+        let kinds: [DBusError.Kind] = [.unreachable, .disconnected, .timedOut, .cancelled, .malformed]
+        #expect(Set(table.map { $0[0] }) == Set(kinds.map(Self.words(for:))))
+        for kind in kinds {
+            let rows = table.filter { $0[0] == Self.words(for: kind) }
+            for operation in Self.operations {
+                let row = try #require(pick(rows, 1, for: operation), "\(kind)")
+                let error = BLEError(DBusError(kind, message: "words"), during: operation)
+                check(error, row[2], retry: row[3], remedy: row[4], row)
+                #expect(error.stackErrorName == nil)
+            }
+        }
+    }
+
+    // MARK: Ends of links
+
+    @Test func `bluetoothd's reasons become what the table says`() throws {
+        let table = try page.rows("Why a link ended")
+        #expect(table.count > 5)
+        for row in table { #expect(BlueZ.disconnectReason("org.bluez.Reason.\(row[0])").rawValue == row[1], "\(row)") }
+    }
+
+    // MARK: The daemon
 
     /// Where bluetoothd is installed: the words in its program.
     private static let daemon = [
@@ -117,43 +224,72 @@ import Testing
         let program = try Data(contentsOf: URL(filePath: try #require(Self.daemon)))
         let words = Set(
             program.split { !(0x21...0x7E).contains($0) }.map { String(decoding: $0, as: UTF8.self) })
-        let listed = try #require(rows["What bluetoothd answers"])
-        let names = Set(listed.map { name($0[0]) })
         let said = words.filter { $0.wholeMatch(of: /org\.bluez\.Error\.[A-Za-z.]+/) != nil }
         #expect(said.count > 20)
-        #expect(said.subtracting(names) == [])
-        let reasons = words.filter { $0.wholeMatch(of: /(le|br)-connection-[a-z-]+/) != nil }
-        #expect(reasons.count > 20)
-        #expect(reasons.subtracting(listed.map { message($0[1]) }) == [])
+        #expect(said.subtracting(replies.map { name($0[0]) }) == [])
+        let causes = words.filter { $0.wholeMatch(of: /(le|br)-connection-[a-z-]+/) != nil }
+        #expect(causes.count > 20)
+        #expect(causes.subtracting(replies.map { message($0[1]) }) == [])
+        // From BlueZ 5.82 on.
+        let reasons = words.filter { $0.wholeMatch(of: /org\.bluez\.Reason\.[A-Za-z]+/) != nil }
+        let listed = try page.rows("Why a link ended").map { "org.bluez.Reason.\($0[0])" }
+        #expect(reasons.subtracting(listed) == [])
     }
 
     // MARK: Peripherals
 
     @Test func `a peripheral's answers become what the table says, and each is listed once`() throws {
         var seen: [Int] = []
-        for row in try #require(rows["What a peripheral answers"]) {
+        for row in try page.rows("What a peripheral answers") {
             let ends = row[0].split(separator: "–").compactMap { Int($0.dropFirst(2), radix: 16) }
             for code in try #require(ends.first)...(try #require(ends.last)) {
                 seen.append(code)
-                let error = BLEError(ATTError(rawValue: UInt8(code)))
+                let answer = ATTError(rawValue: UInt8(code))
+                let error = BLEError(answer)
                 check(error, row[2], retry: row[3], remedy: row[4], row)
+                #expect(error.attError == answer)
+                if ends.count == 1, let name = answer.name { #expect(row[1] == name, "\(row)") }
             }
         }
         #expect(seen == Array(0...255))
     }
+}
 
-    // MARK: Other libraries
+/// A page of the documentation, and its tables.
+struct ErrorPage {
+    let text: String
+    /// The rows of each table, by the heading above it, without the head, cells without code marks.
+    private let tables: [String: [[String]]]
 
-    @Test func `what other libraries tell apart has codes here`() throws {
-        let codes = Set(try #require(rows["Codes"]).map { $0[0] })
-        let details: Set = ["missingUUIDs", "cause", "attError", "characteristic"]
-        for row in try #require(rows["Coming from another library"]) {
-            let named = try Checkout.text("Docs/Errors.md").split(separator: "\n").first {
-                $0.hasPrefix("| \(row[0]) |")
-            }
-            let words = try #require(named).matches(of: /`(\w+)`/).map { String($0.output.1) }
-            #expect(!words.filter(codes.contains).isEmpty, "\(row)")
-            #expect(Set(words).subtracting(codes).subtracting(details) == [], "\(row)")
+    init(_ path: String = "Docs/Errors.md") throws {
+        text = try Checkout.text(path)
+        var tables: [String: [[String]]] = [:]
+        var heading = ""
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("## ") { heading = String(line.dropFirst(3)) }
+            guard line.hasPrefix("| "), line.hasSuffix(" |") else { continue }
+            let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
+            tables[heading, default: []].append(
+                cells.map { $0.trimmingCharacters(in: .whitespaces).replacing("`", with: "") })
         }
+        self.tables = tables.mapValues { Array($0.dropFirst()) }
+    }
+
+    func rows(_ heading: String) throws -> [[String]] { try #require(tables[heading], "no table: \(heading)") }
+
+    /// The rows of all codes.
+    var codes: [[String]] {
+        get throws { try rows("Codes") + rows("Codes of messages and devices") }
+    }
+
+    /// The words that are marked as code.
+    static func words(_ text: some StringProtocol) -> Set<String> {
+        Set(String(text).matches(of: /`(\w+)`/).map { String($0.output.1) })
+    }
+
+    /// The words that are marked as code in a row, by its first cell.
+    func words(inRow first: String) throws -> Set<String> {
+        let lines = text.split(separator: "\n")
+        return Self.words(try #require(lines.first { $0.hasPrefix("| \(first) |") }, "no row: \(first)"))
     }
 }

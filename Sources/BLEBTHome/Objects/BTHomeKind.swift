@@ -1,8 +1,8 @@
 /// The kind of a BTHome object (bthome.io/format, "Sensor data", "Binary sensor data", "Events" and "Device
 /// information"), and its encoding.
-public struct BTHomeKind: Hashable, Codable, Sendable {
+public struct BTHomeKind: Hashable, Sendable {
     /// The encoding of an object's value.
-    public enum Coding: Hashable, Codable, Sendable {
+    public enum Coding: Hashable, Sendable {
         /// An unsigned integer with the given number of bytes, in multiples of `step`.
         case unsigned(Int, step: Step)
         /// An integer in two's complement with the given number of bytes, in multiples of `step`.
@@ -24,7 +24,7 @@ public struct BTHomeKind: Hashable, Codable, Sendable {
     }
 
     /// A step as a fraction, so that each value is the number nearest to its decimal notation.
-    public struct Step: Hashable, Codable, Sendable {
+    public struct Step: Hashable, Sendable {
         /// The numerator.
         public let numerator: Int64
         /// The denominator.

@@ -1,0 +1,1 @@
+private let packets: [[UInt8]] = given()

@@ -1,0 +1,1 @@
+private let presentation: PresentationFormat = given()

@@ -1,0 +1,1 @@
+private let peer: any ContractPeer = given()

@@ -1,0 +1,1 @@
+private func MyPeer() async throws -> any ContractPeer { given() }

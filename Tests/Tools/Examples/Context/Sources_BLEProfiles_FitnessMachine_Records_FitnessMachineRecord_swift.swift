@@ -1,0 +1,1 @@
+private let parts: [IndoorBikeData] = given()

@@ -1,0 +1,1 @@
+private let meter: Peripheral = given()

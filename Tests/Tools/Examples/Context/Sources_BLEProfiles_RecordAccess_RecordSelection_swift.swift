@@ -1,0 +1,2 @@
+private let meter: Peripheral = given()
+private let last: UInt16 = given()
