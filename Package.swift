@@ -103,7 +103,8 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEAssignedNumbers", "BLEBlueZ", "BLEProfiles", "BLESimulation", "Waiting",
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEProfiles", "BLESimulation",
+                "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .log, .argumentParser,

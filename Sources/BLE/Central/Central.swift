@@ -31,7 +31,8 @@ public actor Central {
         /// program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
-        /// Receives the framework's log messages, at info, debug and trace level.
+        /// Receives the framework's log messages, at info, debug and trace level. At trace level, each operation with
+        /// its value and duration, and each received value and advertisement.
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
@@ -57,6 +58,8 @@ public actor Central {
     nonisolated let backend: any CentralBackend
     /// The configuration that the central was created with.
     public nonisolated let configuration: Configuration
+    /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.
+    nonisolated let isTracing: Bool
     /// The time since this central was created.
     package nonisolated let elapsed: @Sendable () -> Duration
 
@@ -87,6 +90,7 @@ public actor Central {
     public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
         self.backend = backend
         self.configuration = configuration
+        isTracing = configuration.logger.logLevel <= .trace
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
@@ -221,6 +225,7 @@ public actor Central {
     private func handle(_ event: BackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
+            if isTracing { trace(advertisement, from: id) }
             scanning.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
         case .adapterStateChanged(let state):
             adapterChanged(state)
@@ -248,6 +253,7 @@ public actor Central {
     /// Publishes a new adapter state. Scans and connections resume when the adapter is on again.
     private func adapterChanged(_ state: AdapterState) {
         guard adapter.change(to: state) else { return }
+        logger.debug("adapter", metadata: ["state": "\(state)"])
         if state == .poweredOn {
             reconcile()
             retryConnections()

@@ -97,7 +97,20 @@ extension Central {
     /// resource does.
     func perform<Value: Sendable>(
         on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
-        using resource: Operations.Resource? = nil,
+        about characteristic: BluetoothUUID? = nil,
+        writing written: [UInt8]? = nil, using resource: Operations.Resource? = nil,
+        _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard isTracing else {
+            return try await performUntraced(on: peripheral, timeout: timeout, name: name, using: resource, body)
+        }
+        return try await traced(name, on: peripheral, characteristic, writes: written) { () throws(BLEError) in
+            try await performUntraced(on: peripheral, timeout: timeout, name: name, using: resource, body)
+        }
+    }
+
+    private func performUntraced<Value: Sendable>(
+        on peripheral: Peripheral.ID?, timeout: Duration, name: String, using resource: Operations.Resource?,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let token = token()

@@ -74,7 +74,8 @@ extension Central {
         _ value: [UInt8], _ type: WriteType, _ target: Target, _ answers: BoundedStream<NotificationPacket>,
         _ sending: Sending, _ isAnswer: @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
-        try await operate(on: target, timeout: nil, name: "writing") { (backend, attribute) throws(BLEError) in
+        try await operate(on: target, timeout: nil, name: "writing", writing: value) {
+            (backend, attribute) throws(BLEError) in
             // A value that arrived before this request cannot be its answer.
             answers.discardWaiting()
             sending.begin()

@@ -69,13 +69,19 @@ extension Central {
         _ properties: CharacteristicProperties, _ what: String, of target: Target
     ) throws(BLEError) {
         guard target.characteristic.properties.isDisjoint(with: properties) else { return }
-        throw BLEError(.notSupported, "the characteristic does not allow \(what)", isRetryable: false)
-            .at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
+        let takesSigned = target.characteristic.properties.contains(.authenticatedSignedWrites)
+        let remedy = "It allows signed writes, which are not supported: no stack lets a program choose them."
+        throw BLEError(
+            .notSupported, "the characteristic does not allow \(what)", isRetryable: false,
+            remedy: takesSigned && properties == .writeWithoutResponse ? remedy : nil
+        )
+        .at(target.attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
     }
 
     /// Performs an operation on a characteristic, or on one of its descriptors if `attribute` is given.
     func operate<Value: Sendable>(
         on target: Target, attribute: AttributeID? = nil, timeout: Duration?, name: String,
+        writing written: [UInt8]? = nil,
         _ body: @escaping @Sendable (any CentralBackend, AttributeID) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         try checkRunning()
@@ -83,7 +89,7 @@ extension Central {
         do throws(BLEError) {
             return try await perform(
                 on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: name,
-                using: .value(attribute)
+                about: target.characteristic.uuid, writing: written, using: .value(attribute)
             ) { (backend) throws(BLEError) in try await body(backend, attribute) }
         } catch {
             throw error.at(
@@ -119,7 +125,8 @@ extension Central {
             try require(.writeWithoutResponse, "writing without response", of: target)
             try await checkPacket(value.count, offset, target)
         }
-        try await operate(on: target, timeout: timeout, name: "writing") { (backend, attribute) throws(BLEError) in
+        try await operate(on: target, timeout: timeout, name: "writing", writing: value) {
+            (backend, attribute) throws(BLEError) in
             try await backend.write(value, to: attribute, type: type, offset: offset)
         }
     }

@@ -70,7 +70,10 @@ extension Central {
             guard let start = await self?.claimStart(subscription) else { return }
             do throws(BLEError) {
                 if start.usesChannel, try await self?.acquire(start, backend) == true { return }
-                try await backend.startNotifications(of: start.attribute) { start.fanout.deliver($0) }
+                try await backend.startNotifications(
+                    of: start.attribute,
+                    deliver: self?.traced(valuesOf: start.attribute) { start.fanout.deliver($0) }
+                        ?? { start.fanout.deliver($0) })
             } catch {
                 await self?.startFailed(subscription, at: start.attribute)
                 throw error
@@ -87,7 +90,8 @@ extension Central {
         _ start: SubscriptionMachine.Start, _ backend: any CentralBackend
     ) async throws(BLEError) -> Bool {
         do throws(BLEError) {
-            try await backend.acquireNotifications(of: start.attribute) { start.fanout.offer($0) }
+            try await backend.acquireNotifications(
+                of: start.attribute, deliver: traced(valuesOf: start.attribute) { start.fanout.offer($0) })
             return true
         } catch {
             guard [.notSupported, .busy].contains(error.code) else { throw error }

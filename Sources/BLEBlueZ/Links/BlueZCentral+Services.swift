@@ -36,9 +36,15 @@ extension BlueZCentral {
             }
         } catch {
             guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
+            // bluetoothd shows no services of a link over Classic, and does not say which transport a link has.
+            guard objects.devices[path]?.advertisement.deviceClass == nil else { throw Self.classic }
             return found
         }
     }
+
+    private static let classic = BLEError(
+        .notSupported, "the device is connected over Bluetooth Classic, or has no services", isRetryable: false,
+        remedy: "Only Bluetooth LE is supported. If the device has both, disconnect it, and let it advertise.")
 
     /// Returns the services and their paths if they are resolved now.
     private func resolvedNow(_ path: String) throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String])? {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BLE
 
 /// The command `ble`: Bluetooth LE from the command line.
 @main
@@ -13,7 +14,10 @@ struct BLECommand: AsyncParsableCommand {
 
             Exit status:
             \(ExitStatus.table)
+
+            Completions for the shell: ble --generate-completion-script bash > ~/.local/share/bash-completion/completions/ble
             """,
+        version: Central.version,
         subcommands: [
             AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,

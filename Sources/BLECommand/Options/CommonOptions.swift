@@ -11,7 +11,7 @@ enum BackendName: String, ExpressibleByArgument, CaseIterable {
 
 /// The options of all commands.
 struct CommonOptions: ParsableArguments {
-    @Option(help: "bluez, or simulated: a strap, a battery, a weather station and ear buds in memory.")
+    @Option(help: "bluez, or simulated: a strap, a lamp, a weather station, beacons and others in memory.")
     var backend = BackendName.bluez
 
     @Option(help: ArgumentHelp("The adapter; by default the first that is switched on.", valueName: "hciN"))
@@ -28,7 +28,7 @@ struct CommonOptions: ParsableArguments {
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for more.")
+    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for each operation and value.")
     var verbose: Int
 
     func validate() throws { _ = try Self.duration(timeout) }
@@ -45,7 +45,10 @@ struct CommonOptions: ParsableArguments {
 
     /// Returns a logger to standard error. Each `--verbose` makes it more verbose.
     static func logger(verbose: Int) -> Logger {
-        var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0) }
+        // The handler's own time has no fractions of a second.
+        let clock = CommandClock.stopwatch()
+        let time = Logger.MetadataProvider { ["at": "\(clock())"] }
+        var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0, metadataProvider: time) }
         logger.logLevel = verbose == 0 ? .warning : verbose == 1 ? .debug : .trace
         return logger
     }

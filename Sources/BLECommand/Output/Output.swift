@@ -15,7 +15,9 @@ struct OutputClosed: Error {}
 struct Output: Sendable {
     let json: Bool
     let progress: Progress
-    private let isTerminal = isatty(STDOUT_FILENO) != 0
+    /// The peripheral that each line of JSON names.
+    private var peripheral: Peripheral.ID?
+    private let isTerminal = isatty(STDOUT_FILENO) != 0 && !Terminal.isDumb
     private let screen = Screen()
 
     /// The area at the end of the terminal that is rewritten.
@@ -25,18 +27,40 @@ struct Output: Sendable {
 
     init(json: Bool) {
         self.json = json
-        progress = Progress()
+        progress = Progress(isSilent: json)
     }
 
-    /// Writes a line of data: `object` as JSON for programs, or `text` for people.
+    /// Returns an output whose lines of JSON name the peripheral.
+    func about(_ peripheral: Peripheral) -> Output {
+        var output = self
+        output.peripheral = peripheral.id
+        return output
+    }
+
+    /// Writes a line of data: `object` as JSON for programs, with the time, or `text` for people.
     func line(_ object: @autoclosure () throws -> JSON, _ text: @autoclosure () -> String) throws {
         if json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            try write(String(decoding: try encoder.encode(object()), as: UTF8.self))
+            var line = try object()
+            if case .object(var keys) = line {
+                keys["time"] = .string(Self.time())
+                if let peripheral, keys["id"] == nil { keys["id"] = .string(peripheral.rawValue) }
+                line = .object(keys)
+            }
+            try write(try Self.text(line))
         } else {
             try write(Self.harmless(text()))
         }
+    }
+
+    /// The time in UTC, with milliseconds, such as `2026-03-01T12:00:00.000Z`.
+    private static func time() -> String {
+        Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    private static func text(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     /// Writes a line that only people see, such as the header of a table.
@@ -87,9 +111,16 @@ struct Output: Sendable {
         }
     }
 
-    /// Returns the text in a color, but only on a terminal.
+    /// Writes a line of JSON to standard error, with the time.
+    private func complain(_ object: JSON) {
+        guard case .object(var keys) = object else { return }
+        keys["time"] = .string(Self.time())
+        if let text = try? Self.text(JSON.object(keys)) { Progress.write(text + "\n") }
+    }
+
+    /// Returns the text in a color, but only on a terminal that has colors, and not if `NO_COLOR` is set (no-color.org).
     func paint(_ text: String, _ style: Style) -> String {
-        isTerminal ? style.sequence + text + Style.plain.sequence : text
+        isTerminal && Terminal.hasColors ? style.sequence + text + Style.plain.sequence : text
     }
 
     enum Style: Int, CaseIterable {
@@ -106,6 +137,7 @@ struct Output: Sendable {
     /// Writes a message for people to standard error, above the lines that are rewritten.
     func note(_ text: String) {
         progress.clear()
+        guard !json else { return complain(.object(["note": .string(text)])) }
         let line = "ble: \(text.harmless)\n"
         guard Progress.isTerminal, let columns = terminalSize?.columns else { return Progress.write(line) }
         screen.area.withLock { area in
@@ -119,6 +151,13 @@ struct Output: Sendable {
     /// Writes an error to standard error, with its location and remedy.
     func complain(_ error: BLEError) {
         progress.clear()
+        if json {
+            let details = try? JSON(encoding: error)
+            return complain(
+                .object([
+                    "error": details ?? .string(error.message), "status": .int(Int(ExitStatus.status(of: error.code))),
+                ]))
+        }
         var text = "ble: \(error.message)"
         if let peripheral = error.peripheral {
             text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")"

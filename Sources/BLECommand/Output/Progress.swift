@@ -12,8 +12,12 @@ import Synchronization
 ///
 /// It uses real time, even if ``CommandClock`` does not, since people wait in real time.
 final class Progress: Sendable {
-    static let isTerminal = isatty(STDERR_FILENO) != 0
+    static let isTerminal = isatty(STDERR_FILENO) != 0 && !Terminal.isDumb
     private let isShown = Mutex(false)
+    private let isSilent: Bool
+
+    /// - Parameter isSilent: whether nothing is shown.
+    init(isSilent: Bool = false) { self.isSilent = isSilent }
 
     static func write(_ text: String) {
         let bytes = Array(text.utf8)
@@ -40,6 +44,7 @@ final class Progress: Sendable {
     }
 
     private func show(_ what: String, _ seconds: Int, _ limit: Duration?) {
+        if isSilent { return }
         guard Self.isTerminal else {
             if seconds == 1 { Self.write("\(what)…\n") }
             return

@@ -33,6 +33,22 @@ enum CommandClock {
         return clock
     }()
 
+    /// Returns a function that returns the time since this call, such as `1.250 s`.
+    static func stopwatch() -> @Sendable () -> String {
+        let elapsed = elapsed(current)
+        return {
+            let (seconds, attoseconds) = elapsed().components
+            let milliseconds = String(attoseconds / 1_000_000_000_000_000 + 1000).dropFirst()
+            return "\(seconds).\(milliseconds) s"
+        }
+    }
+
+    /// Returns a function that returns the time since this call.
+    static func elapsed(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
     /// Sleeps for the given duration. Throws `CancellationError` if the task is cancelled.
     static func sleep(for duration: Duration) async throws { try await current.sleep(for: duration) }
 }

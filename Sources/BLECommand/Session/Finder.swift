@@ -2,6 +2,7 @@ import BLE
 import BLEAssignedNumbers
 import BLEProfiles
 import Logging
+import Synchronization
 
 /// Finds the peripheral that a command line refers to.
 struct Finder {
@@ -26,11 +27,16 @@ struct Finder {
             return try found.first.orNotFound(id, timeout).peripheral
         }
         // A connected peripheral does not advertise.
-        let connected = known.filter { $0.isConnected && $0.advertisement.localName?.hasPrefix(id) == true }
+        let wanted = id.lowercased()
+        let connected = known.filter {
+            $0.isConnected && $0.advertisement.localName?.lowercased().hasPrefix(wanted) == true
+        }
         if connected.count == 1 { return central.peripheral(connected[0].id) }
+        let heard = HeardNames()
         let found = try await search("\"\(id)\"") { found in
             guard let name = found.advertisement.localName else { return .no }
-            return name == id ? .this : name.hasPrefix(id) ? .candidate : .no
+            heard.add(name)
+            return name == id ? .this : name.lowercased().hasPrefix(wanted) ? .candidate : .no
         }
         guard found.count <= 1 else {
             let list = found.map { "\($0.advertisement.localName ?? "?") (\($0.peripheral.id))" }.sorted()
@@ -38,7 +44,7 @@ struct Finder {
                 .ambiguousPeripheral, "several peripherals fit: \(list.joined(separator: ", "))",
                 remedy: "Give more of the name, or the address.")
         }
-        return try found.first.orNotFound("\"\(id)\"", timeout).peripheral
+        return try found.first.orNotFound("\"\(id)\"", timeout, meant: heard.nearest(to: id)).peripheral
     }
 
     /// Returns the peripheral with the given address or name prefix. If `id` is nil, the first one that offers
@@ -133,6 +139,21 @@ struct Finder {
     }
 }
 
+/// The names that were heard in a search.
+private final class HeardNames: Sendable {
+    private let names = Mutex<Set<String>>([])
+
+    func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
+
+    /// The name that was probably meant: one that contains the text, or is spelled almost like it.
+    func nearest(to text: String) -> String? {
+        let names = names.withLock { $0.sorted() }
+        let wanted = text.lowercased()
+        return names.first { $0.lowercased().contains(wanted) }
+            ?? Spelling.nearest(to: text, in: names.flatMap { [$0] + $0.split(separator: " ").map(String.init) })
+    }
+}
+
 extension DiscoveryEvent {
     /// The discovery, if the event has one.
     fileprivate var discovery: Discovery? {
@@ -144,11 +165,12 @@ extension DiscoveryEvent {
 }
 
 extension Discovery? {
-    fileprivate func orNotFound(_ what: String, _ timeout: Duration) throws -> Discovery {
+    fileprivate func orNotFound(_ what: String, _ timeout: Duration, meant: String? = nil) throws -> Discovery {
         guard let self else {
             throw BLEError(
                 .peripheralNotFound, "\(what) was not heard within \(timeout)",
-                remedy: "Is it on, in range, and not connected to something else? See ble scan.")
+                remedy: meant.map { "Did you mean \"\($0)\"?" }
+                    ?? "Is it on, in range, and not connected to something else? See ble scan.")
         }
         return self
     }

@@ -11,7 +11,7 @@ import Synchronization
 
 /// Runs a command's work with a central, and ends the process with the corresponding exit status.
 ///
-/// Ctrl-C and SIGTERM cancel the work; links and scans are always ended. A second Ctrl-C exits immediately.
+/// Ctrl-C, SIGTERM and SIGHUP cancel the work; links and scans are always ended. A second Ctrl-C exits immediately.
 enum Session {
     /// The handling of an adapter that is off, or of Bluetooth that has stopped, before or during the work.
     enum Outage {
@@ -102,7 +102,7 @@ extension Session {
     }
 }
 
-/// Calls a closure at the first SIGINT or SIGTERM. The second signal exits the process.
+/// Calls a closure at the first SIGINT, SIGTERM or SIGHUP. The second signal exits the process.
 private final class SignalWatch {
     private final class Received: Sendable {
         let number = Mutex<Int32?>(nil)
@@ -112,7 +112,7 @@ private final class SignalWatch {
     private let sources: [any DispatchSourceSignal]
 
     init(_ interrupted: @escaping @Sendable () -> Void) {
-        sources = [SIGINT, SIGTERM].map { [first] number in
+        sources = [SIGINT, SIGTERM, SIGHUP].map { [first] number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {

@@ -15,6 +15,18 @@ internal import Waiting
 actor TerminalUser: PairingDelegate {
     private let saysYes: Bool
     private var lines: Task<String?, Never>?
+    /// What the user was asked last, and answered. Nil if there was no question.
+    private(set) var lastAnswer: Answer?
+
+    /// How a pairing prompt was answered.
+    enum Answer {
+        /// The user refused, or did not answer.
+        case refused
+        /// The user entered a number, or a PIN code.
+        case entered
+        /// The user agreed.
+        case agreed
+    }
 
     init(saysYes: Bool) {
         self.saysYes = saysYes
@@ -27,9 +39,13 @@ actor TerminalUser: PairingDelegate {
     func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
         let question = "The number that \(peripheral) shows: "
         while let line = await ask(question) {
-            if let passkey = Passkey(line) { return passkey }
+            if let passkey = Passkey(line) {
+                lastAnswer = .entered
+                return passkey
+            }
             Progress.write("That is not a number of up to six digits.\n")
         }
+        lastAnswer = .refused
         return nil
     }
 
@@ -41,8 +57,10 @@ actor TerminalUser: PairingDelegate {
 
     func enterPINCode(for peripheral: Peripheral) async -> String? {
         guard let code = await ask("The PIN code of \(peripheral): "), (1...16).contains(code.utf8.count) else {
+            lastAnswer = .refused
             return nil
         }
+        lastAnswer = .entered
         return code
     }
 
@@ -59,10 +77,12 @@ actor TerminalUser: PairingDelegate {
     private func agree(_ question: String) async -> Bool {
         if saysYes {
             Progress.write("\(question) yes\n")
+            lastAnswer = .agreed
             return true
         }
-        guard let answer = await ask("\(question) [y/N] ")?.lowercased() else { return false }
-        return answer == "y" || answer == "yes"
+        let answer = await ask("\(question) [y/N] ")?.lowercased()
+        lastAnswer = answer == "y" || answer == "yes" ? .agreed : .refused
+        return lastAnswer == .agreed
     }
 
     /// Reads a line from standard input, without surrounding spaces. Nil at the end of the input, if prompts are

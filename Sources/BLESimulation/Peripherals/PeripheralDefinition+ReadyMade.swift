@@ -175,14 +175,17 @@ extension ServiceDefinition {
 }
 
 extension SimulatedRadio {
-    /// A radio with a heart rate strap of varying rate, a battery, a weather station and ear buds, in real time, for
-    /// trying a program.
+    /// A radio for trying a program, in real time: a heart rate strap of varying rate, a battery, a weather station, ear
+    /// buds, a lamp that can be written, a lock that pairs with a number, and three beacons.
     public static func demonstration() async -> SimulatedRadio {
         let radio = SimulatedRadio()
         _ = await radio.add(.heartRateStrap { 72 + [0, 1, 3, 4, 2, 1][$0 % 6] })
         _ = await radio.add(.battery())
         _ = await radio.add(.weatherStation())
         _ = await radio.add(.earBuds())
+        _ = await radio.add(.lamp())
+        _ = await radio.add(.sealedBox())
+        for beacon in PeripheralDefinition.beacons { _ = await radio.add(beacon) }
         return radio
     }
 }

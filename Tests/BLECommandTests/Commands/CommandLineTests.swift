@@ -77,9 +77,9 @@ struct CommandLineTests {
         let result = try await world.ble("inspect", "Simulated", "--json").run()
         let services = try #require(try result.objects.first?["services"] as? [[String: Any]])
         let service = try #require(services.first)
-        #expect(Set(service.keys) == ["uuid", "handle", "primary", "characteristics"])
+        #expect(Set(service.keys) == ["uuid", "name", "handle", "primary", "characteristics"])
         let characteristic = try #require((service["characteristics"] as? [[String: Any]])?.first)
-        #expect(Set(characteristic.keys) == ["uuid", "handle", "properties", "descriptors"])
+        #expect(Set(characteristic.keys) == ["uuid", "name", "handle", "properties", "descriptors"])
         #expect(characteristic["uuid"] as? String == "2a19")
         #expect(characteristic["properties"] as? [String] == ["read", "notify"])
     }
@@ -119,19 +119,21 @@ struct CommandLineTests {
         #expect(beats.status == 0)
         #expect(try beats.objects.count == 2)
         let beat = try #require(try beats.objects.first)
-        #expect(Set(beat.keys) == ["beatsPerMinute", "rrIntervals", "contact", "energyExpended"])
+        #expect(Set(beat.keys) == ["id", "beatsPerMinute", "rrIntervals", "contact", "energyExpended"])
         #expect(beat["beatsPerMinute"] as? Int == 72)
         #expect(beat["contact"] as? Bool == true)
         let values = try await world.ble("notify", "Simulated", "heart-rate-measurement", "--count", "1", "--json")
             .run()
         #expect(try values.objects.first?["value"] as? String == "1f48000a005503")
         #expect(try values.objects.first?["dropped"] as? Int == 0)
-        #expect(try await world.ble("battery", "--json").run().output == "{\"level\":90,\"position\":null}\n")
+        let battery = try #require(try await world.ble("battery", "--json").run().objects.first)
+        #expect(Set(battery.keys) == ["id", "level", "position"])
+        #expect(battery["level"] as? Int == 90)
         let information = try #require(try await world.ble("info", "--json").run().objects.first)
         #expect(
             Set(information.keys) == [
-                "manufacturer", "model", "serialNumber", "hardwareRevision", "firmwareRevision", "softwareRevision",
-                "systemID", "pnpID", "regulatoryCertifications", "udi",
+                "id", "manufacturer", "model", "serialNumber", "hardwareRevision", "firmwareRevision",
+                "softwareRevision", "systemID", "pnpID", "regulatoryCertifications", "udi",
             ])
         #expect(information["manufacturer"] as? String == "Simulated")
         #expect(information["pnpID"] is NSNull)

@@ -41,7 +41,8 @@ import Testing
         _ = await world.radio.add(.heartRateStrap())
         let result = try await world.ble("profile", "180d", "--count", "1", "--json").run()
         let measurement = try #require(try result.objects.first { $0["uuid"] as? String == "2a37" })
-        #expect(Set(measurement.keys) == ["uuid", "handle", "name", "value", "decoded", "fields", "guess", "error"])
+        #expect(
+            Set(measurement.keys) == ["id", "uuid", "handle", "name", "value", "decoded", "fields", "guess", "error"])
         let fields = try #require(measurement["fields"] as? [[String: Any]])
         let rate = try #require(fields.first { $0["unit"] as? String == "bpm" })
         #expect(rate["value"] as? Int == 72)

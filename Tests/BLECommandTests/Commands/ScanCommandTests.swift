@@ -19,7 +19,7 @@ struct ScanCommandTests {
         #expect(
             Set(found.keys) == [
                 "event", "id", "address", "addressType", "class", "name", "rssi", "txPower", "services",
-                "manufacturerData", "serviceData",
+                "manufacturerData", "serviceData", "formats",
             ])
         #expect(found["event"] as? String == "found")
         #expect(found["name"] as? String == "Simulated Strap")

@@ -85,7 +85,7 @@ struct ValueCommandTests {
         #expect(guess["guess"] as? String == "float")
         #expect(guess["decoded"] as? String == "21.5")
         let plain = try #require(try await world.ble("read", "Sensor", "ff02", "--json").run().objects.first)
-        #expect(Set(plain.keys) == ["uuid", "value", "decoded", "fields", "guess", "error"])
+        #expect(Set(plain.keys) == ["id", "uuid", "value", "decoded", "fields", "guess", "error"])
         #expect(plain["decoded"] is NSNull)
         #expect(plain["guess"] is NSNull)
     }
@@ -95,7 +95,7 @@ struct ValueCommandTests {
         let object = try #require(
             try await world.ble("notify", "Sensor", "heart-rate-measurement", "--count", "1", "--json").run().objects
                 .first)
-        #expect(Set(object.keys) == ["uuid", "value", "dropped", "decoded", "fields", "guess", "error"])
+        #expect(Set(object.keys) == ["id", "uuid", "value", "dropped", "decoded", "fields", "guess", "error"])
         let fields = try #require(object["fields"] as? [[String: Any]])
         #expect(fields.count == 4)
         for field in fields { #expect(Set(field.keys) == ["name", "value", "raw", "unit", "text"]) }
@@ -134,7 +134,7 @@ struct ValueCommandTests {
         func find(_ uuid: String) throws -> [String: Any] {
             try #require(characteristics.first { $0["uuid"] as? String == uuid })
         }
-        let keys: Set = ["uuid", "handle", "properties", "descriptors"]
+        let keys: Set = ["uuid", "name", "handle", "properties", "descriptors"]
         #expect(try Set(find("2a6e").keys) == keys.union(["value", "decoded", "fields", "guess", "error"]))
         #expect(try find("2a6e")["decoded"] as? String == "21.37 °C")
         #expect(try find("2a6e")["error"] is NSNull)

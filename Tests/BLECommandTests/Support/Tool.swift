@@ -2,6 +2,7 @@ import BLETestSupport
 import BlueZTestSupport
 import Foundation
 import Subprocess
+import Testing
 
 /// The `ble` that was built with the tests, run as a shell would run it.
 struct Tool {
@@ -10,12 +11,19 @@ struct Tool {
         let output: String
         let errors: String
 
-        /// Each line of output as a JSON object.
-        var objects: [[String: Any]] {
-            get throws {
-                try output.split(separator: "\n").map { line in
-                    try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
-                }
+        /// Each line of output as a JSON object, without its time.
+        var objects: [[String: Any]] { get throws { try Self.objects(output) } }
+
+        /// The same for standard error.
+        var errorObjects: [[String: Any]] { get throws { try Self.objects(errors) } }
+
+        private static func objects(_ text: String) throws -> [[String: Any]] {
+            try text.split(separator: "\n").map { line in
+                let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+                var keys = try #require(object as? [String: Any])
+                let time = keys.removeValue(forKey: "time") as? String
+                #expect(time?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(line)")
+                return keys
             }
         }
     }

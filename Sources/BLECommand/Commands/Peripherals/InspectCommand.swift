@@ -29,9 +29,9 @@ struct InspectCommand: AsyncParsableCommand {
             }
             let values: [UInt16: Read] =
                 readsValues ? try await Self.read(database, of: peripheral, guessing: guesses, output) : [:]
-            try output.line(
+            try output.about(peripheral).line(
                 .object(["services": .array(database.map { Self.json($0, values) })]),
-                database.map { Self.text($0, values, output) }.joined(separator: "\n"))
+                database.map { Self.text($0, values, Self.numbers(in: database), output) }.joined(separator: "\n"))
         }
     }
 
@@ -69,7 +69,8 @@ struct InspectCommand: AsyncParsableCommand {
 
     private static func json(_ service: GATTService, _ values: [UInt16: Read]) -> JSON {
         .object([
-            "uuid": .string(service.uuid.description), "handle": .int(Int(service.handle)),
+            "uuid": .string(service.uuid.description), "name": .optional(service.uuid.name) { .string($0) },
+            "handle": .int(Int(service.handle)),
             "primary": .bool(service.isPrimary),
             "characteristics": .array(service.characteristics.map { .object(json($0, values[$0.handle])) }),
         ])
@@ -78,11 +79,15 @@ struct InspectCommand: AsyncParsableCommand {
     /// Returns the JSON of a characteristic, including the keys of its value if it was read.
     private static func json(_ characteristic: GATTCharacteristic, _ value: Read?) -> [String: JSON] {
         let keys: [String: JSON] = [
-            "uuid": .string(characteristic.uuid.description), "handle": .int(Int(characteristic.handle)),
+            "uuid": .string(characteristic.uuid.description),
+            "name": .optional(characteristic.uuid.name) { .string($0) }, "handle": .int(Int(characteristic.handle)),
             "properties": .array(names(characteristic.properties).map { .string($0) }),
             "descriptors": .array(
                 characteristic.descriptors.map {
-                    .object(["uuid": .string($0.uuid.description), "handle": .int(Int($0.handle))])
+                    .object([
+                        "uuid": .string($0.uuid.description), "name": .optional($0.uuid.name) { .string($0) },
+                        "handle": .int(Int($0.handle)),
+                    ])
                 }),
         ]
         return switch value {
@@ -96,12 +101,21 @@ struct InspectCommand: AsyncParsableCommand {
         CharacteristicProperties.names.filter { properties.contains($0.property) }.map(\.name)
     }
 
-    private static func text(_ service: GATTService, _ values: [UInt16: Read], _ output: Output) -> String {
+    /// Returns the numbers of characteristics whose type occurs more than once, such as 2 for `2a19#2`, by handle.
+    private static func numbers(in database: GATTDatabase) -> [UInt16: Int] {
+        let groups = Dictionary(grouping: database.joined(), by: \.uuid).values.filter { $0.count > 1 }
+        return Dictionary(
+            uniqueKeysWithValues: groups.flatMap { $0.enumerated().map { ($0.element.handle, $0.offset + 1) } })
+    }
+
+    private static func text(
+        _ service: GATTService, _ values: [UInt16: Read], _ numbers: [UInt16: Int], _ output: Output
+    ) -> String {
         var lines = [line(0, service.handle, service.uuid, output.paint("service", .bold))]
         for characteristic in service.characteristics {
             lines.append(
                 line(
-                    1, characteristic.handle, characteristic.uuid,
+                    1, characteristic.handle, characteristic.uuid, number: numbers[characteristic.handle],
                     names(characteristic.properties).joined(separator: " ")
                         + (values[characteristic.handle].map { "  " + text($0, output) } ?? "")))
             for descriptor in characteristic.descriptors {
@@ -118,8 +132,11 @@ struct InspectCommand: AsyncParsableCommand {
         }
     }
 
-    private static func line(_ depth: Int, _ handle: UInt16, _ uuid: BluetoothUUID, _ rest: String) -> String {
-        let number = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
-        return "\(number)  \(String(repeating: "  ", count: depth))\(uuid) \(uuid.name ?? "")  \(rest)"
+    private static func line(
+        _ depth: Int, _ handle: UInt16, _ uuid: BluetoothUUID, number: Int? = nil, _ rest: String
+    ) -> String {
+        let digits = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
+        let counted = "\(uuid)" + (number.map { "#\($0)" } ?? "")
+        return "\(digits)  \(String(repeating: "  ", count: depth))\(counted) \(uuid.name ?? "")  \(rest)"
     }
 }

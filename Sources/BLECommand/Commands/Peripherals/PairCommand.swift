@@ -68,7 +68,11 @@ struct PairCommand: AsyncParsableCommand {
         let behavior = PairingBehavior(capability: capability?.capability ?? .keyboardDisplay, delegate: user)
         try await Session.run(options, pairing: behavior) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            try await peripheral.pair(timeout: limit)
+            do throws(BLEError) {
+                try await peripheral.pair(timeout: limit)
+            } catch {
+                throw Self.explain(error, after: await user.lastAnswer, with: behavior.capability)
+            }
             if trust { try await peripheral.setTrusted(true) }
             let state = try await peripheral.pairingState()
             try output.line(
@@ -79,6 +83,31 @@ struct PairCommand: AsyncParsableCommand {
                 "paired with \(peripheral)"
                     + (state.identity == peripheral.id ? "" : ", which is \(state.identity) from now on"))
         }
+    }
+}
+
+extension PairCommand {
+    /// Returns the error with the cause that the user's answers tell. bluetoothd has one error for all of them.
+    static func explain(
+        _ error: BLEError, after answer: TerminalUser.Answer?, with capability: IOCapability
+    ) -> BLEError {
+        guard error.code == .pairingFailed else { return error }
+        var error = error
+        switch answer {
+        case .refused:
+            (error.message, error.remedy) = ("pairing failed: it was refused here", "Answer the question.")
+        case .entered:
+            error.message = "pairing failed: the number was wrong"
+            error.remedy = "Enter the number that the peripheral shows now."
+        case .agreed:
+            error.message = "pairing failed: it was refused on the peripheral"
+            error.remedy = "Accept it there, too, and compare the numbers."
+        case nil:
+            error.message =
+                "pairing failed: the peripheral refused, or wants more than --capability \(capability.rawValue)"
+            error.remedy = "Put the peripheral into pairing mode, or try --capability keyboard-display."
+        }
+        return error
     }
 }
 

@@ -50,6 +50,12 @@ struct ScanCommand: AsyncParsableCommand {
     @Flag(help: "Report every advertisement.")
     var duplicates = false
 
+    @Flag(help: "A line for each event, also on a terminal, where the default is a table that is kept up to date.")
+    var events = false
+
+    @Option(help: "The order of the table.")
+    var sort = ScanTable.Order.rssi
+
     func validate() throws {
         guard duration >= 0, duration <= 31_536_000 else {
             throw ValidationError("--duration takes a number of seconds from 0, at most a year.")
@@ -68,20 +74,31 @@ struct ScanCommand: AsyncParsableCommand {
 
     func run() async throws {
         let criteria = criteria
-        let (duration, duplicates) = (duration, duplicates)
+        let (duration, duplicates, lines, order) = (duration, duplicates, events, sort)
         try await Session.run(options) { central, output in
+            let limit = duration > 0 ? Duration.milliseconds(Int64(duration * 1000)) : nil
+            if !lines, output.terminalSize != nil {
+                let view = ScanView(output, order: order)
+                // With duplicates, because changes of signal strength are not reported otherwise.
+                let events = central.discoveryEvents(matching: criteria, duplicates: true)
+                return try await Self.run(within: limit) { try await view.show(events) }
+            }
             try output.text(output.paint(Self.head, .bold))
             let events = central.discoveryEvents(matching: criteria, duplicates: duplicates)
-            guard duration > 0 else { return try await Self.show(events, output) }
-            let limit = Duration.milliseconds(Int64(duration * 1000))
+            guard let limit else { return try await Self.show(events, output) }
             try await output.progress.during("Scanning", limit: limit) {
-                try await withThrowingTaskGroup { group in
-                    group.addTask { try await Self.show(events, output) }
-                    group.addTask { try await CommandClock.sleep(for: limit) }
-                    try await group.next()
-                    group.cancelAll()
-                }
+                try await Self.run(within: limit) { try await Self.show(events, output) }
             }
+        }
+    }
+
+    private static func run(within limit: Duration?, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        guard let limit else { return try await work() }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await work() }
+            group.addTask { try await CommandClock.sleep(for: limit) }
+            try await group.next()
+            group.cancelAll()
         }
     }
 
@@ -114,6 +131,7 @@ struct ScanCommand: AsyncParsableCommand {
                     Dictionary(uniqueKeysWithValues: advertisement.manufacturerData.map { (company($0), .hex($1)) })),
                 "serviceData": .object(
                     Dictionary(uniqueKeysWithValues: advertisement.serviceData.map { ($0.description, .hex($1)) })),
+                "formats": .object(try AdvertisedFormat.json(advertisement)),
             ]),
             text(event, peripheral, advertisement, output))
     }
@@ -131,16 +149,25 @@ struct ScanCommand: AsyncParsableCommand {
         _ event: String, _ peripheral: Peripheral, _ advertisement: Advertisement, _ output: Output
     ) -> String {
         let style: Output.Style = event == "found" ? .green : event == "lost" ? .red : .dim
-        let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)
-        let manufacturer = advertisement.manufacturerData.sorted { $0.key < $1.key }
-            .map { "\(company($0.key)):\(Hex.string($0.value))" }
-        let data = advertisement.serviceData.sorted { $0.key < $1.key }.map { "\($0.key)=\(Hex.string($0.value))" }
-        let classes = advertisement.deviceClass.map { ["class=\(deviceClass($0))"] } ?? []
         return [
             output.paint(event.padded(to: 7), style), peripheral.id.rawValue.padded(to: 17),
             (advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 5),
             (advertisement.localName ?? "").harmless.padded(to: 20),
-            (services + manufacturer + data + classes).joined(separator: " "),
+            contents(of: advertisement),
         ].joined(separator: "  ")
+    }
+
+    /// Returns the services and data: by what they mean if that is known, otherwise in hexadecimal.
+    static func contents(of advertisement: Advertisement) -> String {
+        let formats = AdvertisedFormat.all(in: advertisement)
+        let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)
+        let manufacturer = advertisement.manufacturerData.sorted { $0.key < $1.key }
+            .filter { data in !formats.contains { $0.company == data.key } }
+            .map { "\(company($0.key)):\(Hex.string($0.value))" }
+        let data = advertisement.serviceData.sorted { $0.key < $1.key }
+            .filter { data in !formats.contains { $0.service == data.key } }
+            .map { "\($0.key)=\(Hex.string($0.value))" }
+        let classes = advertisement.deviceClass.map { ["class=\(deviceClass($0))"] } ?? []
+        return (services + formats.map(\.text.harmless) + manufacturer + data + classes).joined(separator: " ")
     }
 }

@@ -21,7 +21,7 @@ struct BatteryCommand: AsyncParsableCommand {
             }
             for (index, (position, level)) in batteries.enumerated() {
                 let name = position.map { "\($0)" }
-                try output.line(
+                try output.about(peripheral).line(
                     .object(["level": .int(Int(level)), "position": .optional(name) { .string($0) }]),
                     (batteries.count > 1 ? (name ?? "battery \(index + 1)").padded(to: 12) : "") + "\(level) %")
             }

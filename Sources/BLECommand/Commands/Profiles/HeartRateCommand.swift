@@ -23,6 +23,7 @@ struct HeartRateCommand: AsyncParsableCommand {
             let finder = Finder(
                 central: central, output: output, timeout: timeout, isPatient: maintain.maintain)
             let sensor = try await finder.find(id, offering: .heartRate)
+            let output = output.about(sensor)
             try await maintain.apply(to: sensor)
             let measurements = try await output.progress.during("Connecting to \(sensor)") {
                 try await HeartRate(sensor).measurements()

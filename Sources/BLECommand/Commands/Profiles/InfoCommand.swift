@@ -23,7 +23,7 @@ struct InfoCommand: AsyncParsableCommand {
                 }
             }
             let rows = Self.rows(information)
-            try output.line(
+            try output.about(peripheral).line(
                 .object(Dictionary(uniqueKeysWithValues: rows.map { ($0.key, .optional($0.value) { .string($0) }) })),
                 rows.compactMap { row in row.value.map { row.title.padded(to: 18) + $0.harmless } }.joined(
                     separator: "\n"))
@@ -31,16 +31,8 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func rows(_ information: DeviceInformation) -> [(key: String, title: String, value: String?)] {
-        let systemID = information.systemID.map { id in
-            let manufacturer = (0..<5).map { UInt8(truncatingIfNeeded: id.manufacturer >> (32 - 8 * $0)) }
-            let organization = (0..<3).map { UInt8(truncatingIfNeeded: id.organization >> (16 - 8 * $0)) }
-            return Hex.string(organization) + "-" + Hex.string(manufacturer)
-        }
-        let pnpID = information.pnpID.map { id in
-            func hex(_ value: UInt16) -> String { Hex.string([UInt8(value >> 8), UInt8(value & 0xFF)]) }
-            return (id.source == 1 ? "bluetooth" : id.source == 2 ? "usb" : "\(id.source)")
-                + ":v\(hex(id.vendor))p\(hex(id.product))d\(hex(id.version))"
-        }
+        let systemID = information.systemID.map { "\($0)" }
+        let pnpID = information.pnpID.map { "\($0)" }
         return [
             ("manufacturer", "Manufacturer", information.manufacturerName),
             ("model", "Model", information.modelNumber),

@@ -45,7 +45,7 @@ struct ProfileCommand: AsyncParsableCommand {
             try await maintain.apply(to: peripheral)
             let view = try await output.progress.during("Connecting to \(peripheral)") {
                 try await maintain.waitForLink(to: peripheral)
-                return try await LiveView(of: service, on: peripheral, output)
+                return try await LiveView(of: service, on: peripheral, output.about(peripheral))
             }
             try await view.run(count: count, every: every, isMaintained: maintain.maintain)
         }

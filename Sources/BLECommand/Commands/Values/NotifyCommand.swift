@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
 
 struct NotifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,17 +22,20 @@ struct NotifyCommand: AsyncParsableCommand {
     func validate() throws { try checkCount(count) }
 
     func run() async throws {
-        let (id, uuid, count, timeout) = (id, characteristic.uuid, count, options.timeoutDuration)
+        let (id, characteristic, count, timeout) = (id, characteristic, count, options.timeoutDuration)
         let (maintain, guesses) = (maintain, values.guess)
         try await Session.run(options, outage: maintain.outage) { central, output in
             let peripheral = try await Finder(
                 central: central, output: output, timeout: timeout, isPatient: maintain.maintain
             ).find(id)
             try await maintain.apply(to: peripheral)
-            let values = try await output.progress.during("Connecting to \(peripheral)") {
-                try await peripheral.notifications(Characteristic(uuid), overflow: .dropOldest(capacity: 4096))
+            let (output, uuid) = (output.about(peripheral), characteristic.uuid)
+            let (key, values) = try await output.progress.during("Connecting to \(peripheral)") {
+                let key = try await characteristic.key(on: peripheral)
+                return (key, try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096)))
             }
-            let format = await ShownValue.format(of: CharacteristicKey(characteristic: uuid), on: peripheral)
+            let format = await ShownValue.format(of: key, on: peripheral)
+            output.note("subscribed to \(uuid.name ?? uuid.description); waiting for values (Ctrl-C ends)")
             var received = 0
             for try await event in values.events {
                 guard case .value(let bytes) = event else {

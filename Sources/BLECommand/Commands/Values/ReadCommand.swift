@@ -15,15 +15,16 @@ struct ReadCommand: AsyncParsableCommand {
     var characteristic: CharacteristicArgument
 
     func run() async throws {
-        let (id, uuid, timeout, guesses) = (id, characteristic.uuid, options.timeoutDuration, values.guess)
+        let (id, characteristic, timeout, guesses) = (id, characteristic, options.timeoutDuration, values.guess)
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            let key = CharacteristicKey(characteristic: uuid)
+            let uuid = characteristic.uuid
             let value = try await output.progress.during("Reading \(uuid) of \(peripheral)") {
+                let key = try await characteristic.key(on: peripheral)
                 let bytes = try await peripheral.read(key)
                 return ShownValue(bytes, await ShownValue.format(of: key, on: peripheral), guessing: guesses)
             }
-            try output.line(
+            try output.about(peripheral).line(
                 .object(value.json.merging(["uuid": .string(uuid.description)]) { $1 }), value.text(output))
         }
     }

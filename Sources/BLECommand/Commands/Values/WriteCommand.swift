@@ -19,14 +19,15 @@ struct WriteCommand: AsyncParsableCommand {
     var withoutResponse = false
 
     func run() async throws {
-        let (id, uuid, bytes, timeout) = (id, characteristic.uuid, value.bytes, options.timeoutDuration)
+        let (id, characteristic, bytes, timeout) = (id, characteristic, value.bytes, options.timeoutDuration)
         let type: WriteType = withoutResponse ? .withoutResponse : .withResponse
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let uuid = characteristic.uuid
             try await output.progress.during("Writing \(uuid) of \(peripheral)") {
-                try await peripheral.write(bytes, to: Characteristic(uuid), type: type)
+                try await peripheral.write(bytes, to: characteristic.key(on: peripheral), type: type)
             }
-            try output.line(
+            try output.about(peripheral).line(
                 .object(["uuid": .string(uuid.description), "value": .hex(bytes)]), "wrote \(bytes.count) bytes")
         }
     }

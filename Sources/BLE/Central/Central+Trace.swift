@@ -1,0 +1,74 @@
+internal import Logging
+
+/// What a logger at trace level sees: each operation with its value, its result and its time, each received value and
+/// advertisement, each state.
+extension Central {
+    /// Runs an operation, and logs it.
+    ///
+    /// - Parameter written: the value that it writes.
+    func traced<Value: Sendable>(
+        _ name: String, on peripheral: Peripheral.ID?, _ characteristic: BluetoothUUID? = nil,
+        writes written: [UInt8]? = nil,
+        _ body: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard isTracing else { return try await body() }
+        var metadata: Logger.Metadata = [:]
+        if let peripheral { metadata["peripheral"] = "\(peripheral)" }
+        if let characteristic { metadata["characteristic"] = "\(characteristic)" }
+        if let written { metadata["written"] = "\(Hex.string(written))" }
+        logger.trace("\(name)", metadata: metadata)
+        let begin = elapsed()
+        do throws(BLEError) {
+            let value = try await body()
+            metadata["took"] = "\(elapsed() - begin)"
+            if let bytes = value as? [UInt8] { metadata["value"] = "\(Hex.string(bytes))" }
+            logger.trace("\(name): done", metadata: metadata)
+            return value
+        } catch {
+            metadata["took"] = "\(elapsed() - begin)"
+            metadata["error"] = "\(error.code): \(error.message)"
+            logger.trace("\(name): failed", metadata: metadata)
+            throw error
+        }
+    }
+
+    /// Returns a delivery that logs each value first. If nothing is traced, returns it unchanged.
+    nonisolated func traced<Result>(
+        valuesOf attribute: AttributeID, _ deliver: @escaping @Sendable ([UInt8]) -> Result
+    ) -> @Sendable ([UInt8]) -> Result {
+        guard isTracing else { return deliver }
+        let logger = configuration.logger
+        return { value in
+            logger.trace(
+                "value received",
+                metadata: [
+                    "peripheral": "\(attribute.peripheral)", "handle": "\(attribute.handle)",
+                    "value": "\(Hex.string(value))",
+                ])
+            return deliver(value)
+        }
+    }
+
+    func trace(_ advertisement: Advertisement, from id: Peripheral.ID) {
+        logger.trace(
+            "advertisement received",
+            metadata: ["peripheral": "\(id)", "rssi": "\(advertisement.rssi.map(String.init) ?? "-")"])
+    }
+}
+
+extension DiscoveryFilter: CustomStringConvertible {
+    /// The filter in words, such as `le, service 180d, at least -70 dBm`.
+    public var description: String {
+        var words = [transport.rawValue]
+        if !services.isEmpty {
+            words.append("service " + services.sorted().map(\.description).joined(separator: " or "))
+        }
+        if !manufacturers.isEmpty {
+            let companies = manufacturers.sorted().map { Hex.string([UInt8($0 >> 8), UInt8($0 & 0xFF)]) }
+            words.append("company " + companies.joined(separator: " or "))
+        }
+        if let minimumRSSI { words.append("at least \(minimumRSSI) dBm") }
+        if isPassive { words.append("passive") }
+        return words.joined(separator: ", ")
+    }
+}

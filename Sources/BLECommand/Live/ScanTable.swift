@@ -1,0 +1,138 @@
+import ArgumentParser
+import BLE
+
+/// The table of a scan on a terminal: a row for each peripheral in range, with its signal strength and the time since it
+/// was last heard.
+struct ScanTable {
+    /// The order of the rows.
+    enum Order: String, ExpressibleByArgument, CaseIterable, Sendable {
+        /// The strongest first.
+        case rssi
+        /// By name, those without a name last.
+        case name
+        /// The most recently heard first.
+        case age
+        /// In the order of discovery.
+        case found
+    }
+
+    private struct Row {
+        let number: Int
+        var advertisement: Advertisement
+        var heard: Duration
+        /// Averaged, so that the order is steady.
+        var strength: Double?
+    }
+
+    private var rows: [Peripheral.ID: Row] = [:]
+    private var lastNumber = 0
+
+    var count: Int { rows.count }
+
+    mutating func update(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) {
+        let new = advertisement.rssi.map(Double.init)
+        if rows[id] == nil {
+            lastNumber += 1
+            rows[id] = Row(number: lastNumber, advertisement: advertisement, heard: now, strength: new)
+            return
+        }
+        rows[id]?.advertisement = advertisement
+        rows[id]?.heard = now
+        let old = rows[id]?.strength ?? new
+        rows[id]?.strength = new.flatMap { new in old.map { $0 + (new - $0) / 4 } } ?? old
+    }
+
+    mutating func remove(_ id: Peripheral.ID) { rows[id] = nil }
+
+    /// Returns the table, limited to the given columns and lines. If lines are missing, the last one says how many.
+    func lines(order: Order, now: Duration, width: Int, height: Int, heading: (String) -> String) -> [String] {
+        let head = "   RSSI       AGE  ID                 NAME                  SERVICES AND DATA"
+        let sorted = rows.sorted { before($0, $1, order) }
+        let shown = sorted.prefix(sorted.count > height - 1 ? max(0, height - 2) : sorted.count)
+        let lines = shown.map { line($0.key, $0.value, now).prefix(columns: width) }
+        let rest = sorted.count - shown.count
+        return [heading(head.prefix(columns: width))] + lines
+            + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
+    }
+
+    private func line(_ id: Peripheral.ID, _ row: Row, _ now: Duration) -> String {
+        [
+            (row.advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 7),
+            Self.bar(row.strength),
+            "\(max(0, (now - row.heard).components.seconds)) s".paddedLeft(to: 4),
+            id.rawValue.padded(to: 17), (row.advertisement.localName ?? "").harmless.prefix(columns: 20).padded(to: 20),
+            ScanCommand.contents(of: row.advertisement),
+        ].joined(separator: " ")
+    }
+
+    /// Returns five columns for -100 dBm and less to -50 dBm and more.
+    static func bar(_ strength: Double?) -> String {
+        guard let strength else { return "     " }
+        let filled = min(5, max(0, Int(((strength + 100) / 10).rounded())))
+        return String("▂▃▅▆█".prefix(filled)) + String(repeating: "·", count: 5 - filled)
+    }
+
+    private typealias Entry = (key: Peripheral.ID, value: Row)
+
+    private func before(_ first: Entry, _ second: Entry, _ order: Order) -> Bool {
+        switch order {
+        case .rssi:
+            let (left, right) = (first.value.strength ?? -200, second.value.strength ?? -200)
+            if left != right { return left > right }
+        case .name:
+            let (left, right) = (first.value.advertisement.localName, second.value.advertisement.localName)
+            if left != right { return (left ?? "\u{10FFFF}").lowercased() < (right ?? "\u{10FFFF}").lowercased() }
+        case .age: if first.value.heard != second.value.heard { return first.value.heard > second.value.heard }
+        case .found: break
+        }
+        return first.value.number < second.value.number
+    }
+}
+
+/// Shows a scan as a table that is rewritten while it changes.
+actor ScanView {
+    private let output: Output
+    private let order: ScanTable.Order
+    private let now: @Sendable () -> Duration
+    private var table = ScanTable()
+
+    init(_ output: Output, order: ScanTable.Order) {
+        (self.output, self.order) = (output, order)
+        now = CommandClock.elapsed(CommandClock.current)
+    }
+
+    /// The pause between two drawings, however many advertisements arrive.
+    private static let pause = Duration.milliseconds(250)
+
+    func show(_ events: DiscoveryEvents) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.follow(events) }
+            group.addTask {
+                while true {
+                    try await self.draw()
+                    try await CommandClock.sleep(for: Self.pause)
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func follow(_ events: DiscoveryEvents) async throws {
+        for try await event in events {
+            switch event {
+            case .found(let found), .updated(let found):
+                table.update(found.peripheral.id, found.advertisement, now: now())
+            case .lost(let peripheral): table.remove(peripheral.id)
+            }
+        }
+    }
+
+    private func draw() throws {
+        guard let size = output.terminalSize else { return }
+        try output.rewrite(
+            table.lines(order: order, now: now(), width: size.columns, height: size.rows - 1) {
+                output.paint($0, .bold)
+            })
+    }
+}

@@ -1,0 +1,126 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Foundation
+import Subprocess
+import Testing
+
+/// What meets somebody who uses `ble` for the first time: names, errors, the forms of output.
+@Suite(.startsProcesses, .hangLimit)
+struct NewUserTests {
+    private func world(_ definitions: PeripheralDefinition...) async throws -> BlueZWorld {
+        let world = try await BlueZWorld()
+        for definition in definitions { _ = await world.radio.add(definition) }
+        return world
+    }
+
+    @Test(arguments: ["heizung größe", "HEIZUNG", "Heizung Größe"])
+    func `the case of a name does not matter`(_ name: String) async throws {
+        let world = try await world(.battery(name: "Heizung Größe", level: 7))
+        let result = try await world.ble("read", name, "battery-level").run()
+        #expect(result.output == "07  7 %\n")
+    }
+
+    @Test func `a misspelled name is told with what may have been meant`() async throws {
+        let world = try await world(.battery(name: "Kitchen Sensor"))
+        let tool = world.ble("read", "Kitchne", "battery-level", timeout: 1.5, time: .virtual)
+        let result = try await tool.run { program in
+            try await program.errors.until("Looking for")
+            try await program.pass(.seconds(1.5))
+        }
+        #expect(result.status == 12)
+        #expect(result.errors.contains("Did you mean \"Kitchen\"?"))
+        let characteristic = try await Tool.run("read", "Kitchen", "batery-level")
+        #expect(characteristic.status == 64)
+        #expect(characteristic.errors.contains("Did you mean battery-level?"))
+        let service = try await Tool.run("scan", "--service", "hart-rate")
+        #expect(service.errors.contains("Did you mean heart-rate?"))
+    }
+
+    @Test func `the second of two equal characteristics is read, subscribed to and shown by its number`() async throws {
+        let world = try await world(.earBuds(left: 80, right: 65))
+        #expect(try await world.ble("read", "Sim", "2a19").run().output == "50  80 %\n")
+        #expect(try await world.ble("read", "Sim", "battery-level#2").run().output == "41  65 %\n")
+        let absent = try await world.ble("read", "Sim", "2a19#3").run()
+        #expect(absent.status == 16)
+        #expect(absent.errors.contains("only 2"))
+        #expect(try await world.ble("read", "Sim", "2a19#0").run().status == 64)
+        let inspected = try await world.ble("inspect", "Sim").run()
+        #expect(inspected.output.contains("2a19#1 Battery Level"))
+        #expect(inspected.output.contains("2a19#2 Battery Level"))
+    }
+
+    @Test func `with --json errors and notes are JSON on standard error`() async throws {
+        let world = try await world(.battery(level: 7))
+        let failed = try await world.ble("read", "Simulated", "2a29", "--json").run()
+        #expect(failed.status == 16)
+        #expect(failed.output == "")
+        let error = try #require(try failed.errorObjects.last)
+        #expect(error["status"] as? Int == 16)
+        let details = try #require(error["error"] as? [String: Any])
+        #expect(details["code"] as? String == "characteristicNotFound")
+        #expect(details["missingUUIDs"] as? [String] == ["2a29"])
+        #expect(details["isRetryable"] as? Bool == false)
+    }
+
+    @Test func `each value names its peripheral, and the subscription is told`() async throws {
+        let world = try await BlueZWorld()
+        let id = await world.radio.add(.heartRateStrap()).id.rawValue
+        let json = try await world.ble("notify", "Sim", "2a37", "--count", "2", "--json").run()
+        #expect(try json.objects.map { $0["id"] as? String } == [id, id])
+        #expect(try json.errorObjects.compactMap { $0["note"] as? String }.contains { $0.hasPrefix("subscribed to") })
+        let read = try await world.ble("heart-rate", "Sim", "--count", "1", "--json").run()
+        #expect(try read.objects.first?["id"] as? String == id)
+        let text = try await world.ble("notify", "Sim", "2a37", "--count", "1").run()
+        #expect(text.errors.contains("ble: subscribed to Heart Rate Measurement; waiting for values"))
+    }
+
+    @Test func `inspect names everything in JSON`() async throws {
+        let world = try await world(.battery())
+        let result = try await world.ble("inspect", "Sim", "--json").run()
+        let services = try #require(try result.objects.first?["services"] as? [[String: Any]])
+        let battery = try #require(services.first { $0["uuid"] as? String == "180f" })
+        #expect(battery["name"] as? String == "Battery")
+        let characteristics = try #require(battery["characteristics"] as? [[String: Any]])
+        #expect(characteristics.first?["name"] as? String == "Battery Level")
+    }
+
+    @Test func `twice verbose shows each operation, value and state with its time`() async throws {
+        let world = try await world(.lamp())
+        let write = try await world.ble("write", "Sim", "ff01", "1e", "-vv").run()
+        let read = try await world.ble("read", "Sim", "ff01", "-vv").run()
+        let log = write.errors + read.errors
+        for expected in [
+            "advertisement received", "state=connecting", "state=connected", "written=1e", "writing: done",
+            "reading: done", "value=1e", "took=",
+        ] {
+            #expect(log.contains(expected), "\(expected)")
+        }
+        #expect(
+            log.split(separator: "\n").filter { $0.contains("[BLE]") }.allSatisfy { $0.contains(/at=\d+\.\d{3} s/) })
+        let values = try await world.ble("notify", "Sim", "ff01", "-v", "--count", "1").run()
+        #expect(!values.errors.contains("reading"))
+    }
+
+    @Test func `a hangup ends links as Ctrl-C does`() async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.heartRateStrap())
+        let result = try await world.ble("notify", "Sim", "2a37").afterFirstLine { $0.send(.terminalClosed) }
+        #expect(result.status == 129)
+        #expect(await !strap.isConnected)
+    }
+
+    @Test func `the version is the changelog's`() async throws {
+        let result = try await Tool.run("--version")
+        #expect(result.output == Central.version + "\n")
+        let headings = try Checkout.text("Docs/CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## ") }
+        #expect(headings.first == "## \(Central.version)")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"]) func `completions are written`(_ shell: String) async throws {
+        let result = try await Tool.run("--generate-completion-script", shell)
+        #expect(result.status == 0)
+        #expect(result.output.contains("heart-rate"))
+    }
+}
