@@ -33,6 +33,8 @@ extension Devices {
         public var longFrames: TransactionConfiguration.LongFrames
         /// Whether devices split their frames over several notifications.
         public var reassembles: Bool
+        /// The maximum number of unprocessed packets; see ``TransactionConfiguration/bufferedPackets``. 1024 by default.
+        public var bufferedPackets = 1024
 
         /// The service of devices that use the protocol's defaults.
         public static let defaultService = uuid(0)
@@ -104,7 +106,8 @@ extension Devices {
             TransactionConfiguration(
                 request: CharacteristicKey(service: service, characteristic: request),
                 reply: CharacteristicKey(service: service, characteristic: reply), writeType: writeType,
-                replyTimeout: replyTimeout, lateReplyGrace: lateReplyGrace, longFrames: longFrames)
+                replyTimeout: replyTimeout, lateReplyGrace: lateReplyGrace, longFrames: longFrames,
+                bufferedPackets: bufferedPackets)
         }
     }
 }

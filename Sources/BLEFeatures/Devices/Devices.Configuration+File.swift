@@ -10,7 +10,9 @@ extension Devices.Configuration {
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw BLEError(.invalidArgument, "\(path) cannot be read: \(error)", isRetryable: false, cause: error)
+            throw BLEError(
+                .invalidArgument, "\(path) cannot be read: \(FileError.reason(for: error))", isRetryable: false,
+                cause: error)
         }
         guard let json = String(validating: data, as: UTF8.self) else {
             throw BLEError(.invalidArgument, "\(path) is not text in UTF-8", isRetryable: false)
@@ -38,8 +40,9 @@ extension Devices.Configuration {
     /// | `service`, `request`, `reply` | UUIDs, as text |
     /// | `company` | the company identifier, four hexadecimal digits |
     /// | `features` | the names of the features to enable, in order; if missing, all features in order of their names |
-    /// | `replyTimeout`, `connectTimeout`, `staleness` | seconds, more than 0 |
-    /// | `connectAttempts` | a whole number, 1 or more |
+    /// | `replyTimeout`, `connectTimeout`, `staleness`, `lateReplyGrace` | seconds, more than 0 |
+    /// | `connectAttempts`, `bufferedPackets` | a whole number, 1 or more |
+    /// | `writeType` | `withResponse` or `withoutResponse` |
     /// | `longFrames` | `longWrite` or `refuse` |
     /// | `reassembles` | true or false |
     /// | `encryption` | an object, see below; if missing, nothing is encrypted |
@@ -48,20 +51,22 @@ extension Devices.Configuration {
     /// command that exchanges keys, four hexadecimal digits).
     ///
     /// If a key occurs twice, its first value is used. Throws `invalidArgument`, naming the key, for an invalid value
-    /// and for a key that is not in the table; `featureNotFound` for an unknown feature; `commandConflict`.
+    /// and for a key that is not in the table, with its line and the nearest key; `featureNotFound` for an unknown
+    /// feature; `commandConflict`.
     ///
     /// - Parameter features: the types of the available features, by their names in the object.
     public init(json: String, features: [String: any Feature.Type]) throws(BLEError) {
         let settings: Settings
         do {
-            settings = Settings(try JSONDecoder().decode([String: Setting].self, from: Data(json.utf8)))
+            settings = Settings(try JSONDecoder().decode([String: Setting].self, from: Data(json.utf8)), in: json)
         } catch {
             throw BLEError(
-                .invalidArgument, "the configuration is not a JSON object: \(error)", isRetryable: false, cause: error)
+                .invalidArgument, "the configuration is not a JSON object: \(FileError.reason(for: error))",
+                isRetryable: false, cause: error)
         }
         try settings.allow([
             "service", "request", "reply", "company", "features", "replyTimeout", "connectTimeout", "connectAttempts",
-            "staleness", "longFrames", "reassembles", "encryption",
+            "staleness", "longFrames", "reassembles", "encryption", "writeType", "lateReplyGrace", "bufferedPackets",
         ])
         try self.init(
             service: settings.uuid("service") ?? Self.defaultService,
@@ -76,6 +81,10 @@ extension Devices.Configuration {
             staleness: settings.seconds("staleness") ?? .seconds(8),
             longFrames: settings.choice("longFrames", ["longWrite": .longWrite, "refuse": .refuse]) ?? .longWrite,
             reassembles: settings.flag("reassembles") ?? false)
+        let types: [String: WriteType] = ["withResponse": .withResponse, "withoutResponse": .withoutResponse]
+        writeType = try settings.choice("writeType", types) ?? writeType
+        lateReplyGrace = try settings.seconds("lateReplyGrace") ?? lateReplyGrace
+        bufferedPackets = try settings.count("bufferedPackets") ?? bufferedPackets
     }
 }
 
@@ -112,23 +121,31 @@ private struct Settings {
     let values: [String: Setting]
     /// The prefix of the keys in errors.
     let prefix: String
+    /// The text of the whole configuration.
+    let json: String
 
-    init(_ values: [String: Setting], prefix: String = "") {
-        self.values = values
-        self.prefix = prefix
+    init(_ values: [String: Setting], prefix: String = "", in json: String) {
+        (self.values, self.prefix, self.json) = (values, prefix, json)
     }
 
     /// Throws `invalidArgument` if there is a key that is not in the list.
     func allow(_ keys: [String]) throws(BLEError) {
         guard let key = values.keys.sorted().first(where: { !keys.contains($0) }) else { return }
+        let choice = "Choose from: \(keys.map { prefix + $0 }.joined(separator: ", "))."
         throw BLEError(
-            .invalidArgument, "a configuration has no key \(prefix)\(key)", isRetryable: false,
-            remedy: "Choose from: \(keys.map { prefix + $0 }.joined(separator: ", ")).")
+            .invalidArgument, "a configuration has no key \(prefix)\(key)\(place(of: key))", isRetryable: false,
+            remedy: Spelling.nearest(to: key, in: keys).map { "Did you mean \(prefix)\($0)?" } ?? choice)
+    }
+
+    /// Returns the line of a key in the text, such as ` (line 3)`. Empty if it is not found, as with escapes.
+    private func place(of key: String) -> String {
+        guard let range = json.firstRange(of: "\"\(key)\"") else { return "" }
+        return " (line \(json[..<range.lowerBound].count { $0.isNewline } + 1))"
     }
 
     func object(_ key: String) throws(BLEError) -> Settings? {
         try value(key, "an object") {
-            if case .object(let values) = $0 { Settings(values, prefix: "\(prefix)\(key).") } else { nil }
+            if case .object(let values) = $0 { Settings(values, prefix: "\(prefix)\(key).", in: json) } else { nil }
         }
     }
 
@@ -180,7 +197,8 @@ private struct Settings {
             guard let feature = known[name] else {
                 throw BLEError(
                     .featureNotFound, "there is no feature \"\(name)\"", isRetryable: false,
-                    remedy: "Choose from: \(known.keys.sorted().joined(separator: ", ")).")
+                    remedy: Spelling.nearest(to: name, in: known.keys.sorted()).map { "Did you mean \"\($0)\"?" }
+                        ?? "Choose from: \(known.keys.sorted().joined(separator: ", ")).")
             }
             features.append(feature)
         }
@@ -206,7 +224,8 @@ private struct Settings {
         guard let setting = values[key] else { return nil }
         if let value = read(setting) { return value }
         throw BLEError(
-            .invalidArgument, "\(prefix)\(key) in the configuration is not \(wanted)", isRetryable: false)
+            .invalidArgument, "\(prefix)\(key) in the configuration is not \(wanted)\(place(of: key))",
+            isRetryable: false)
     }
 }
 

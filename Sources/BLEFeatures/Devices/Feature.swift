@@ -77,6 +77,10 @@ public struct MessageHandler: Sendable {
         await session.notifications(for: command)
     }
 
+    /// Agrees on the keys of the link, unless that has been done. From then on, encrypted notifications can be read; see
+    /// ``MessageSession/secure()``.
+    public func secure() async throws(BLEError) { try await session.secure() }
+
     /// Agrees on a new pairing key with the device and stores it.
     public func pair() async throws(BLEError) { try await session.pair() }
 

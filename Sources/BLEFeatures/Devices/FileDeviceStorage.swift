@@ -88,7 +88,7 @@ public actor FileDeviceStorage: DeviceStorage {
 
     private func failure(_ what: String, _ error: any Error) -> BLEError {
         BLEError(
-            .storageFailed, "\(path) cannot be \(what): \(error)", isRetryable: false,
+            .storageFailed, "\(path) cannot be \(what): \(FileError.reason(for: error))", isRetryable: false,
             remedy: "Look at the file and its directory.", cause: error)
     }
 }

@@ -3,6 +3,15 @@ public import BLE
 /// A ``TransactionSession`` codec for frames of commands with checksums, ``ChecksumFrame``.
 ///
 /// Frames have no replies: they are posted, not sent.
+///
+/// ```swift
+/// let robot = TransactionSession(
+///     peripheral, codec: ChecksumCodec(),
+///     configuration: TransactionConfiguration(
+///         request: CharacteristicKey(characteristic: BluetoothUUID(0xDFB1)),
+///         reply: CharacteristicKey(characteristic: BluetoothUUID(0xDFB2)), writeType: .withoutResponse))
+/// try await robot.post(ChecksumFrame([ChecksumFrame.Command(id: 0x50, body: [0x51])]))  // rainbow
+/// ```
 public struct ChecksumCodec: TransactionCodec {
     /// The key that all frames have.
     public struct Key: Hashable, Sendable {}

@@ -109,3 +109,56 @@ import Testing
         #expect(configuration.company == 0x0059)
     }
 }
+
+/// What a mistake in a file is told with.
+@Suite struct ConfigurationMistakeTests {
+    private func error(_ json: String) throws -> BLEError {
+        let error = #expect(throws: BLEError.self) { try Devices.Configuration(json: json, features: [:]) }
+        return try #require(error)
+    }
+
+    @Test(
+        arguments: [
+            ("{\n  \"replyTimeuot\": 5\n}", "replyTimeuot (line 2)", "Did you mean replyTimeout?"),
+            ("{\"Service\": \"FF00\"}", "Service (line 1)", "Did you mean service?"),
+            (
+                "{\n\"encryption\": {\n\n\"mod\": \"bound\"\n}}", "encryption.mod (line 4)",
+                "Did you mean encryption.mode?"
+            ),
+            ("{\n\n\"colour\": 1}", "colour (line 3)", "Choose from: service, request"),
+            ("{\n\"staleness\": \"long\"}", "staleness in the configuration is not a number of seconds", nil),
+            ("{\n\"writeType\": \"fast\"}", "withResponse or withoutResponse (line 2)", nil),
+        ] as [(String, String, String?)])
+    func `a mistake is told with its line, and the nearest key`(
+        _ json: String, _ message: String, _ remedy: String?
+    ) throws {
+        let error = try error(json)
+        #expect(error.code == .invalidArgument)
+        #expect(error.message.contains(message), "\(error.message)")
+        if let remedy { #expect(error.remedy?.contains(remedy) == true, "\(error.remedy ?? "")") }
+    }
+
+    @Test func `everything that code can set can be in the file`() throws {
+        let configuration = try Devices.Configuration(
+            json: #"{"writeType": "withoutResponse", "lateReplyGrace": 0.5, "bufferedPackets": 16}"#, features: [:])
+        #expect(configuration.writeType == .withoutResponse)
+        #expect(configuration.lateReplyGrace == .milliseconds(500))
+        #expect(configuration.bufferedPackets == 16)
+    }
+
+    @Test(arguments: ["", "[", "{\"service\": }", "[1]", "{\"a\": 1,}x"])
+    func `what is no JSON is told without the words of the decoder`(_ json: String) throws {
+        let message = try error(json).message
+        #expect(
+            !message.contains("Domain") && !message.contains("Context(") && !message.contains("Code="), "\(message)")
+    }
+
+    @Test func `a file that is not there is told in one sentence`() throws {
+        let error = #expect(throws: BLEError.self) {
+            try Devices.Configuration(file: "/nowhere/device.json", features: [:])
+        }
+        #expect(error?.message == "/nowhere/device.json cannot be read: No such file or directory")
+        let folder = #expect(throws: BLEError.self) { try Devices.Configuration(file: "/", features: [:]) }
+        #expect(folder?.message.contains("Domain") == false)
+    }
+}

@@ -1,0 +1,39 @@
+internal import Foundation
+
+/// The errors of Foundation in words, without its domains and numbers.
+enum FileError {
+    /// Returns the reason that an error gives, such as `No such file or directory`.
+    static func reason(for error: any Error) -> String {
+        switch error {
+        case let error as DecodingError: reason(for: error)
+        case let error as CocoaError: reason(for: error)
+        case let error as POSIXError: text(of: error.code.rawValue)
+        default: "\(error)"
+        }
+    }
+
+    private static func reason(for error: CocoaError) -> String {
+        let underlying = error.userInfo[NSUnderlyingErrorKey]
+        if let code = (underlying as? POSIXError)?.code.rawValue { return text(of: code) }
+        if let error = underlying as? NSError, error.domain == NSPOSIXErrorDomain { return text(of: Int32(error.code)) }
+        if let description = error.userInfo[NSDebugDescriptionErrorKey] as? String { return description }
+        return switch error.code {
+        case .fileReadNoSuchFile, .fileNoSuchFile: text(of: ENOENT)
+        case .fileReadNoPermission, .fileWriteNoPermission: text(of: EACCES)
+        case .fileWriteOutOfSpace: text(of: ENOSPC)
+        default: "it cannot be read or written"
+        }
+    }
+
+    private static func reason(for error: DecodingError) -> String {
+        switch error {
+        case .dataCorrupted(let context):
+            context.underlyingError.map { reason(for: $0) } ?? context.debugDescription
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context):
+            context.debugDescription
+        @unknown default: "it cannot be decoded"
+        }
+    }
+
+    private static func text(of code: Int32) -> String { String(cString: strerror(code)) }
+}
