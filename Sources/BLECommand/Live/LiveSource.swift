@@ -15,7 +15,7 @@ struct LiveSource: Sendable {
         self.characteristic = characteristic
         let key = characteristic.key
         format = await ShownValue.format(of: key, on: peripheral)
-        let name = characteristic.uuid.name ?? characteristic.uuid.description
+        let name = characteristic.uuid.name(in: .vendors) ?? characteristic.uuid.description
         title = try await Self.place(of: characteristic, on: peripheral).map { "\(name) (\($0))" } ?? name
         shownTitle = title.harmless
     }

@@ -11,7 +11,7 @@ struct CharacteristicArgument: Sendable {
 
     init(named text: String) throws {
         let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let uuid = AssignedNumbers.characteristic(String(parts[0])) else {
+        guard let uuid = Catalog.vendors.characteristic(String(parts[0])) else {
             throw notNamed(text, "characteristic", .characteristic)
         }
         self.uuid = uuid
@@ -44,8 +44,8 @@ struct CharacteristicArgument: Sendable {
 struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
 
-    /// The SIG's services, and the vendors' services that have profiles.
-    static let catalog: Catalog = [.service(.nordicUART, "Nordic UART")]
+    /// The SIG's services, and those of vendors.
+    static let catalog = Catalog.vendors
 
     init(named text: String) throws {
         guard let uuid = Self.catalog.service(text) else { throw notNamed(text, "service", .service) }
@@ -74,7 +74,8 @@ struct HexArgument: ExpressibleByArgument, Sendable {
 
 /// Returns the error for an unknown name, with a way to find others.
 private func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) -> ValidationError {
-    let names = AssignedNumbers.all(numbers).map { commandLineName($0.name) }
+    let known = AssignedNumbers.all(numbers) + Catalog.vendors.entries.filter { $0.kind == numbers }
+    let names = known.map { commandLineName($0.name) }
     let meant = Spelling.nearest(to: commandLineName(text), in: names).map { " Did you mean \($0)?" } ?? ""
     return ValidationError(
         "No \(kind) is called so, and it is no UUID.\(meant) Names are those of the SIG: "

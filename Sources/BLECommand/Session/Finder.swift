@@ -64,7 +64,7 @@ struct Finder {
         if let found = known.first(where: { $0.isConnected && $0.advertisement.serviceUUIDs.contains(service) }) {
             return (central.peripheral(found.id), found.advertisement.localName)
         }
-        let what = "a peripheral with service \(service.name ?? service.description)"
+        let what = "a peripheral with service \(service.name(in: .vendors) ?? service.description)"
         let found = try await search(what) {
             $0.advertisement.serviceUUIDs.contains(service) ? .this : .candidate
         }

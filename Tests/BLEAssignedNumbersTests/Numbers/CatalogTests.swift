@@ -90,3 +90,30 @@ extension Catalog {
         #expect(BluetoothUUID.monitoring.name(in: Catalog()) == nil)
     }
 }
+
+/// The numbers of vendors.
+@Suite struct VendorCatalogTests {
+    @Test(
+        arguments: [
+            ("6e400001-b5a3-f393-e0a9-e50e24dcca9e", "Nordic UART"), ("fe59", "Nordic Secure DFU"),
+            ("da2e7828-fbce-4e01-ae9e-261174997c48", "SMP Characteristic"), ("2a19", "Battery Level"),
+        ])
+    func `vendors' services have names beside the SIG's`(_ text: String, _ name: String) throws {
+        #expect(try #require(BluetoothUUID(text)).name(in: .vendors) == name)
+    }
+
+    @Test func `each number and each name occurs once`() {
+        let entries = Catalog.vendors.entries
+        #expect(Set(entries.compactMap(\.uuid)).count == entries.count)
+        #expect(Set(entries.map(\.name)).count == entries.count)
+    }
+
+    @Test func `they are found by name`() {
+        #expect(Catalog.vendors.characteristic("nordic uart tx") == .nordicUARTTransmit)
+        #expect(Catalog.vendors.service("smp")?.description == "8d53dc1d-1db7-4cd3-868b-8a527460aa84")
+    }
+}
+
+extension BluetoothUUID {
+    fileprivate static let nordicUARTTransmit = BluetoothUUID("6e400003-b5a3-f393-e0a9-e50e24dcca9e")!
+}

@@ -125,7 +125,7 @@ import Testing
                 "{\n\"encryption\": {\n\n\"mod\": \"bound\"\n}}", "encryption.mod (line 4)",
                 "Did you mean encryption.mode?"
             ),
-            ("{\n\n\"colour\": 1}", "colour (line 3)", "Choose from: service, request"),
+            ("{\n\n\"shade\": 1}", "shade (line 3)", "Choose from: service, request"),
             ("{\n\"staleness\": \"long\"}", "staleness in the configuration is not a number of seconds", nil),
             ("{\n\"writeType\": \"fast\"}", "withResponse or withoutResponse (line 2)", nil),
         ] as [(String, String, String?)])

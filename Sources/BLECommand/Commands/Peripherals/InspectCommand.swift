@@ -69,7 +69,8 @@ struct InspectCommand: AsyncParsableCommand {
 
     private static func json(_ service: GATTService, _ values: [UInt16: Read]) -> JSON {
         .object([
-            "uuid": .string(service.uuid.description), "name": .optional(service.uuid.name) { .string($0) },
+            "uuid": .string(service.uuid.description),
+            "name": .optional(service.uuid.name(in: .vendors)) { .string($0) },
             "handle": .int(Int(service.handle)),
             "primary": .bool(service.isPrimary),
             "characteristics": .array(service.characteristics.map { .object(json($0, values[$0.handle])) }),
@@ -80,12 +81,14 @@ struct InspectCommand: AsyncParsableCommand {
     private static func json(_ characteristic: GATTCharacteristic, _ value: Read?) -> [String: JSON] {
         let keys: [String: JSON] = [
             "uuid": .string(characteristic.uuid.description),
-            "name": .optional(characteristic.uuid.name) { .string($0) }, "handle": .int(Int(characteristic.handle)),
+            "name": .optional(characteristic.uuid.name(in: .vendors)) { .string($0) },
+            "handle": .int(Int(characteristic.handle)),
             "properties": .array(names(characteristic.properties).map { .string($0) }),
             "descriptors": .array(
                 characteristic.descriptors.map {
                     .object([
-                        "uuid": .string($0.uuid.description), "name": .optional($0.uuid.name) { .string($0) },
+                        "uuid": .string($0.uuid.description),
+                        "name": .optional($0.uuid.name(in: .vendors)) { .string($0) },
                         "handle": .int(Int($0.handle)),
                     ])
                 }),
@@ -137,6 +140,6 @@ struct InspectCommand: AsyncParsableCommand {
     ) -> String {
         let digits = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
         let counted = "\(uuid)" + (number.map { "#\($0)" } ?? "")
-        return "\(digits)  \(String(repeating: "  ", count: depth))\(counted) \(uuid.name ?? "")  \(rest)"
+        return "\(digits)  \(String(repeating: "  ", count: depth))\(counted) \(uuid.name(in: .vendors) ?? "")  \(rest)"
     }
 }

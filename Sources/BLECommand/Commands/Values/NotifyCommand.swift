@@ -35,7 +35,8 @@ struct NotifyCommand: AsyncParsableCommand {
                 return (key, try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096)))
             }
             let format = await ShownValue.format(of: key, on: peripheral)
-            output.note("subscribed to \(uuid.name ?? uuid.description); waiting for values (Ctrl-C ends)")
+            output.note(
+                "subscribed to \(uuid.name(in: .vendors) ?? uuid.description); waiting for values (Ctrl-C ends)")
             var received = 0
             for try await event in values.events {
                 guard case .value(let bytes) = event else {
