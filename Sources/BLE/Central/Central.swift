@@ -78,6 +78,7 @@ public actor Central {
     var requests = ControlPointRequests()
     var pairings = Pairings()
     var adapter = AdapterWatch()
+    var unhandled = Observers<BLEError>()
     /// The state of the adapter in use.
     public var adapterState: AdapterState { adapter.state }
 
@@ -133,6 +134,7 @@ public actor Central {
         for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         pairings.finish()
+        unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
         Task { [backend] in await backend.shutDown() }
     }
@@ -165,6 +167,7 @@ public actor Central {
         finish(writers.removeAll(), .shutDown)
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         connections = [:]
+        unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
     }
 
@@ -243,6 +246,7 @@ public actor Central {
             endPrompts { $0 == id }
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
+            unhandled.yield(error)
             operations.fail(error) { _ in true }
             endPrompts { _ in true }
             scanning.interrupt(error)

@@ -195,8 +195,7 @@ private struct AutoConnecting: Sendable {
         do throws(BLEError) {
             try await peripheral.connect()
         } catch {
-            central.configuration.logger.debug(
-                "connecting automatically failed", metadata: ["peripheral": "\(peripheral)", "error": "\(error)"])
+            await central.report(unhandled: error, while: "connecting automatically", of: peripheral.id)
             run.change {
                 $0.attemptFailed(
                     peripheral.id, isRequested: error.code == .connectionCancelled, now: central.elapsed())

@@ -218,7 +218,11 @@ extension Central {
             runHandler(id)
             considerIdle(id)
         } catch {
-            logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            if isMaintained(id), error.code != .cancelled {
+                report(unhandled: error, while: "reestablishing the link", of: id)
+            } else {
+                logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            }
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }

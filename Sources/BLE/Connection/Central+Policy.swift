@@ -89,8 +89,9 @@ extension Central {
             do {
                 try await handler(peripheral)
             } catch {
-                self?.configuration.logger.info(
-                    "a connection handler failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+                let error =
+                    error as? BLEError ?? BLEError(.failed, "a connection handler failed: \(error)", cause: error)
+                await self?.report(unhandled: error, while: "a connection handler", of: id)
             }
             guard !Task.isCancelled else { return }
             await self?.handlerEnded(id)

@@ -137,8 +137,7 @@ private struct ValueUpdater {
             // The end of the link also arrives as an event, which shows whether another link follows.
             let isConnected = await peripheral.connectionState == .connected
             if isConnected, !Self.endsLink(error) { store.fail(error) }
-            peripheral.central.configuration.logger.debug(
-                "reading declared values failed", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
+            await peripheral.central.report(unhandled: error, while: "reading declared values", of: peripheral.id)
         }
     }
 

@@ -140,7 +140,7 @@ extension Central {
                 try await backend.stopNotifications(of: attribute)
             }
         } catch {
-            logger.debug("unsubscribing failed", metadata: ["error": "\(error)"])
+            report(unhandled: error, while: "unsubscribing", of: attribute.peripheral)
         }
     }
 
@@ -231,7 +231,7 @@ extension Central {
                     }
                     try await restore(subscription, key)
                 } catch {
-                    logger.debug("restoring a subscription failed", metadata: ["error": "\(error)"])
+                    report(unhandled: error, while: "restoring a subscription", of: id)
                     if connectionState(id) == .connected { end(subscription, error.at(id)) }
                 }
             }

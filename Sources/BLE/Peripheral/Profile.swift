@@ -18,6 +18,8 @@
 public protocol Profile: Sendable {
     /// The service's type, which is used to find peripherals with the service.
     static var serviceUUID: BluetoothUUID { get }
+    /// How peripherals with the service are recognized. By default, they advertise it.
+    static var discovery: DiscoveryCriteria { get }
     /// The service that the profile uses.
     var service: PeripheralService { get }
     /// Creates a profile for a service. Nothing is sent yet.
@@ -25,6 +27,9 @@ public protocol Profile: Sendable {
 }
 
 extension Profile {
+    /// Peripherals that advertise the service.
+    public static var discovery: DiscoveryCriteria { .service(serviceUUID) }
+
     /// Creates a profile for the peripheral's service, the first if there are several. Nothing is sent yet.
     public init(_ peripheral: Peripheral) {
         self.init(service: PeripheralService(Self.serviceUUID, on: peripheral))

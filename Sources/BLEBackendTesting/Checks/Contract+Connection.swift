@@ -113,6 +113,39 @@ extension Contract {
         }
     }
 
+    /// The handler may read at once, on each link.
+    func connectionHandlers() async throws {
+        try await withCentral { central in
+            let strap = central.peripheral(EchoStrap.id)
+            let (links, link) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(8))
+            await strap.setConnectionHandler { strap in
+                let database = try await strap.services()
+                _ = try await strap.read(EchoStrap.output)
+                link.yield(database.count)
+            }
+            try await strap.setConnectionPolicy(.maintained())
+            var runs = links.makeAsyncIterator()
+            #expect(await runs.next() ?? 0 > 0)
+            try await peer.disconnect()
+            #expect(await runs.next() ?? 0 > 0)
+            try await strap.disconnect()
+            await strap.setConnectionHandler(nil)
+        }
+    }
+
+    /// An operation that this side's disconnect has ended says so.
+    func disconnectDuringOperation() async throws {
+        try await withStrap { strap in
+            let reading = failing { _ = try await strap.read(EchoStrap.slow) }
+            try await peer.untilHeld()
+            try await strap.disconnect()
+            let error = await reading.value
+            #expect(error?.code == .disconnected)
+            #expect(error?.disconnectReason == .local)
+            try await peer.release()
+        }
+    }
+
     func cancelledConnect() async throws {
         try await withCentral { central in
             let strap = try await find(central).peripheral

@@ -20,6 +20,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case discoveryFindsWhatHasNoKnownStrength
     case discoveryReportsPeripheralsWithALink
     case strongestIsConnectedAutomatically
+    case handlersRunOnEachLink
+    case disconnectDuringAnOperationIsLocal
     // Connection
     case connectionGoesThroughItsStatesAndKnowsTheServices
     case unknownPeripheralIsNotFound
@@ -123,6 +125,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .discoveryFindsWhatHasNoKnownStrength: try await contract.unknownStrength()
         case .discoveryReportsPeripheralsWithALink: try await contract.linkedPeripherals()
         case .strongestIsConnectedAutomatically: try await contract.autoConnection()
+        case .handlersRunOnEachLink: try await contract.connectionHandlers()
+        case .disconnectDuringAnOperationIsLocal: try await contract.disconnectDuringOperation()
         case .connectionGoesThroughItsStatesAndKnowsTheServices: try await contract.connectionStates()
         case .unknownPeripheralIsNotFound: try await contract.unknownPeripheral()
         case .savedIDIsReachableWithoutAScan: try await contract.savedID()

@@ -53,7 +53,7 @@ public struct AutomationIO: Profile {
     /// read, notified or indicated. Throws `invalidValue` if the number of signals of a digital input is not available.
     public func aggregateKey() async throws(BLEError) -> Characteristic<AutomationAggregate> {
         let readable: CharacteristicProperties = [.read, .notify, .indicate]
-        let inputs = try await service.discover().filter { !$0.properties.isDisjoint(with: readable) }
+        let inputs = try await inOrder(service.discover().filter { !$0.properties.isDisjoint(with: readable) })
         var counts: [Int] = []
         for found in inputs where found.uuid == Characteristic.digital.uuid {
             guard let count = try await count(of: found) else {
@@ -65,6 +65,22 @@ public struct AutomationIO: Profile {
         let analogCount = inputs.count { $0.uuid == Characteristic.analog.uuid }
         let coding = AutomationAggregate.coding(digitalCounts: counts, analogCount: analogCount)
         return Characteristic(coding, BluetoothUUID(0x2A5A), service: .automationIO)
+    }
+
+    /// Sorts characteristics as the aggregate does: by the description in the presentation format, which each has if
+    /// there are several of a type, otherwise by handle. Infineon's implementation of the service sorts in this way.
+    /// This was not compared with the text of the specification.
+    private func inOrder(_ found: [GATTCharacteristic]) async throws(BLEError) -> [GATTCharacteristic] {
+        guard Dictionary(grouping: found, by: \.uuid).values.contains(where: { $0.count > 1 }) else { return found }
+        var places: [UInt16: UInt16] = [:]
+        for found in found {
+            let key = service.key(Characteristic(.bytes, found.uuid, handle: found.handle)).key
+            places[found.handle] = try await peripheral.presentationFormat(of: key)?.description.rawValue
+        }
+        return found.sorted { left, right in
+            let (first, second) = (places[left.handle] ?? .max, places[right.handle] ?? .max)
+            return (first, left.handle) < (second, right.handle)
+        }
     }
 
     /// Returns the number in the Number of Digitals descriptor. Nil if there is none.

@@ -32,6 +32,14 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         PublicCall("Central.first(matching:timeout:)", .startDiscovery) {
             _ = try await $0.central.first(matching: .any)
         },
+        PublicCall("Central.first(_:timeout:)", .startDiscovery) { _ = try await $0.central.first(Gauge.self) },
+        PublicCall("Central.read(_:timeout:)", .startDiscovery) { _ = try await $0.central.read(Bench.level) },
+        PublicCall("Central.write(_:to:type:timeout:)", .startDiscovery) {
+            try await $0.central.write([1], to: Bench.command)
+        },
+        PublicCall("Central.notifications(_:overflow:timeout:)", .startDiscovery) {
+            _ = try await $0.central.notifications(Bench.level)
+        },
         PublicCall("Central.discoveries(matching:for:)", .startDiscovery) {
             _ = try await $0.central.discoveries(for: .seconds(3))
         },
