@@ -55,6 +55,10 @@ let package = Package(
 
         // A worked example of BLEFeatures. It sees only what any other package would see.
         .example("SmartLock", ["BLE", "BLEFeatures"], "SmartLock/Sources"),
+        // The same for a device without replies, found by what it advertises.
+        .example(
+            "ClassroomRobot", ["BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEFeatures", "BLESimulation"],
+            "Robot/Sources"),
 
         // Tests, and what they share.
         .support("BLETestSupport", ["BLE", "BLESimulation", "Waiting", .log]),
@@ -73,6 +77,12 @@ let package = Package(
             name: "SmartLockTests",
             dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"],
             path: "Docs/Examples/SmartLock/Tests", packageAccess: false, swiftSettings: .strict),
+        .testTarget(
+            name: "ClassroomRobotTests",
+            dependencies: [
+                "ClassroomRobot", "BLE", "BLEAssignedNumbers", "BLEBeacons", "BLESimulation", "BLETestSupport",
+            ],
+            path: "Docs/Examples/Robot/Tests", packageAccess: false, swiftSettings: .strict),
     ],
     swiftLanguageModes: [.v6]
 )
