@@ -21,6 +21,9 @@ extension Central {
     func report(unhandled error: BLEError, while activity: String, of id: Peripheral.ID? = nil) {
         let error = id.map { error.at($0) } ?? error
         logger.debug("\(activity) failed", metadata: ["error": "\(error)"])
-        unhandled.yield(error)
+        // Ends that were asked for are no errors.
+        if ![.cancelled, .shutDown, .connectionCancelled].contains(error.code), error.disconnectReason != .local {
+            unhandled.yield(error)
+        }
     }
 }

@@ -79,6 +79,8 @@ public actor Central {
     var pairings = Pairings()
     var adapter = AdapterWatch()
     var unhandled = Observers<BLEError>()
+    /// Called for the links of all peripherals.
+    var linkSinks: [Int: @Sendable (LinkEvent) -> Void] = [:]
     /// The state of the adapter in use.
     public var adapterState: AdapterState { adapter.state }
 

@@ -46,8 +46,10 @@ struct AutoConnector {
         failures[id] = nil
     }
 
-    /// Records a new link. Returns false if it is known already.
+    /// Records a new link. Returns false if it is known already, or if the peripheral does not meet the criteria as far
+    /// as is known.
     mutating func linkUp(_ id: Peripheral.ID) -> Bool {
+        guard attempt == id || inRange[id] != nil || blocked.contains(id) else { return false }
         if attempt == id { attempt = nil }
         failures[id] = nil
         blocked.remove(id)
@@ -58,21 +60,23 @@ struct AutoConnector {
     ///
     /// - Parameter isRequested: whether this program ended it.
     mutating func linkEnded(_ id: Peripheral.ID, isRequested: Bool) {
-        linked.remove(id)
-        // One that has only been known by its link must be heard first.
-        if case .some(.none) = inRange[id] { inRange[id] = nil }
+        guard linked.remove(id) != nil else { return }
+        // It must be heard again first: it may be out of range.
+        inRange[id] = nil
         if isRequested { blocked.insert(id) }
     }
 
+    /// Records that this program cancelled an attempt.
+    mutating func attemptCancelled(_ id: Peripheral.ID) {
+        if attempt == id || inRange[id] != nil { blocked.insert(id) }
+    }
+
     /// Records a failed attempt.
-    ///
-    /// - Parameter isRequested: whether this program cancelled it.
-    mutating func attemptFailed(_ id: Peripheral.ID, isRequested: Bool, now: Duration) {
+    mutating func attemptFailed(_ id: Peripheral.ID, now: Duration) {
         if attempt == id { attempt = nil }
-        guard !isRequested else {
-            blocked.insert(id)
-            return
-        }
+        guard !blocked.contains(id) else { return }
+        // One that was only known by its link must be heard.
+        if case .some(.none) = inRange[id] { inRange[id] = nil }
         let count = (failures[id]?.count ?? 0) + 1
         failures[id] = Failure(count: count, retry: now + backoff.pause(afterFailures: count))
     }

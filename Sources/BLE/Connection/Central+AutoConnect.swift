@@ -1,4 +1,3 @@
-internal import Logging
 internal import Synchronization
 internal import Waiting
 
@@ -13,12 +12,13 @@ extension Central {
     /// ```
     ///
     /// Iterating starts it; leaving the loop stops it and leaves the links as they are. A peripheral whose link is lost
-    /// is a candidate again as soon as it is in range, and is reported again. One that this program disconnects, or whose
+    /// is a candidate again as soon as it is heard, and is reported again. One that this program disconnects, or whose
     /// policy ends the link, is not connected to again until the program connects to it itself; others are not affected. A peripheral that already
     /// has a link, to this or to another program, is adopted first. After a failed attempt, a peripheral is left alone
     /// for the pauses of ``Backoff/standard``.
     ///
-    /// Throws the errors of a scan; errors of single attempts are logged. Keeps the newest 64 unread peripherals.
+    /// Only this loop connects again: a policy of the configuration that maintains links does not apply, one that was set
+    /// for a peripheral does. Throws the errors of a scan; for those of single attempts, see ``unhandledErrors()``. Keeps the newest 64 unread peripherals.
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
@@ -31,10 +31,8 @@ extension Central {
     ) -> AutoConnections {
         AutoConnections(
             connecting: AutoConnecting(
-                central: self, criteria: criteria,
-                events: discoveryEvents(
-                    matching: criteria && .rssi(atLeast: minimumRSSI), duplicates: true, staleAfter: staleAfter),
-                limit: limit, settling: settling))
+                central: self, criteria: criteria, minimumRSSI: minimumRSSI, limit: limit, settling: settling,
+                staleAfter: staleAfter))
     }
 }
 
@@ -72,30 +70,78 @@ public struct AutoConnections: AsyncSequence, Sendable {
     }
 }
 
+/// What happens to the link of any peripheral.
+enum LinkEvent: Sendable {
+    case up(Peripheral.ID)
+    /// - Parameter isRequested: whether this central ended it.
+    case ended(Peripheral.ID, isRequested: Bool)
+    /// This central ended an attempt.
+    case attemptCancelled(Peripheral.ID)
+}
+
+extension Central {
+    func tell(_ event: LinkEvent) {
+        for sink in linkSinks.values { sink(event) }
+    }
+
+    /// Starts to deliver the discoveries and all link events to a run, in order. Ends with ``endRun(_:)``.
+    fileprivate func beginRun(
+        _ run: AutoConnecting.Run, _ token: Int, _ tracker: DiscoveryTracker, adopting criteria: DiscoveryCriteria
+    ) async throws(BLEError) {
+        try checkRunning()
+        for linked in connected(matching: criteria) {
+            run.found(linked)
+            if connectionState(linked.peripheral.id) == .connected { run.take(.up(linked.peripheral.id)) }
+        }
+        linkSinks[token] = { run.take($0) }
+        try await scan(
+            tracker, token,
+            into: Scanning.Sink {
+                run.take($0)
+            } finish: {
+                run.finish($0)
+            })
+    }
+
+    fileprivate func endRun(_ token: Int) {
+        linkSinks[token] = nil
+        endScan(token)
+    }
+
+    /// Connects for a run. Only the run retries: the configuration's policy is not applied.
+    fileprivate func connect(_ id: Peripheral.ID, for run: AutoConnecting.Run) async {
+        do throws(BLEError) {
+            try await connect(id, timeout: nil, appliesPolicy: false)
+            // The link may have been there before.
+            if connectionState(id) == .connected { run.take(.up(id)) }
+        } catch {
+            report(unhandled: error, while: "connecting automatically", of: id)
+            run.attemptFailed(id, now: elapsed())
+        }
+    }
+}
+
 /// Carries out what an ``AutoConnector`` decides.
-private struct AutoConnecting: Sendable {
+fileprivate struct AutoConnecting: Sendable {
     let central: Central
     let criteria: DiscoveryCriteria
-    let events: DiscoveryEvents
+    let minimumRSSI: Int
     let limit: Int
     let settling: Duration
+    let staleAfter: Duration
 
-    /// A run: the decisions, and a signal that there may be a new one.
-    private final class Run: Sendable {
+    /// A run: the decisions, the peripherals to report, and a signal that there may be a new decision.
+    final class Run: Sendable {
         private let connector: Mutex<AutoConnector>
-        private let watched = Mutex<Set<Peripheral.ID>>([])
+        private let central: Central
+        private let producer: BoundedStream<Peripheral>.Producer
         let signals: BoundedStream<Void>
         private let signal: BoundedStream<Void>.Producer
 
-        init(_ connector: AutoConnector) {
+        init(_ connector: AutoConnector, _ central: Central, _ producer: BoundedStream<Peripheral>.Producer) {
             self.connector = Mutex(connector)
+            (self.central, self.producer) = (central, producer)
             (signals, signal) = BoundedStream.make(policy: .dropOldest(capacity: 1))
-        }
-
-        /// Changes the state, and has the next step asked for.
-        func change<Result: Sendable>(_ change: (inout AutoConnector) -> Result) -> Result {
-            defer { signal.yield(()) }
-            return connector.withLock { change(&$0) }
         }
 
         func next(now: Duration) -> AutoConnector.Step { connector.withLock { $0.next(now: now) } }
@@ -108,8 +154,32 @@ private struct AutoConnecting: Sendable {
             if isNew { wake() }
         }
 
-        /// Returns true for the first call with a peripheral.
-        func beginWatching(_ id: Peripheral.ID) -> Bool { watched.withLock { $0.insert(id).inserted } }
+        func take(_ event: DiscoveryEvent) {
+            switch event {
+            case .found(let discovery), .updated(let discovery): found(discovery)
+            case .lost(let peripheral):
+                connector.withLock { $0.lost(peripheral.id) }
+                wake()
+            }
+        }
+
+        func take(_ event: LinkEvent) {
+            let reported = connector.withLock { connector -> Peripheral.ID? in
+                switch event {
+                case .up(let id): return connector.linkUp(id) ? id : nil
+                case .ended(let id, let isRequested): connector.linkEnded(id, isRequested: isRequested)
+                case .attemptCancelled(let id): connector.attemptCancelled(id)
+                }
+                return nil
+            }
+            if let reported { producer.yield(central.peripheral(reported)) }
+            wake()
+        }
+
+        func attemptFailed(_ id: Peripheral.ID, now: Duration) {
+            connector.withLock { $0.attemptFailed(id, now: now) }
+            wake()
+        }
 
         func wake() { signal.yield(()) }
         func finish(_ error: BLEError) { signal.finish(throwing: error) }
@@ -134,14 +204,18 @@ private struct AutoConnecting: Sendable {
     }
 
     private func run(_ producer: BoundedStream<Peripheral>.Producer) async throws(BLEError) {
-        let run = Run(AutoConnector(limit: limit, settling: settling))
+        let run = Run(AutoConnector(limit: limit, settling: settling), central, producer)
+        let token = await central.token()
         let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
-            group.addTask { await scan(run) }
             let result: Result<Void, BLEError>
             do throws(BLEError) {
-                for linked in await central.connected(matching: criteria) {
-                    run.found(linked)
-                }
+                try await central.beginRun(
+                    run, token,
+                    DiscoveryTracker(
+                        // With duplicates, because changes of signal strength are not reported otherwise.
+                        criteria: criteria && .rssi(atLeast: minimumRSSI), duplicates: true,
+                        staleAfter: max(staleAfter, .seconds(1))), adopting: criteria)
+                run.wake()
                 var alarm: Duration?
                 for try await _ in run.signals {
                     switch run.next(now: central.elapsed()) {
@@ -154,17 +228,7 @@ private struct AutoConnecting: Sendable {
                             try? await central.configuration.clock.sleep(for: time - now)
                             run.wake()
                         }
-                    case .connect(let id):
-                        let peripheral = central.peripheral(id)
-                        if run.beginWatching(id) {
-                            let (events, isConnected) = await central.observeLink(of: id)
-                            group.addTask { await watch(peripheral, events, run, producer) }
-                            if isConnected {
-                                linkUp(peripheral, run, producer)
-                                break
-                            }
-                        }
-                        group.addTask { await connect(peripheral, run) }
+                    case .connect(let id): group.addTask { await central.connect(id, for: run) }
                     }
                 }
                 result = .success(())
@@ -174,58 +238,7 @@ private struct AutoConnecting: Sendable {
             group.cancelAll()
             return result
         }
+        await central.endRun(token)
         try result.get()
-    }
-
-    private func scan(_ run: Run) async {
-        do throws(BLEError) {
-            for try await event in events {
-                switch event {
-                case .found(let discovery), .updated(let discovery): run.found(discovery)
-                case .lost(let peripheral): run.change { $0.lost(peripheral.id) }
-                }
-            }
-        } catch {
-            run.finish(error)
-        }
-    }
-
-    /// Connects. The link itself is reported by its events, which are in order with its end.
-    private func connect(_ peripheral: Peripheral, _ run: Run) async {
-        do throws(BLEError) {
-            try await peripheral.connect()
-        } catch {
-            await central.report(unhandled: error, while: "connecting automatically", of: peripheral.id)
-            run.change {
-                $0.attemptFailed(
-                    peripheral.id, isRequested: error.code == .connectionCancelled, now: central.elapsed())
-            }
-        }
-    }
-
-    private func linkUp(
-        _ peripheral: Peripheral, _ run: Run, _ producer: BoundedStream<Peripheral>.Producer
-    ) {
-        if run.change({ $0.linkUp(peripheral.id) }) { producer.yield(peripheral) }
-    }
-
-    /// Follows the link of a peripheral, whoever makes and ends it.
-    private func watch(
-        _ peripheral: Peripheral, _ events: BoundedStream<ConnectionEvent>, _ run: Run,
-        _ producer: BoundedStream<Peripheral>.Producer
-    ) async {
-        do throws(BLEError) {
-            for try await event in events {
-                switch event {
-                case .connected: linkUp(peripheral, run, producer)
-                case .disconnected(let error):
-                    run.change { $0.linkEnded(peripheral.id, isRequested: error.disconnectReason == .local) }
-                case .disconnectFailed: run.change { $0.linkEnded(peripheral.id, isRequested: true) }
-                case .connecting, .connectFailed, .waiting, .servicesChanged: break
-                }
-            }
-        } catch {
-            run.finish(error)
-        }
     }
 }

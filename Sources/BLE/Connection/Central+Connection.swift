@@ -5,22 +5,27 @@ internal import Waiting
 extension Central {
     // MARK: Connecting and disconnecting
 
-    func connect(_ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false) async throws(BLEError) {
+    func connect(
+        _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
+    ) async throws(BLEError) {
         // The caller wants the link for more than pairing.
         pairings.keepLink(id)
-        try await establish(id, timeout: timeout, isPatient: isPatient)
+        try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
     }
 
     /// Establishes the link, or joins an attempt in progress.
     ///
-    /// - Parameter isPatient: whether to wait without a time limit if the link is maintained, also while the adapter is
-    ///   off.
-    func establish(_ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false) async throws(BLEError) {
+    /// - Parameters:
+    ///   - isPatient: whether to wait without a time limit if the link is maintained, also while the adapter is off.
+    ///   - appliesPolicy: whether the link is maintained from now on if the configuration's policy says so.
+    func establish(
+        _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
+    ) async throws(BLEError) {
         try checkRunning()
         if connectionState(id) == .connected { return }
         let outcome = Outcome<Void>()
         let waiter = token()
-        applyPolicy(id)
+        if appliesPolicy { applyPolicy(id) }
         let isPatient = isPatient && isMaintained(id)
         let limit = timeout ?? configuration.connectTimeout
         let deadline = isPatient ? nil : deadline(limit, "connecting", outcome)
@@ -86,6 +91,7 @@ extension Central {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
             connections[id]?.publish(state)
+            if state == .connected { tell(.up(id)) }
             switch state {
             case .connecting: report(.connecting, of: id)
             case .connected: report(.connected, of: id)
@@ -97,8 +103,12 @@ extension Central {
                 ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
             switch event {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
-            case .linkEnded: report(.disconnected(error), of: id)
-            case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
+            case .linkEnded, .endedHere:
+                tell(.ended(id, isRequested: event == .endedHere))
+                report(.disconnected(error), of: id)
+            case .disconnectFailed:
+                tell(.ended(id, isRequested: true))
+                report(.disconnectFailed(error.at(id)), of: id)
             case .waiting: report(.waiting((adapter.error ?? error).at(id)), of: id)
             }
         case .limit(let waiters):
@@ -117,6 +127,7 @@ extension Central {
                 case .disconnect:
                     connections[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
+            if failure == .cancelledByDisconnect { tell(.attemptCancelled(id)) }
             connections[id]?.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
             let attempt = Task { [weak self] in

@@ -19,11 +19,6 @@ extension Central {
         }
     }
 
-    /// The events from now on, and whether there is a link now.
-    func observeLink(of id: Peripheral.ID) -> (events: BoundedStream<ConnectionEvent>, isConnected: Bool) {
-        (connectionEvents(id), connectionState(id) == .connected)
-    }
-
     private func removeStateObserver(_ token: Int, of id: Peripheral.ID) {
         connections[id]?.removeStateObserver(token)
         removeConnectionIfUnused(id)

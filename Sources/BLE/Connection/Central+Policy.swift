@@ -89,6 +89,8 @@ extension Central {
             do {
                 try await handler(peripheral)
             } catch {
+                // The end of the link cancels its handler.
+                if Task.isCancelled { return }
                 let error =
                     error as? BLEError ?? BLEError(.failed, "a connection handler failed: \(error)", cause: error)
                 await self?.report(unhandled: error, while: "a connection handler", of: id)

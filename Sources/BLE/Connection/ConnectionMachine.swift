@@ -40,8 +40,10 @@ struct ConnectionMachine {
     enum Event: Equatable {
         /// The attempt failed, and the next one follows after the pause. Nil if none follows.
         case attemptFailed(retryAfter: Duration?)
-        /// The link ended.
+        /// The link ended by itself, or by another program.
         case linkEnded
+        /// This central ended the link.
+        case endedHere
         /// The link could not be ended.
         case disconnectFailed
         /// The next attempt follows when the adapter allows it.
@@ -261,7 +263,7 @@ struct ConnectionMachine {
         let done = disconnecting
         disconnecting = []
         let actions: [Action] = [
-            .tell(hasFailed ? .disconnectFailed : endsAttempt ? .attemptFailed(retryAfter: nil) : .linkEnded),
+            .tell(hasFailed ? .disconnectFailed : endsAttempt ? .attemptFailed(retryAfter: nil) : .endedHere),
             .publish(.disconnected),
             hasFailed ? .fail(done, .disconnect) : .succeed(done),
         ]

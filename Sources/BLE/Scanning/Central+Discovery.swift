@@ -71,15 +71,22 @@ extension Central {
         let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: overflow) { [weak self] in
             Task { await self?.endScan(token) }
         }
-        let scan = Scanning.Scan(tracker, producer, staleness: watchStaleness(of: token, tracker))
+        try await scan(tracker, token, into: Scanning.Sink(producer))
+        return stream
+    }
+
+    /// Starts a scan that delivers its events synchronously, until ``endScan(_:)`` is called with the token.
+    func scan(_ tracker: DiscoveryTracker, _ token: Int, into sink: Scanning.Sink) async throws(BLEError) {
+        try checkRunning()
+        try checkSupport(of: tracker.criteria)
+        let scan = Scanning.Scan(tracker, sink, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
         for found in connected(matching: tracker.criteria) { scan.didFind(found, now: elapsed()) }
-        guard adapterState == .poweredOn else { return stream }
+        guard adapterState == .poweredOn else { return }
         let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
         reconcile()
         try await scan.started.wait()
-        return stream
     }
 
     /// Throws `notSupported` for criteria that the stack cannot decide.
@@ -91,7 +98,7 @@ extension Central {
         }
     }
 
-    private func endScan(_ token: Int) {
+    func endScan(_ token: Int) {
         scanning.remove(token)
         reconcile()
     }

@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import Waiting
 
 extension Central {
     /// The peripherals nearby, as a list that is kept up to date.
@@ -15,35 +14,34 @@ extension Central {
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Weaker advertisements are
-    ///     ignored.
+    ///     ignored. Nil to include all peripherals, also those of unknown strength.
     ///   - staleAfter: how long a peripheral without a link may be silent before it leaves the list. At least 1 s.
     public nonisolated func nearby(
-        matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int = -80, staleAfter: Duration = .seconds(8)
+        matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int? = -80, staleAfter: Duration = .seconds(8)
     ) -> Nearby {
-        // With duplicates, because changes of signal strength are not reported otherwise.
         Nearby(
-            central: self,
-            events: discoveryEvents(
-                matching: criteria && .rssi(atLeast: minimumRSSI), duplicates: true, staleAfter: staleAfter))
+            central: self, criteria: minimumRSSI.map { criteria && .rssi(atLeast: $0) } ?? criteria,
+            staleAfter: max(staleAfter, .seconds(1)))
     }
 
-    /// Applies the events of a scan to a list. The list is changed here, not by the reader, so that a slow reader
-    /// cannot miss that a peripheral was lost.
-    fileprivate func follow(_ events: DiscoveryEvents) -> Nearby.Following {
-        let follower = Outcome<Task<Void, Never>>()
-        let (changes, producer) = BoundedStream.make(of: Void.self, policy: .dropOldest(capacity: 1)) {
-            Task { try? await follower.wait().cancel() }
+    /// Applies the events of a scan to a list. The list is changed here, where the events occur, so that neither a slow
+    /// reader nor a busy machine can miss that a peripheral was lost.
+    fileprivate func follow(_ nearby: Nearby) async throws(BLEError) -> Nearby.Following {
+        try checkRunning()
+        let token = token()
+        let (changes, producer) = BoundedStream.make(of: Void.self, policy: .dropOldest(capacity: 1)) { [weak self] in
+            Task { await self?.endScan(token) }
         }
         let list = SharedNearbyList()
-        let task = Task {
-            do throws(BLEError) {
-                for try await event in events where list.take(event) { producer.yield(()) }
-                producer.finish()
-            } catch {
-                producer.finish(throwing: error)
-            }
-        }
-        follower.deliver(.success(task))
+        // With duplicates, because changes of signal strength are not reported otherwise.
+        let tracker = DiscoveryTracker(criteria: nearby.criteria, duplicates: true, staleAfter: nearby.staleAfter)
+        try await scan(
+            tracker, token,
+            into: Scanning.Sink { event in
+                if list.take(event) { producer.yield(()) }
+            } finish: {
+                producer.finish(throwing: $0)
+            })
         return Nearby.Following(list: list, changes: changes)
     }
 }
@@ -65,7 +63,8 @@ public struct Nearby: AsyncSequence, Sendable {
     public typealias Failure = BLEError
 
     fileprivate let central: Central
-    fileprivate let events: DiscoveryEvents
+    fileprivate let criteria: DiscoveryCriteria
+    fileprivate let staleAfter: Duration
 
     /// A running scan, as a list.
     fileprivate struct Following: Sendable {
@@ -94,7 +93,7 @@ public struct Nearby: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> NearbyList? {
             if Task.isCancelled { throw .cancelled }
             if list == nil {
-                let following = await nearby.central.follow(nearby.events)
+                let following = try await nearby.central.follow(nearby)
                 (list, changes) = (following.list, following.changes.makeAsyncIterator())
             }
             guard try await changes?.next(isolation: actor) != nil else { return nil }

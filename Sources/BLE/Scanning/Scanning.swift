@@ -10,18 +10,15 @@ struct Scanning {
     final class Scan: Sendable {
         let criteria: DiscoveryCriteria
         private let tracker: Mutex<DiscoveryTracker>
-        private let producer: BoundedStream<DiscoveryEvent>.Producer
+        private let sink: Sink
         private let staleness: Task<Void, Never>?
         /// Delivered when the backend runs a scan for this one.
         let started = Outcome<Void>()
 
-        init(
-            _ tracker: DiscoveryTracker, _ producer: BoundedStream<DiscoveryEvent>.Producer,
-            staleness: Task<Void, Never>? = nil
-        ) {
+        init(_ tracker: DiscoveryTracker, _ sink: Sink, staleness: Task<Void, Never>? = nil) {
             criteria = tracker.criteria
             self.tracker = Mutex(tracker)
-            (self.producer, self.staleness) = (producer, staleness)
+            (self.sink, self.staleness) = (sink, staleness)
         }
 
         /// The number of peripherals that are being tracked.
@@ -33,7 +30,7 @@ struct Scanning {
         ) {
             guard let change = tracker.withLock({ $0.record(id, advertisement, now: now) }) else { return }
             let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
-            producer.yield(change == .found ? .found(discovery) : .updated(discovery))
+            sink.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
         /// Reports a peripheral that has a link, and so does not advertise.
@@ -49,7 +46,7 @@ struct Scanning {
 
         fileprivate func didRemove(_ peripheral: Peripheral) {
             let isLost = tracker.withLock { $0.removed(peripheral.id) && $0.staleAfter != nil }
-            if isLost { producer.yield(.lost(peripheral)) }
+            if isLost { sink.yield(.lost(peripheral)) }
         }
 
         /// Reports the peripherals that have been silent for too long.
@@ -57,7 +54,7 @@ struct Scanning {
             now: Duration, isConnected: (Peripheral.ID) -> Bool, peripheral: (Peripheral.ID) -> Peripheral
         ) {
             let stale = tracker.withLock { $0.removeStale(now: now, isConnected: isConnected) }
-            for id in stale { producer.yield(.lost(peripheral(id))) }
+            for id in stale { sink.yield(.lost(peripheral(id))) }
         }
 
         fileprivate func hasStarted() { started.deliver(.success(())) }
@@ -66,10 +63,28 @@ struct Scanning {
         func finish(_ error: BLEError) {
             staleness?.cancel()
             started.deliver(.failure(error))
-            producer.finish(throwing: error)
+            sink.finish(error)
         }
 
         fileprivate func cancel() { staleness?.cancel() }
+    }
+
+    /// Where the events of a scan go, on the central's executor, in order.
+    struct Sink: Sendable {
+        let yield: @Sendable (DiscoveryEvent) -> Void
+        /// Called once, when the scan has ended.
+        let finish: @Sendable (BLEError) -> Void
+
+        init(
+            yield: @escaping @Sendable (DiscoveryEvent) -> Void, finish: @escaping @Sendable (BLEError) -> Void
+        ) {
+            (self.yield, self.finish) = (yield, finish)
+        }
+
+        /// The sink of a stream.
+        init(_ producer: BoundedStream<DiscoveryEvent>.Producer) {
+            self.init(yield: producer.yield, finish: { producer.finish(throwing: $0) })
+        }
     }
 
     /// What to tell the backend.

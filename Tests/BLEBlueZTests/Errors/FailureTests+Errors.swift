@@ -110,6 +110,22 @@ extension FailureTests {
         await central.shutDown()
     }
 
+    @Test func `a write after one that timed out waits until bluetoothd has finished that one`() async throws {
+        let peer = try await FakePeer()
+        let central = try await peer.makeCentral(.quiet())
+        let strap = try await central.find()
+        try await strap.connect()
+        await peer.daemon.hang("WriteValue")
+        await expectError(.timedOut) {
+            try await strap.write([1], to: EchoStrap.input, timeout: .milliseconds(100))
+        }
+        let next = Task { try await strap.write([2], to: EchoStrap.input) }
+        await peer.daemon.release()
+        try await next.value
+        #expect(await peer.written() == [2])
+        await central.shutDown()
+    }
+
     @Test func `a connection that bluetoothd does not signal is noticed`() async throws {
         let peer = try await FakePeer()
         await peer.daemon.omitConnectedSignal()

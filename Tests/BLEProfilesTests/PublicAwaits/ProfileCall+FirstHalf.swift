@@ -4,6 +4,7 @@ import BLE
 
 extension ProfileCall {
     static let firstHalf = [
+        ProfileCall("BloodPressure.records(_:timeout:malformed:)") { _ = try await BloodPressure($0).records() },
         ProfileCall("AutomationIO.digitals()") { _ = try await AutomationIO($0).digitals() },
         ProfileCall("AutomationIO.analogs()") { _ = try await AutomationIO($0).analogs() },
         ProfileCall("AutomationIO.aggregate()") { _ = try await AutomationIO($0).aggregate() },

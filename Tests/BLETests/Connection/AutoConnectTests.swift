@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 @Suite(.hangLimit) struct AutoConnectTests {
     private let bench: Bench
@@ -51,6 +52,7 @@ import Testing
         await settle()
         try await reported.until { $0.count == 1 }
         await bench.dropLink()
+        await hear(bench.strap, -50)
         await settle()
         try await reported.until { $0.count == 2 }
         await hear(bench.lamp, -70)
@@ -98,5 +100,73 @@ import Testing
         await bench.backend.asked(.startDiscovery, 2)
         await bench.central.shutDown()
         await expectError(.shutDown) { try await loop.value }
+    }
+
+    @Test func `a link that another program ends is made again, though this machine ended it`() async throws {
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        try await reported.until { $0.count == 1 }
+        let elsewhere = BLEError(.disconnected, "bluetoothctl", disconnectReason: .local)
+        await bench.backend.emit(.linkEnded(bench.strap.id, elsewhere))
+        await hear(bench.strap, -50)
+        await settle()
+        try await reported.until { $0.count == 2 }
+        loop.cancel()
+    }
+
+    @Test func `one that the program disconnects itself is left alone, also if it was no choice`() async throws {
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await hear(bench.lamp, -60)
+        await settle()
+        try await reported.until { $0.count == 1 }
+        try await bench.lamp.connect()
+        try await bench.lamp.disconnect()
+        try await reported.until { $0 == [bench.strap.id, bench.lamp.id] }
+        await bench.dropLink()
+        await hear(bench.lamp, -40)
+        await hear(bench.strap, -70)
+        await settle()
+        try await reported.until { $0.last == bench.strap.id }
+        #expect(await bench.backend.count(.connect) == 3)
+        loop.cancel()
+    }
+
+    @Test func `a policy that maintains links does not connect past the limit, nor after the loop`() async throws {
+        var configuration = Central.Configuration.quiet(clock: bench.clock)
+        configuration.connectionPolicy = .maintained()
+        let backend = ScriptedBackend()
+        await backend.set(Bench.database)
+        let central = try await Central(backend: backend, configuration: configuration)
+        await backend.script(.connect, .hold)
+        let loop = Task {
+            for try await _ in central.autoConnections(matching: .any) {}
+        }
+        await backend.asked(.startDiscovery)
+        await backend.emit(.advertisementReceived("strap", Advertisement(rssi: -50)))
+        await settle()
+        await backend.asked(.connect)
+        loop.cancel()
+        await expectError(.cancelled) { try await loop.value }
+        await until { await central.peripheral("strap").connectionState == .disconnected }
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await backend.count(.connect) == 1)
+        await central.shutDown()
+    }
+
+    @Test func `what came and went leaves nothing behind`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
+        let loop = start()
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        await bench.backend.asked(.connect)
+        await bench.backend.emit(.peripheralRemoved(bench.strap.id))
+        await until { await bench.central.connections.isEmpty }
+        loop.cancel()
     }
 }

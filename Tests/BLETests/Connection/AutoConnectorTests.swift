@@ -43,7 +43,9 @@ import Testing
         #expect(up(&connector, lock) == true)
         #expect(step(&connector, .seconds(9)) == .idle)
         connector.linkEnded(lamp, isRequested: false)
+        // It must be heard again first.
         #expect(step(&connector, .seconds(10)) == .wait(until: .seconds(11)))
+        #expect(step(&connector, .seconds(11)) == .connect(strap))
     }
 
     @Test func `one that was disconnected by hand is left alone until it is connected by hand`() {
@@ -53,13 +55,15 @@ import Testing
         connector.linkEnded(lamp, isRequested: true)
         _ = connector.next(now: .zero)
         #expect(step(&connector, .seconds(1)) == .connect(strap))
-        connector.attemptFailed(strap, isRequested: true, now: .seconds(2))
+        connector.attemptCancelled(strap)
+        connector.attemptFailed(strap, now: .seconds(2))
         #expect(step(&connector, .seconds(99)) == .idle)
         connector.lost(lamp)
         _ = connector.found(lamp, rssi: -30)
         #expect(step(&connector, .seconds(200)) == .idle)
         _ = connector.linkUp(lamp)
         connector.linkEnded(lamp, isRequested: false)
+        _ = connector.found(lamp, rssi: -30)
         _ = connector.next(now: .seconds(300))
         #expect(step(&connector, .seconds(301)) == .connect(lamp))
     }
@@ -69,14 +73,14 @@ import Testing
         for (id, rssi) in [(strap, -70), (lamp, -40)] { _ = connector.found(id, rssi: rssi) }
         _ = connector.next(now: .zero)
         #expect(step(&connector, .seconds(1)) == .connect(lamp))
-        connector.attemptFailed(lamp, isRequested: false, now: .seconds(10))
+        connector.attemptFailed(lamp, now: .seconds(10))
         #expect(step(&connector, .seconds(10)) == .wait(until: .seconds(11)))
         #expect(step(&connector, .seconds(11)) == .connect(strap))
-        connector.attemptFailed(strap, isRequested: false, now: .seconds(11.5))
+        connector.attemptFailed(strap, now: .seconds(11.5))
         #expect(step(&connector, .seconds(11.5)) == .wait(until: .seconds(12)))
         #expect(step(&connector, .seconds(12)) == .wait(until: .seconds(13)))
         #expect(step(&connector, .seconds(13)) == .connect(lamp))
-        connector.attemptFailed(lamp, isRequested: false, now: .seconds(13))
+        connector.attemptFailed(lamp, now: .seconds(13))
         connector.lost(strap)
         #expect(step(&connector, .seconds(14)) == .wait(until: .seconds(17)))
     }
@@ -90,5 +94,24 @@ import Testing
         connector.linkEnded(lamp, isRequested: false)
         _ = connector.next(now: .seconds(5))
         #expect(step(&connector, .seconds(6)) == .connect(strap))
+    }
+
+    @Test func `one that was only known by its link, and cannot be connected to, does not stand in the way`() {
+        var connector = connector()
+        _ = connector.found(lamp, rssi: nil)
+        _ = connector.found(strap, rssi: -50)
+        #expect(step(&connector, .zero) == .connect(lamp))
+        connector.attemptFailed(lamp, now: .seconds(1))
+        _ = connector.next(now: .seconds(9))
+        #expect(step(&connector, .seconds(10)) == .connect(strap))
+    }
+
+    @Test func `links of others do not count`() {
+        var connector = connector()
+        #expect(up(&connector, lock) == false)
+        connector.linkEnded(lock, isRequested: true)
+        _ = connector.found(lock, rssi: -50)
+        _ = connector.next(now: .zero)
+        #expect(step(&connector, .seconds(1)) == .connect(lock))
     }
 }

@@ -60,7 +60,7 @@ import Testing
             .disconnecting: [
                 .connect: (.disconnecting, []),
                 .disconnect: (.disconnecting, []),
-                .finished: (.disconnected, [.tell(.linkEnded), .publish(.disconnected), .succeed([2])]),
+                .finished: (.disconnected, [.tell(.endedHere), .publish(.disconnected), .succeed([2])]),
             ],
         ]
 
@@ -167,7 +167,7 @@ import Testing
         #expect(!machine.isIdle)
         #expect(
             machine.disconnectFinished() == [
-                .tell(.linkEnded), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2),
+                .tell(.endedHere), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2),
             ])
         #expect(machine.attemptSucceeded(2) == [.publish(.connected), .succeed([5])])
     }
@@ -176,14 +176,14 @@ import Testing
         var machine = Self.machine(.disconnecting)
         _ = machine.connect(5)
         #expect(machine.abandon(5) == [])
-        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([2])])
+        #expect(machine.disconnectFinished() == [.tell(.endedHere), .publish(.disconnected), .succeed([2])])
         #expect(machine.isIdle)
     }
 
     @Test func `everybody who disconnects is told when it is done`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.disconnect(3) == [])
-        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([2, 3])])
+        #expect(machine.disconnectFinished() == [.tell(.endedHere), .publish(.disconnected), .succeed([2, 3])])
     }
 
     @Test func `an attempt of the past decides nothing`() {

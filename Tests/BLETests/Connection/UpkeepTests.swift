@@ -99,7 +99,7 @@ struct UpkeepTests {
         var machine = maintained()
         _ = machine.attemptSucceeded(1)
         #expect(machine.disconnect(8) == [.publish(.disconnecting), .startDisconnect])
-        #expect(machine.disconnectFinished() == [.tell(.linkEnded), .publish(.disconnected), .succeed([8])])
+        #expect(machine.disconnectFinished() == [.tell(.endedHere), .publish(.disconnected), .succeed([8])])
         #expect(machine.isIdle)
     }
 
@@ -143,7 +143,7 @@ struct UpkeepTests {
         #expect(machine.maintain(backoff) == [])
         #expect(
             machine.disconnectFinished()
-                == [.tell(.linkEnded), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2)])
+                == [.tell(.endedHere), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2)])
     }
 
     @Test func `an unused link is released, a maintained one is not`() {

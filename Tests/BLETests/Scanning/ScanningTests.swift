@@ -61,14 +61,15 @@ import Waiting
         for (token, criteria) in scans.enumerated() {
             let tracker = DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil)
             let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
-            scanning.add(Scanning.Scan(tracker, producer), token)
+            scanning.add(Scanning.Scan(tracker, Scanning.Sink(producer)), token)
         }
         #expect(scanning.wanted == filter)
     }
 
     private func scan(_ criteria: DiscoveryCriteria = .any) -> Scanning.Scan {
         let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
-        return Scanning.Scan(DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil), producer)
+        return Scanning.Scan(
+            DiscoveryTracker(criteria: criteria, duplicates: false, staleAfter: nil), Scanning.Sink(producer))
     }
 
     /// Applies the pending changes and returns them.
