@@ -9,9 +9,9 @@ public import BLE
 ///     for object in try report.objects(key: bindKey, address: address) { print(object.kind.name, object.value ?? 0) }
 /// }
 /// ```
-public struct BTHome: Hashable, Codable, Sendable {
+public struct BTHome: Hashable, Sendable {
     /// The objects, encrypted or not.
-    public enum Payload: Hashable, Codable, Sendable {
+    public enum Payload: Hashable, Sendable {
         /// The objects in the order of the packet, which distinguishes several objects of the same kind. `rest` begins
         /// with the first unknown id. The length of that object is unknown, so the objects after it cannot be decoded.
         case plain([BTHomeObject], rest: [UInt8])

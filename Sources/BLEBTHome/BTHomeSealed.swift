@@ -1,5 +1,5 @@
 /// Encrypted objects, which can be decrypted only with the device's key: ciphertext, counter and integrity check.
-public struct BTHomeSealed: Hashable, Codable, Sendable {
+public struct BTHomeSealed: Hashable, Sendable {
     /// The objects, encrypted with AES-CCM.
     public let ciphertext: [UInt8]
     /// A counter that increases with every packet. It is part of the nonce. A receiver that remembers the last one can

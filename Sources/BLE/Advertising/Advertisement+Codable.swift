@@ -62,7 +62,8 @@ extension Advertisement: Codable {
             try container.encode(solicitedServiceUUIDs.sorted(), forKey: .solicitedServiceUUIDs)
         }
         if let advertisingInterval {
-            let (seconds, attoseconds) = advertisingInterval.components
+            let limited = min(max(advertisingInterval, .zero), .seconds(1_000_000))
+            let (seconds, attoseconds) = limited.components
             let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
             try container.encode(Double(microseconds) / 1000, forKey: .advertisingInterval)
         }

@@ -32,7 +32,8 @@ public actor Central {
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
         /// Receives the framework's log messages, at info, debug and trace level. At trace level, each operation with
-        /// its value and duration, and each received value and advertisement.
+        /// its value and duration, and each received value and advertisement. The values include those that require an
+        /// encrypted link. Packets of a ``PacketWriter``, passkeys and keys are not logged.
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
@@ -260,6 +261,7 @@ public actor Central {
     private func adapterChanged(_ state: AdapterState) {
         guard adapter.change(to: state) else { return }
         logger.debug("adapter", metadata: ["state": "\(state)"])
+        tell(.adapterChanged(isOn: state == .poweredOn))
         if state == .poweredOn {
             reconcile()
             retryConnections()

@@ -24,6 +24,7 @@ struct AutoConnector {
     private var inRange: [Peripheral.ID: Int?] = [:]
     private var linked: Set<Peripheral.ID> = []
     private var attempt: Peripheral.ID?
+    private var isAdapterOn = true
     private var failures: [Peripheral.ID: Failure] = [:]
     /// The peripherals that were disconnected by this program, until it connects to them again itself.
     private var blocked: Set<Peripheral.ID> = []
@@ -35,6 +36,12 @@ struct AutoConnector {
     }
 
     // MARK: Events
+
+    /// Records whether the adapter is on. While it is off, nothing is tried, and what was in range must be heard again.
+    mutating func adapterChanged(isOn: Bool) {
+        isAdapterOn = isOn
+        if !isOn { (inRange, failures) = ([:], [:]) }
+    }
 
     /// Records a peripheral in range. Returns true if it was not in range before.
     mutating func found(_ id: Peripheral.ID, rssi: Int?) -> Bool {
@@ -74,7 +81,7 @@ struct AutoConnector {
     /// Records a failed attempt.
     mutating func attemptFailed(_ id: Peripheral.ID, now: Duration) {
         if attempt == id { attempt = nil }
-        guard !blocked.contains(id) else { return }
+        guard !blocked.contains(id), isAdapterOn else { return }
         // One that was only known by its link must be heard.
         if case .some(.none) = inRange[id] { inRange[id] = nil }
         let count = (failures[id]?.count ?? 0) + 1
@@ -85,7 +92,7 @@ struct AutoConnector {
 
     /// Returns what to do next. Takes time proportional to the number of peripherals in range.
     mutating func next(now: Duration) -> Step {
-        guard attempt == nil, linked.count < limit else {
+        guard isAdapterOn, attempt == nil, linked.count < limit else {
             candidateSince = nil
             return .idle
         }

@@ -70,13 +70,14 @@ public struct AutoConnections: AsyncSequence, Sendable {
     }
 }
 
-/// What happens to the link of any peripheral.
+/// What happens to the link of any peripheral, and to the adapter.
 enum LinkEvent: Sendable {
     case up(Peripheral.ID)
     /// - Parameter isRequested: whether this central ended it.
     case ended(Peripheral.ID, isRequested: Bool)
     /// This central ended an attempt.
     case attemptCancelled(Peripheral.ID)
+    case adapterChanged(isOn: Bool)
 }
 
 extension Central {
@@ -89,6 +90,7 @@ extension Central {
         _ run: AutoConnecting.Run, _ token: Int, _ tracker: DiscoveryTracker, adopting criteria: DiscoveryCriteria
     ) async throws(BLEError) {
         try checkRunning()
+        run.take(.adapterChanged(isOn: adapterState == .poweredOn))
         for linked in connected(matching: criteria) {
             run.found(linked)
             if connectionState(linked.peripheral.id) == .connected { run.take(.up(linked.peripheral.id)) }
@@ -169,6 +171,7 @@ fileprivate struct AutoConnecting: Sendable {
                 case .up(let id): return connector.linkUp(id) ? id : nil
                 case .ended(let id, let isRequested): connector.linkEnded(id, isRequested: isRequested)
                 case .attemptCancelled(let id): connector.attemptCancelled(id)
+                case .adapterChanged(let isOn): connector.adapterChanged(isOn: isOn)
                 }
                 return nil
             }

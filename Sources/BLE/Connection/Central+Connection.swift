@@ -249,7 +249,7 @@ extension Central {
     }
 
     /// The errors that a later attempt will meet as well.
-    private static let permanent: Set<BLEError.Code> = [.invalidArgument, .unauthorized]
+    private static let permanent: Set<BLEError.Code> = [.invalidArgument, .unauthorized, .notSupported]
 
     /// Performs `work` with a time limit.
     func within<Value: Sendable>(

@@ -35,9 +35,9 @@ public struct Backoff: Hashable, Codable, Sendable {
     func pause(afterFailures count: Int) -> Duration {
         var pause = initial
         for _ in 1..<max(1, count) {
-            guard pause < maximum else { break }
-            pause *= max(1, factor)
-            if factor <= 1 { break }
+            guard factor > 1 else { break }
+            guard pause < maximum / factor else { return max(.zero, maximum) }
+            pause *= factor
         }
         return min(pause, maximum)
     }

@@ -22,7 +22,7 @@ extension BLEError: Codable {
             remedy: try value(.remedy))
         if let text = try? container.decodeIfPresent(String.self, forKey: .cause) {
             cause = BLEError(.failed, text)
-        } else if container.contains(.cause) {
+        } else if container.contains(.cause), try !container.decodeNil(forKey: .cause) {
             cause = try container.decode(BLEError.self, forKey: .cause)
         }
     }

@@ -184,7 +184,7 @@ extension Central {
         let target = try await resolve(key, on: id)
         try await operate(
             on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout,
-            name: "writing a descriptor"
+            name: "writing a descriptor", writing: value
         ) { (backend, attribute) throws(BLEError) in try await backend.writeDescriptor(value, to: attribute) }
     }
 }

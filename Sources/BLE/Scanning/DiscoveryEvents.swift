@@ -23,7 +23,7 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
         (self.staleAfter, self.overflow, self.reportsUpdates) = (staleAfter, overflow, reportsUpdates)
     }
 
-    /// The number of events that the overflow policy has dropped so far, of all iterations.
+    /// The number of events that the overflow policy has dropped so far, in the iteration that began last.
     public var droppedCount: Int { dropped.count }
 
     /// Creates an iterator. Its first `next()` starts the scan.
@@ -48,7 +48,7 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
                     reportsUpdates: scan.reportsUpdates)
                 let stream = try await scan.central.scan(tracker, overflow: scan.overflow)
-                scan.dropped.add(stream.drops)
+                scan.dropped.set(stream.drops)
                 events = stream.makeAsyncIterator()
             }
             return try await events?.next(isolation: actor)
@@ -65,7 +65,7 @@ public struct Discoveries: AsyncSequence, Sendable {
 
     let events: DiscoveryEvents
 
-    /// The number of discoveries that the overflow policy has dropped so far, of all iterations.
+    /// The number of events that the overflow policy has dropped so far, in the iteration that began last.
     public var droppedCount: Int { events.droppedCount }
 
     /// Creates an iterator. Its first `next()` starts the scan.
@@ -90,13 +90,11 @@ public struct Discoveries: AsyncSequence, Sendable {
     }
 }
 
-/// The number of elements dropped by the streams that a sequence has made, one after the other.
+/// The number of elements dropped by the stream that a sequence made last.
 private final class DroppedCount: Sendable {
-    private let state = Mutex<(earlier: Int, current: @Sendable () -> Int)>((0, { 0 }))
+    private let current = Mutex<@Sendable () -> Int>({ 0 })
 
-    var count: Int { state.withLock { $0.earlier + $0.current() } }
+    var count: Int { current.withLock(\.self)() }
 
-    func add(_ count: @escaping @Sendable () -> Int) {
-        state.withLock { $0 = ($0.earlier + $0.current(), count) }
-    }
+    func set(_ count: @escaping @Sendable () -> Int) { current.withLock { $0 = count } }
 }

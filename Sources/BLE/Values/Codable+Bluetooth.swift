@@ -49,6 +49,32 @@ extension MedFloat: Codable where Bits: Codable {
     }
 }
 
+/// Stored and sent as its name, such as `uint16`.
+extension IntegerFormat: Codable {
+    private static let names: [(name: String, format: IntegerFormat)] = [
+        ("uint8", .uint8), ("uint16", .uint16), ("uint24", .uint24), ("uint32", .uint32), ("uint40", .uint40),
+        ("uint48", .uint48), ("int8", .int8), ("int16", .int16), ("int24", .int24), ("int32", .int32),
+        ("int48", .int48), ("int64", .int64),
+    ]
+
+    /// Reads a format.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let name = try container.decode(String.self)
+        guard let found = Self.names.first(where: { $0.name == name }) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "“\(name)” is not an integer format")
+        }
+        self = found.format
+    }
+
+    /// Writes the name.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Self.names.first { $0.format == self }?.name ?? "")
+    }
+}
+
 /// A key of any text.
 struct TextKey: CodingKey {
     let stringValue: String

@@ -1,6 +1,6 @@
 /// The width and the sign of an integer field. Unsigned integers of 64 bits are omitted, because they do not fit an
 /// `Int`.
-public struct IntegerFormat: Hashable, Codable, Sendable {
+public struct IntegerFormat: Hashable, Sendable {
     /// The number of bytes, 1 to 8.
     public let byteCount: Int
     /// Whether the integer is signed, as two's complement.

@@ -80,7 +80,10 @@ struct ValueDecoder {
                 count == 4
                 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: raw)))
                 : Double(bitPattern: UInt64(truncatingIfNeeded: raw))
-            return (number.isNaN ? .special("not a number") : .number(number), nil)
+            guard number.isFinite else {
+                return (.special(number.isNaN ? "not a number" : number < 0 ? "-infinity" : "infinity"), nil)
+            }
+            return (.number(number), nil)
         case .appearance:
             let raw = UInt16(truncatingIfNeeded: Self.unsigned(try take(2, field)))
             return (.choice(UInt64(raw), name: Appearance(rawValue: raw).name), UInt64(raw))

@@ -49,7 +49,7 @@ struct ScanTable {
         let head = "   RSSI       AGE  ID                 NAME                  SERVICES AND DATA"
         let sorted = rows.sorted { before($0, $1, order) }
         let shown = sorted.prefix(sorted.count > height - 1 ? max(0, height - 2) : sorted.count)
-        let lines = shown.map { line($0.key, $0.value, now).prefix(columns: width) }
+        let lines = shown.map { line($0.key, $0.value, now).clipped(columns: width) }
         let rest = sorted.count - shown.count
         return [heading(head.prefix(columns: width))] + lines
             + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
@@ -60,7 +60,8 @@ struct ScanTable {
             (row.advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 7),
             Self.bar(row.strength),
             "\(max(0, (now - row.heard).components.seconds)) s".paddedLeft(to: 4),
-            id.rawValue.padded(to: 17), (row.advertisement.localName ?? "").harmless.prefix(columns: 20).padded(to: 20),
+            id.rawValue.padded(to: 17),
+            (row.advertisement.localName ?? "").harmless.clipped(columns: 20).padded(to: 20),
             ScanCommand.contents(of: row.advertisement),
         ].joined(separator: " ")
     }
@@ -95,6 +96,8 @@ actor ScanView {
     private let order: ScanTable.Order
     private let now: @Sendable () -> Duration
     private var table = ScanTable()
+    /// What the table was made of.
+    private var shown: [Peripheral.ID: Advertisement] = [:]
 
     init(_ output: Output, order: ScanTable.Order) {
         (self.output, self.order) = (output, order)
@@ -104,9 +107,12 @@ actor ScanView {
     /// The pause between two drawings, however many advertisements arrive.
     private static let pause = Duration.milliseconds(250)
 
-    func show(_ events: DiscoveryEvents) async throws {
+    /// Shows the lists as they change.
+    func show(_ lists: Nearby) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.follow(events) }
+            group.addTask {
+                for try await list in lists { await self.update(list) }
+            }
             group.addTask {
                 while true {
                     try await self.draw()
@@ -118,14 +124,13 @@ actor ScanView {
         }
     }
 
-    private func follow(_ events: DiscoveryEvents) async throws {
-        for try await event in events {
-            switch event {
-            case .found(let found), .updated(let found):
-                table.update(found.peripheral.id, found.advertisement, now: now())
-            case .lost(let peripheral): table.remove(peripheral.id)
-            }
+    private func update(_ list: NearbyList) {
+        for found in list where shown[found.peripheral.id] != found.advertisement {
+            table.update(found.peripheral.id, found.advertisement, now: now())
         }
+        let current = Dictionary(uniqueKeysWithValues: list.map { ($0.peripheral.id, $0.advertisement) })
+        for id in shown.keys where current[id] == nil { table.remove(id) }
+        shown = current
     }
 
     private func draw() throws {

@@ -28,7 +28,7 @@ struct CommonOptions: ParsableArguments {
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for each operation and value.")
+    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; -vv logs each operation and value, too.")
     var verbose: Int
 
     func validate() throws { _ = try Self.duration(timeout) }

@@ -149,8 +149,11 @@ private final class HeardNames: Sendable {
     func nearest(to text: String) -> String? {
         let names = names.withLock { $0.sorted() }
         let wanted = text.lowercased()
-        return names.first { $0.lowercased().contains(wanted) }
-            ?? Spelling.nearest(to: text, in: names.flatMap { [$0] + $0.split(separator: " ").map(String.init) })
+        if let name = names.first(where: { $0.lowercased().contains(wanted) }) { return name }
+        // A word of a name may be meant: the whole name is what finds it.
+        let words = names.flatMap { name in ([name] + name.split(separator: " ").map(String.init)).map { ($0, name) } }
+        guard let word = Spelling.nearest(to: text, in: words.map(\.0)) else { return nil }
+        return words.first { $0.0 == word }?.1
     }
 }
 

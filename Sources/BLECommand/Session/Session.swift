@@ -102,7 +102,10 @@ extension Session {
     }
 }
 
-/// Calls a closure at the first SIGINT, SIGTERM or SIGHUP. The second signal exits the process.
+/// Calls a closure at the first SIGINT, SIGTERM or SIGHUP.
+///
+/// A second SIGINT or SIGTERM of the same kind exits the process. Others do not: a terminal that closes sends several
+/// signals, and systemd two kinds at once. A signal that was ignored when the program started, as by `nohup`, stays ignored.
 private final class SignalWatch {
     private final class Received: Sendable {
         let number = Mutex<Int32?>(nil)
@@ -112,15 +115,21 @@ private final class SignalWatch {
     private let sources: [any DispatchSourceSignal]
 
     init(_ interrupted: @escaping @Sendable () -> Void) {
-        sources = [SIGINT, SIGTERM, SIGHUP].map { [first] number in
+        let watched = [SIGINT, SIGTERM, SIGHUP].filter { number in
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } != 1
+        }
+        sources = watched.map { [first] number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                let isFirst = first.number.withLock { received in
+                let earlier = first.number.withLock { received in
                     defer { received = received ?? number }
-                    return received == nil
+                    return received
                 }
-                if isFirst { interrupted() } else { _exit(128 + number) }
+                if earlier == nil { interrupted() }
+                if earlier == number, number != SIGHUP { _exit(128 + number) }
             }
             source.resume()
             return source

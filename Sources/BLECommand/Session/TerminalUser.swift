@@ -16,7 +16,10 @@ actor TerminalUser: PairingDelegate {
     private let saysYes: Bool
     private var lines: Task<String?, Never>?
     /// What the user was asked last, and answered. Nil if there was no question.
-    private(set) var lastAnswer: Answer?
+    var lastAnswer: Answer? { wasWithdrawn ? nil : answer }
+    private var answer: Answer?
+    /// Whether the last question was withdrawn before it was answered.
+    private var wasWithdrawn = false
 
     /// How a pairing prompt was answered.
     enum Answer {
@@ -40,12 +43,12 @@ actor TerminalUser: PairingDelegate {
         let question = "The number that \(peripheral) shows: "
         while let line = await ask(question) {
             if let passkey = Passkey(line) {
-                lastAnswer = .entered
+                answer = .entered
                 return passkey
             }
             Progress.write("That is not a number of up to six digits.\n")
         }
-        lastAnswer = .refused
+        answer = .refused
         return nil
     }
 
@@ -57,10 +60,10 @@ actor TerminalUser: PairingDelegate {
 
     func enterPINCode(for peripheral: Peripheral) async -> String? {
         guard let code = await ask("The PIN code of \(peripheral): "), (1...16).contains(code.utf8.count) else {
-            lastAnswer = .refused
+            answer = .refused
             return nil
         }
-        lastAnswer = .entered
+        answer = .entered
         return code
     }
 
@@ -77,12 +80,12 @@ actor TerminalUser: PairingDelegate {
     private func agree(_ question: String) async -> Bool {
         if saysYes {
             Progress.write("\(question) yes\n")
-            lastAnswer = .agreed
+            answer = .agreed
             return true
         }
-        let answer = await ask("\(question) [y/N] ")?.lowercased()
-        lastAnswer = answer == "y" || answer == "yes" ? .agreed : .refused
-        return lastAnswer == .agreed
+        let reply = await ask("\(question) [y/N] ")?.lowercased()
+        answer = reply == "y" || reply == "yes" ? .agreed : .refused
+        return answer == .agreed
     }
 
     /// Reads a line from standard input, without surrounding spaces. Nil at the end of the input, if prompts are
@@ -90,12 +93,14 @@ actor TerminalUser: PairingDelegate {
     private func ask(_ question: String) async -> String? {
         guard !saysYes else { return nil }
         Progress.write(question)
+        wasWithdrawn = false
         let outcome = Outcome<String?>()
         let reader = lines ?? Task { await Self.readLine() }
         lines = reader
         Task { outcome.deliver(.success(await reader.value)) }
         guard let line = try? await outcome.wait() else {
             Progress.write("\n")
+            wasWithdrawn = true
             return nil
         }
         lines = nil

@@ -53,6 +53,11 @@ extension String {
             })
     }
 
+    /// Returns the text, limited to the given number of columns. An ellipsis takes the place of what does not fit.
+    func clipped(columns: Int) -> String {
+        self.columns <= columns ? self : prefix(columns: max(0, columns - 1)) + "…"
+    }
+
     /// Returns the text, padded with trailing spaces to the given number of columns.
     func padded(to columns: Int) -> String {
         self + String(repeating: " ", count: max(0, columns - self.columns))

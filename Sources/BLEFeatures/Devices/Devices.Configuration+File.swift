@@ -139,8 +139,15 @@ private struct Settings {
 
     /// Returns the line of a key in the text, such as ` (line 3)`. Empty if it is not found, as with escapes.
     private func place(of key: String) -> String {
-        guard let range = json.firstRange(of: "\"\(key)\"") else { return "" }
-        return " (line \(json[..<range.lowerBound].count { $0.isNewline } + 1))"
+        var rest = json[...]
+        while let range = rest.firstRange(of: "\"\(key)\"") {
+            // A key is followed by a colon, other texts are not.
+            if json[range.upperBound...].first(where: { !$0.isWhitespace }) == ":" {
+                return " (line \(json[..<range.lowerBound].count { $0.isNewline } + 1))"
+            }
+            rest = json[range.upperBound...]
+        }
+        return ""
     }
 
     func object(_ key: String) throws(BLEError) -> Settings? {

@@ -1,7 +1,7 @@
 public import BLE
 
 /// The source of a device's time (Current Time Service 1.1, section 3.3).
-public struct ReferenceTimeInformation: Hashable, Codable, ValueCodable {
+public struct ReferenceTimeInformation: Hashable, ValueCodable {
     /// The source.
     public var source: TimeSource
     /// The maximum deviation of the clock in seconds, 0 to 31.625, in steps of 1/8. Infinite if it is larger, nil if
@@ -83,4 +83,34 @@ extension TimeSource: NamedConstants {
     static let names = consecutive(
         "unknown", "networkTimeProtocol", "gps", "radioTimeSignal", "manual", "atomicClock", "cellularNetwork",
         "notSynchronized")
+}
+
+/// Stored and sent as an object with the names of the properties. An infinite accuracy is the text `infinity`.
+extension ReferenceTimeInformation: Codable {
+    private enum CodingKeys: CodingKey {
+        case source, accuracySeconds, hoursSinceUpdate
+    }
+
+    /// Reads the information.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let isInfinite = (try? container.decode(String.self, forKey: .accuracySeconds)) == "infinity"
+        self.init(
+            source: try container.decode(TimeSource.self, forKey: .source),
+            accuracySeconds: isInfinite
+                ? .infinity : try container.decodeIfPresent(Double.self, forKey: .accuracySeconds),
+            hoursSinceUpdate: try container.decodeIfPresent(Int.self, forKey: .hoursSinceUpdate))
+    }
+
+    /// Writes the information.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(source, forKey: .source)
+        if accuracySeconds == .infinity {
+            try container.encode("infinity", forKey: .accuracySeconds)
+        } else {
+            try container.encodeIfPresent(accuracySeconds, forKey: .accuracySeconds)
+        }
+        try container.encodeIfPresent(hoursSinceUpdate, forKey: .hoursSinceUpdate)
+    }
 }

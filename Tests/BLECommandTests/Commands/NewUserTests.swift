@@ -30,7 +30,7 @@ struct NewUserTests {
             try await program.pass(.seconds(1.5))
         }
         #expect(result.status == 12)
-        #expect(result.errors.contains("Did you mean \"Kitchen\"?"))
+        #expect(result.errors.contains("Did you mean \"Kitchen Sensor\"?"))
         let characteristic = try await Tool.run("read", "Kitchen", "batery-level")
         #expect(characteristic.status == 64)
         #expect(characteristic.errors.contains("Did you mean battery-level?"))

@@ -15,7 +15,7 @@ struct ProfileCall: Sendable, CustomTestStringConvertible {
         (self.name, self.run) = (name, run)
     }
 
-    static let all = firstHalf + secondHalf + extensions + streams
+    static let all = firstHalf + secondHalf + extensions
 
     static func glucose(_ peripheral: Peripheral) -> PeripheralService {
         PeripheralService(.glucose, on: peripheral)
@@ -51,21 +51,5 @@ struct ProfileCall: Sendable, CustomTestStringConvertible {
         ProfileCall("Peripheral.validRange(of:timeout:)") {
             _ = try await $0.validRange(of: Characteristic<UInt16>(BluetoothUUID(0x2A6F)))
         }
-    ]
-
-    /// Streams and writers that a test has made on a link, which has ended since.
-    static let streams = [
-        ProfileCall("BodyCompositionMeasurements.Iterator.next()") { peripheral in
-            for try await _ in try await BodyComposition(peripheral).measurements() {}
-        },
-        ProfileCall("FitnessRecordStream.Iterator.next()") { peripheral in
-            for try await _ in try await FitnessMachine(peripheral).records(of: .indoorBikeData) {}
-        },
-        ProfileCall("NordicUARTLines.Iterator.next()") { peripheral in
-            for try await _ in try await NordicUART(peripheral).lines() {}
-        },
-        ProfileCall("NordicUARTWriter.write(_:)") { peripheral in
-            try await NordicUART(peripheral).writer().write([1])
-        },
     ]
 }

@@ -114,4 +114,20 @@ import Testing
         _ = connector.next(now: .zero)
         #expect(step(&connector, .seconds(1)) == .connect(lock))
     }
+
+    @Test func `while the adapter is off nothing is tried, and no failure counts`() {
+        var connector = connector()
+        _ = connector.found(strap, rssi: -30)
+        _ = connector.next(now: .zero)
+        #expect(step(&connector, .seconds(1)) == .connect(strap))
+        connector.adapterChanged(isOn: false)
+        connector.attemptFailed(strap, now: .seconds(1))
+        #expect(step(&connector, .seconds(2)) == .idle)
+        connector.adapterChanged(isOn: true)
+        #expect(step(&connector, .seconds(3)) == .idle)
+        _ = connector.found(strap, rssi: -30)
+        _ = connector.found(lamp, rssi: -40)
+        _ = connector.next(now: .seconds(4))
+        #expect(step(&connector, .seconds(5)) == .connect(strap))
+    }
 }

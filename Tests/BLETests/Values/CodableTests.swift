@@ -1,7 +1,8 @@
-import BLE
 import BLETestSupport
 import FoundationEssentials
 import Testing
+
+@testable import BLE
 
 @Suite(.hangLimit) struct CodableTests {
     private func json(_ value: some Encodable) throws -> String {
@@ -88,6 +89,7 @@ import Testing
         let foreign = try read(json(BLEError(.failed, "x", cause: Other())), as: BLEError.self)
         #expect((foreign.cause as? BLEError)?.message == "Other()")
         #expect(try read(#"{"code":"timedOut","message":"x"}"#, as: BLEError.self).isRetryable)
+        #expect(try read(#"{"code":"failed","message":"x","cause":null}"#, as: BLEError.self).cause == nil)
     }
 
     @Test func `a decimal number keeps its digits, and is a number for others`() throws {
@@ -96,6 +98,24 @@ import Testing
         #expect(try read(json(temperature)) == temperature)
         #expect(try json(MedFloat16.nan) == #"{"bits":2047}"#)
         #expect(try read(#"{"value":36.5}"#) == MedFloat16(36.5))
+    }
+
+    @Test func `formats are their names, and nothing else is one`() throws {
+        #expect(try json([IntegerFormat.uint16, .int64]) == #"["uint16","int64"]"#)
+        #expect(try read(#"["uint24"]"#) == [IntegerFormat.uint24])
+        for text in [#"["uint64"]"#, #"[{"byteCount":8,"isSigned":false}]"#] {
+            #expect(throws: DecodingError.self) { try read(text, as: [IntegerFormat].self) }
+        }
+    }
+
+    @Test func `pauses out of range do not overflow`() {
+        let backoff = Backoff(initial: .seconds(20), factor: .max, maximum: .seconds(60))
+        #expect(backoff.pause(afterFailures: 2) == backoff.maximum)
+    }
+
+    @Test(arguments: [Duration.seconds(-1), .seconds(10_000_000_000_000)])
+    func `an interval out of range can be stored`(_ interval: Duration) throws {
+        #expect(try read(json(Advertisement(advertisingInterval: interval)), as: Advertisement.self).rssi == nil)
     }
 
     @Test func `services can be stored`() throws {

@@ -30,6 +30,8 @@ def blocks(path):
             block = None
         else:
             block.append(line[indent:])
+    if block is not None:
+        sys.exit(f"{path}: the block that begins in line {begin} does not end")
 
 
 def chunks(lines, begin):

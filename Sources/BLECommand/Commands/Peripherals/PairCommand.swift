@@ -91,7 +91,10 @@ extension PairCommand {
     static func explain(
         _ error: BLEError, after answer: TerminalUser.Answer?, with capability: IOCapability
     ) -> BLEError {
-        guard error.code == .pairingFailed else { return error }
+        // Other failures have texts of their own.
+        guard error.code == .pairingFailed,
+            error.stackErrorName == nil || error.stackErrorName!.hasSuffix(".AuthenticationFailed")
+        else { return error }
         var error = error
         switch answer {
         case .refused:

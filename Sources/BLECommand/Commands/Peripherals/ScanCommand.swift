@@ -23,7 +23,7 @@ struct ScanCommand: AsyncParsableCommand {
         help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
     var rssi: Int?
 
-    @Option(help: ArgumentHelp("Only peripherals with this in their name.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only peripherals with this in their name, in any case.", valueName: "text"))
     var name: String?
 
     @Option(help: ArgumentHelp("Only peripherals of exactly this name.", valueName: "text"))
@@ -64,7 +64,9 @@ struct ScanCommand: AsyncParsableCommand {
 
     private var criteria: DiscoveryCriteria {
         var criteria = DiscoveryCriteria(services: Set(service.map(\.uuid)), minimumRSSI: rssi)
-        if let name { criteria = criteria && .name(containing: name) }
+        if let name = name?.lowercased() {
+            criteria = criteria && .custom { $0.localName?.lowercased().contains(name) == true }
+        }
         if let exactName { criteria = criteria && .name(exactName) }
         if let manufacturer { criteria = criteria && .manufacturer(manufacturer.company, manufacturer.pattern) }
         if let serviceData { criteria = criteria && .serviceData(serviceData.service, serviceData.pattern) }
@@ -79,9 +81,8 @@ struct ScanCommand: AsyncParsableCommand {
             let limit = duration > 0 ? Duration.milliseconds(Int64(duration * 1000)) : nil
             if !lines, output.terminalSize != nil {
                 let view = ScanView(output, order: order)
-                // With duplicates, because changes of signal strength are not reported otherwise.
-                let events = central.discoveryEvents(matching: criteria, duplicates: true)
-                return try await Self.run(within: limit) { try await view.show(events) }
+                let lists = central.nearby(matching: criteria, minimumRSSI: nil)
+                return try await Self.run(within: limit) { try await view.show(lists) }
             }
             try output.text(output.paint(Self.head, .bold))
             let events = central.discoveryEvents(matching: criteria, duplicates: duplicates)
@@ -105,11 +106,16 @@ struct ScanCommand: AsyncParsableCommand {
     private static let head = "EVENT    ID                  RSSI  NAME                  SERVICES AND DATA"
 
     private static func show(_ events: DiscoveryEvents, _ output: Output) async throws {
+        var dropped = 0
         for try await event in events {
             switch event {
             case .found(let discovery): try show("found", discovery.peripheral, discovery.advertisement, output)
             case .updated(let discovery): try show("updated", discovery.peripheral, discovery.advertisement, output)
             case .lost(let peripheral): try show("lost", peripheral, Advertisement(), output)
+            }
+            if events.droppedCount > dropped {
+                dropped = events.droppedCount
+                output.note("\(dropped) events were dropped: the output was not read in time")
             }
         }
     }

@@ -31,6 +31,7 @@ struct NotifyCommand: AsyncParsableCommand {
             try await maintain.apply(to: peripheral)
             let (output, uuid) = (output.about(peripheral), characteristic.uuid)
             let (key, values) = try await output.progress.during("Connecting to \(peripheral)") {
+                if characteristic.number != nil { try await maintain.waitForLink(to: peripheral) }
                 let key = try await characteristic.key(on: peripheral)
                 return (key, try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096)))
             }

@@ -1,7 +1,7 @@
 public import BLE
 
 /// A record of a training on a cross trainer (Fitness Machine Service 1.0, section 4.5).
-public struct CrossTrainerData: FitnessMachineRecord {
+public struct CrossTrainerData: Codable, FitnessMachineRecord {
     /// Whether the record continues in the next notification.
     public var hasMoreData = false
     /// The current speed in kilometers per hour, 0 to 655.35, with a resolution of 0.01. Only in the last part of a

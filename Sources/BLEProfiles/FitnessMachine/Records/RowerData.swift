@@ -1,7 +1,7 @@
 public import BLE
 
 /// A record of a training on a rowing machine (Fitness Machine Service 1.0, section 4.8).
-public struct RowerData: FitnessMachineRecord {
+public struct RowerData: Codable, FitnessMachineRecord {
     /// Whether the record continues in the next notification.
     public var hasMoreData = false
     /// The current stroke rate in strokes per minute, 0 to 127, with a resolution of 0.5. Nil if not available. Only in

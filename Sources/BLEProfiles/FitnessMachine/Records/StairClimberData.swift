@@ -1,7 +1,7 @@
 public import BLE
 
 /// A record of a training on a stair climber (Fitness Machine Service 1.0, section 4.7).
-public struct StairClimberData: FitnessMachineRecord {
+public struct StairClimberData: Codable, FitnessMachineRecord {
     /// Whether the record continues in the next notification.
     public var hasMoreData = false
     /// The number of floors since the training began, 0 to 65535. Only in the last part of a record.

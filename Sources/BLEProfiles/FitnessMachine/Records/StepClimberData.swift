@@ -1,7 +1,7 @@
 public import BLE
 
 /// A record of a training on a step climber (Fitness Machine Service 1.0, section 4.6).
-public struct StepClimberData: FitnessMachineRecord {
+public struct StepClimberData: Codable, FitnessMachineRecord {
     /// Whether the record continues in the next notification.
     public var hasMoreData = false
     /// The number of floors since the training began, 0 to 65534. Nil if not available. Only in the last part of a
