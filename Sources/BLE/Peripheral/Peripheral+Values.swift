@@ -11,6 +11,20 @@ extension Peripheral {
         return try characteristic.decode(bytes, from: id)
     }
 
+    /// Reads a value that the peripheral may not have. Nil if it has no such characteristic, or if it cannot be read.
+    ///
+    /// - Parameter timeout: the maximum wait for the answer, once connected. Nil for the configuration's operation
+    ///   timeout.
+    public func readIfPresent<Value>(
+        _ characteristic: Characteristic<Value>, timeout: Duration? = nil
+    ) async throws(BLEError) -> Value? {
+        let database = try await services()
+        guard let found = try? database.find(characteristic.key), found.characteristic.properties.contains(.read) else {
+            return nil
+        }
+        return try await read(characteristic, timeout: timeout)
+    }
+
     /// Writes a characteristic's value.
     ///
     /// - Parameters:

@@ -107,7 +107,8 @@ public struct ValueReader: ~Copyable {
         guard count >= 0, count <= remaining else {
             throw BLEError(
                 .invalidValue,
-                "the value 0x\(Hex.string(Array(bytes))) is too short: \(count) more bytes expected after \(position)")
+                "the value 0x\(Hex.string(Array(bytes))) is too short: byte \(position) begins a field of \(count), "
+                    + "but only \(remaining) are left")
         }
     }
 }

@@ -76,6 +76,7 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
 
     private static let attributes =
         onLink("Peripheral.read(_:timeout:)", .read) { _ = try await $0.strap.read(Bench.level) }
+        + onLink("Peripheral.readIfPresent(_:timeout:)", .read) { _ = try await $0.strap.readIfPresent(Bench.level) }
         + onLink("Peripheral.read(_:offset:timeout:)", .read) {
             _ = try await $0.strap.read(Bench.level.key, offset: 1)
         }

@@ -69,3 +69,18 @@ import Testing
         #expect(await bench.backend.calls(.write) == [.write([7], 31)])
     }
 }
+
+@Suite(.hangLimit) struct ReadIfPresentTests {
+    @Test func `what is missing or cannot be read is nil, and a refusal is an error`() async throws {
+        let bench = try await Bench()
+        await bench.backend.set([42], of: 2)
+        #expect(try await bench.strap.readIfPresent(Bench.level) == 42)
+        #expect(try await bench.strap.readIfPresent(Bench.command) == nil)
+        #expect(try await bench.strap.readIfPresent(Characteristic<UInt8>(BluetoothUUID(0x2A00))) == nil)
+        await bench.backend.script(.read, .fail(Bench.error(.notPermitted)))
+        await expectError(.notPermitted) { try await bench.strap.readIfPresent(Bench.level) }
+        try await bench.strap.disconnect()
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
+        await expectError(.connectionFailed) { try await bench.strap.readIfPresent(Bench.level) }
+    }
+}
