@@ -166,3 +166,19 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 }
+
+@Suite(.hangLimit) struct CancelledClockTests {
+    @Test func `a wait for sleepers ends with its task`() async {
+        let clock = ManualClock()
+        let waiting = Task { await clock.sleepers(1, for: .seconds(99)) }
+        for _ in 0..<20 { await Task.yield() }
+        waiting.cancel()
+        await waiting.value
+        let late = Task {
+            await untilCancelled()
+            await clock.sleepers()
+        }
+        late.cancel()
+        await late.value
+    }
+}

@@ -37,6 +37,14 @@ public struct CharacteristicProperties: OptionSet, Hashable, Codable, Sendable {
     ]
 }
 
+extension CharacteristicProperties: CustomStringConvertible {
+    /// The names of the properties, such as `read, notify`.
+    public var description: String {
+        let known = Self.names.filter { contains($0.property) }.map(\.name)
+        return known.isEmpty ? "none" : known.joined(separator: ", ")
+    }
+}
+
 /// A discovered descriptor of a characteristic.
 public struct GATTDescriptor: GATTAttribute, Hashable, Codable {
     /// The descriptor's type.

@@ -37,7 +37,7 @@ extension BlueZRole {
         guard objects.adapters[adapterPath] != nil else { throw unavailable }
         guard peripheral.isAddress else { throw .notAnAddress(peripheral) }
         throw BLEError(
-            .peripheralNotFound, "bluetoothd does not know it", remedy: "Scan for it first; it may be out of range.")
+            .peripheralNotFound, "bluetoothd does not know it", remedy: "It may be out of range, or switched off.")
     }
 
     /// Returns the id of a device on the adapter in use.

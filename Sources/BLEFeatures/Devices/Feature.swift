@@ -73,8 +73,13 @@ public struct MessageHandler: Sendable {
     }
 
     /// Returns the notifications of a command, from now on. The feature need not have claimed the command.
-    public func notifications(for command: MessageCommand) async -> BoundedStream<Message> {
-        await session.notifications(for: command)
+    ///
+    /// - Parameter isEncrypted: true for encrypted notifications only; see
+    ///   ``MessageSession/notifications(for:isEncrypted:)``.
+    public func notifications(
+        for command: MessageCommand, isEncrypted: Bool? = nil
+    ) async -> BoundedStream<Message> {
+        await session.notifications(for: command, isEncrypted: isEncrypted)
     }
 
     /// Agrees on the keys of the link, unless that has been done. From then on, encrypted notifications can be read; see

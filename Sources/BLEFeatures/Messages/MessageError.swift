@@ -71,7 +71,7 @@ extension MessageError: CustomStringConvertible {
         case .unknownType, .invalidEncryptedFlag: "check that the device speaks this protocol"
         case .payloadTooLong: "split the payload over several messages"
         case .bufferTooSmall: "give a buffer of encodedCount bytes"
-        case .missingKey: "exchange keys first"
+        case .missingKey: "there are no keys: call pair() or secure() first"
         case .notEncrypted: "decode it with Message(decoding:), if plain messages are welcome"
         case .authenticationFailed: "exchange keys again; pair anew if that does not help"
         case .replayed: "drop the frame; if the device means well, it counts wrongly: exchange keys again"

@@ -88,10 +88,17 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Returns the notifications of a command, from now on, for any number of listeners. ``Message/isEncrypted`` says
-    /// whether a notification was encrypted. Keeps the newest 256 unread notifications.
-    public func notifications(for command: MessageCommand) async -> BoundedStream<Message> {
-        await transactions.notifications { $0.command == command }
+    /// Returns the notifications of a command, from now on, for any number of listeners. Keeps the newest 256 unread
+    /// notifications.
+    ///
+    /// - Parameter isEncrypted: true for encrypted notifications only, false for plain ones only. Nil for both;
+    ///   ``Message/isEncrypted`` then distinguishes them. Anybody who copies the device's address can send plain ones.
+    public func notifications(
+        for command: MessageCommand, isEncrypted: Bool? = nil
+    ) async -> BoundedStream<Message> {
+        await transactions.notifications {
+            $0.command == command && (isEncrypted == nil || $0.isEncrypted == isEncrypted)
+        }
     }
 
     /// Returns the errors for rejected frames, from now on. Keeps the newest 64 unread errors.

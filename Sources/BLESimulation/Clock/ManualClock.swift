@@ -31,6 +31,7 @@ public final class ManualClock: Clock {
     }
 
     private struct Observer {
+        let token: Int
         let count: Int
         /// Counts only the sleeps of exactly this duration; nil counts all.
         let duration: Duration?
@@ -116,18 +117,34 @@ public final class ManualClock: Clock {
 
     /// Returns when at least `count` tasks sleep on this clock for exactly `duration`, from the start of their sleep.
     ///
-    /// A test identifies a sleep by a duration that nothing else has, such as 1.25 s.
+    /// A test identifies a sleep by a duration that nothing else has, such as 1.25 s. Also returns if the task is
+    /// cancelled, so that a test that waits for the wrong duration ends at its time limit.
     public func sleepers(_ count: Int = 1, for duration: Duration) async {
         await sleepers(count, lasting: duration)
     }
 
     private func sleepers(_ count: Int, lasting duration: Duration?) async {
-        await withCheckedContinuation { continuation in
-            let satisfied = state.withLock { state in
-                state.observers.append(Observer(count: count, duration: duration, continuation: continuation))
-                return state.satisfiedObservers()
+        let token = state.withLock { state in
+            state.lastToken += 1
+            return state.lastToken
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let satisfied = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                    guard !Task.isCancelled else { return [continuation] }
+                    state.observers.append(
+                        Observer(token: token, count: count, duration: duration, continuation: continuation))
+                    return state.satisfiedObservers()
+                }
+                for waiting in satisfied { waiting.resume() }
             }
-            for observer in satisfied { observer.resume() }
+        } onCancel: {
+            let cancelled = state.withLock { state in
+                let cancelled = state.observers.filter { $0.token == token }
+                state.observers.removeAll { $0.token == token }
+                return cancelled
+            }
+            for observer in cancelled { observer.continuation.resume() }
         }
     }
 

@@ -8,7 +8,8 @@ extension SimulatedRadio {
         try checkReady()
         guard ports[port]?.known.contains(id) == true else {
             guard id.isAddress else { throw .notAnAddress(id) }
-            throw BLEError(.peripheralNotFound, "the peripheral has not been discovered", remedy: "Scan for it first.")
+            throw BLEError(
+                .peripheralNotFound, "the peripheral has not been discovered", remedy: "It may be out of range.")
         }
         if peripherals[id]?.link?.port == port || link(id, port) { return }
         let outcome = Outcome<Void>()

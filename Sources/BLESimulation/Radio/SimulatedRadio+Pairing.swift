@@ -179,7 +179,8 @@ extension SimulatedRadio {
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
         guard isRunning else { throw Self.lost }
         guard let device = peripherals[id], ports[port]?.known.contains(id) == true else {
-            throw BLEError(.peripheralNotFound, "the peripheral has not been discovered", remedy: "Scan for it first.")
+            throw BLEError(
+                .peripheralNotFound, "the peripheral has not been discovered", remedy: "It may be out of range.")
         }
         return PairingState(
             isPaired: device.bond != nil, isTrusted: device.isTrusted, isBlocked: device.isBlocked, identity: id)

@@ -88,4 +88,21 @@ import Testing
         // This kind of device has no encryption.
         await expectError(.encryptionFailed) { try await handler.secure() }
     }
+
+    @Test func `plain notifications are left out where encrypted ones are wanted`() async throws {
+        let (handler, device) = try await player { _ in [] }
+        let command = MessageCommand(rawValue: 0x0401)
+        let all = await handler.notifications(for: command)
+        let encrypted = await handler.notifications(for: command, isEncrypted: true)
+        var plain = await handler.notifications(for: command, isEncrypted: false).makeAsyncIterator()
+        await device.notify([6, 3, 4, 1, 0, 9])
+        #expect(try await plain.next()?.payload == [9])
+        var both = all.makeAsyncIterator()
+        #expect(try await both.next()?.payload == [9])
+        try await device.peripheral.disconnect()
+        // It ends without ever having had one.
+        await expectError(.disconnected) {
+            for try await message in encrypted { Issue.record("\(message)") }
+        }
+    }
 }

@@ -7,7 +7,7 @@ import Testing
         (.unknownType(4), "type 4"), (.invalidEncryptedFlag(2), "2, neither 0 nor 1"),
         (.payloadTooLong(count: 251, maximum: 250), "251 bytes, at most 250"),
         (.bufferTooSmall(needed: 15, available: 14), "15 bytes, the buffer room for 14"),
-        (.missingKey, "exchange keys first"), (.notEncrypted, "not encrypted"),
+        (.missingKey, "pair()"), (.notEncrypted, "not encrypted"),
         (.authenticationFailed, "exchange keys again"), (.replayed, "used before"),
         (.malformedCiphertext, "the same mode"), (.invalidPublicKey, "32 bytes"), (.invalidPrivateKey, "32 bytes"),
         (.keyUnknownToDevice, "pair anew"), (.confirmationFailed, "did not prove"),
