@@ -10,7 +10,7 @@ extension Central {
     /// Each peripheral is in the list once, in the order of discovery, with its latest advertisement. Every change,
     /// including of signal strength, produces a new list; a slow reader receives only the newest. Iterating starts the
     /// scan; leaving the loop stops it. It throws the same errors as
-    /// ``discoveryEvents(matching:duplicates:staleAfter:)``.
+    /// ``discoveryEvents(matching:duplicates:staleAfter:overflow:)``.
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Weaker advertisements are

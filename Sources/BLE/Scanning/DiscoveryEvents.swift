@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:)``.
+/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:overflow:)``.
 public struct DiscoveryEvents: AsyncSequence, Sendable {
     /// The type of element produced by the sequence.
     public typealias Element = DiscoveryEvent
@@ -56,7 +56,7 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     }
 }
 
-/// The peripherals that a scan finds; see ``Central/discoveries(matching:)``.
+/// The peripherals that a scan finds; see ``Central/discoveries(matching:overflow:)``.
 public struct Discoveries: AsyncSequence, Sendable {
     /// The type of element produced by the sequence.
     public typealias Element = Discovery
