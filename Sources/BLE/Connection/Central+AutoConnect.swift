@@ -188,7 +188,7 @@ fileprivate struct AutoConnecting: Sendable {
         func finish(_ error: BLEError) { signal.finish(throwing: error) }
     }
 
-    /// Starts, until the stream is no longer read.
+    /// Starts a run. It ends when its stream is no longer read.
     func start() -> BoundedStream<Peripheral> {
         let running = Outcome<Task<Void, Never>>()
         let (peripherals, producer) = BoundedStream.make(of: Peripheral.self, policy: .dropOldest(capacity: 64)) {

@@ -6,7 +6,7 @@ import Foundation
 import Subprocess
 import Testing
 
-/// What meets somebody who uses `ble` for the first time: names, errors, the forms of output.
+/// The first steps with `ble`: names, errors, and the forms of output.
 @Suite(.startsProcesses, .hangLimit)
 struct NewUserTests {
     private func world(_ definitions: PeripheralDefinition...) async throws -> BlueZWorld {

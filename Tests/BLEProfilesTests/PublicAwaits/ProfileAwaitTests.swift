@@ -6,7 +6,7 @@ import Testing
 /// Every await of the profiles ends with its task, at its deadline, and with its central.
 @Suite(.hangLimit) struct ProfileAwaitTests {
     private let world: SimulatedWorld
-    /// One that nobody hears: what needs a link searches for it.
+    /// A peripheral out of range. An operation that needs a link searches for it.
     private let absent: Peripheral
 
     init() async throws {

@@ -9,7 +9,7 @@ struct Robot: Sendable {
     let status: RobotStatus
     private let session: TransactionSession<ChecksumCodec>
 
-    /// Finds the robot that is nearest. Throws `peripheralNotFound` if there is none.
+    /// Returns the nearest robot. Throws `peripheralNotFound` if none is in range.
     static func nearest(_ central: Central) async throws -> Robot {
         let found = try await central.discoveries(matching: .serviceData(RobotStatus.service), for: .seconds(3))
         for discovery in found {
