@@ -175,7 +175,7 @@ private struct ValueUpdater {
     private func read(_ key: CharacteristicKey) async throws(BLEError) {
         do throws(BLEError) {
             let notifications = store.notifications(of: key)
-            store.read(try await peripheral.read(key), for: key, since: notifications)
+            store.read(try await peripheral.read(key.bytes), for: key, since: notifications)
         } catch {
             try note(error, for: key)
         }

@@ -122,7 +122,7 @@ public struct GATTService: GATTAttribute, AttributeSequence, Hashable, Codable {
 /// ```swift
 /// for service in try await peripheral.services() {
 ///     for characteristic in service where characteristic.properties.contains(.read) {
-///         print(characteristic.uuid, try await peripheral.read(characteristic.key))
+///         print(characteristic.uuid, try await peripheral.read(characteristic.key.bytes))
 ///     }
 /// }
 /// ```

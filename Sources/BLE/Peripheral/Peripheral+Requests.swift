@@ -4,7 +4,7 @@ extension Peripheral {
     /// indicates.
     ///
     /// Subscribes for the duration of the request, unless there is a subscription already. To send many requests, keep
-    /// a stream of ``notifications(_:delivery:overflow:timeout:)->NotificationStream<Value>`` open, which avoids
+    /// a stream of ``notifications(_:delivery:overflow:timeout:)`` open, which avoids
     /// switching notifications on and off. Subscribers also receive the answers.
     ///
     /// If a request is abandoned, by cancellation or at its deadline, its answer is awaited for another 5 s, so that it

@@ -1,47 +1,24 @@
-/// Access to the service's attributes by key and as bytes, and to the descriptors of its characteristics.
+/// Access to the service's values by key and as bytes, and to the descriptors of its characteristics.
 extension PeripheralService {
     // MARK: Bytes
 
-    /// Reads a characteristic's value as bytes.
+    /// Reads a characteristic's value as bytes, or its end.
     ///
     /// - Parameter offset: the position of the first byte, 0 to 512.
-    public func read(
-        _ key: CharacteristicKey, offset: Int = 0, timeout: Duration? = nil
+    public func readBytes(
+        of key: CharacteristicKey, offset: Int = 0, timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
-        try await peripheral.read(self.key(key), offset: offset, timeout: timeout)
+        try await peripheral.readBytes(of: self.key(key), offset: offset, timeout: timeout)
     }
 
-    /// Writes a characteristic's value as bytes.
+    /// Writes a characteristic's value as bytes, or a part of it.
     ///
     /// - Parameter offset: the position of the first byte in the value, 0 to 512. Must be 0 without response.
-    public func write(
+    public func writeBytes(
         _ value: [UInt8], to key: CharacteristicKey, type: WriteType = .withResponse, offset: Int = 0,
         timeout: Duration? = nil
     ) async throws(BLEError) {
-        try await peripheral.write(value, to: self.key(key), type: type, offset: offset, timeout: timeout)
-    }
-
-    /// Subscribes to the values that are notified or indicated from now on, as bytes.
-    public func notifications(
-        _ key: CharacteristicKey, delivery: NotificationDelivery = .standard,
-        overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
-    ) async throws(BLEError) -> NotificationStream<[UInt8]> {
-        try await peripheral.notifications(self.key(key), delivery: delivery, overflow: overflow, timeout: timeout)
-    }
-
-    /// Opens a writer for values without response, as bytes.
-    public func packetWriter(
-        to key: CharacteristicKey, timeout: Duration? = nil
-    ) async throws(BLEError) -> PacketWriter<[UInt8]> {
-        try await peripheral.packetWriter(to: self.key(key), timeout: timeout)
-    }
-
-    /// Writes a request to a control point and returns its answer, as bytes.
-    public func request(
-        _ value: [UInt8], on key: CharacteristicKey, timeout: Duration? = nil,
-        matching isAnswer: @escaping @Sendable ([UInt8]) -> Bool = { _ in true }
-    ) async throws(BLEError) -> [UInt8] {
-        try await peripheral.request(value, on: self.key(key), timeout: timeout, matching: isAnswer)
+        try await peripheral.writeBytes(value, to: self.key(key), type: type, offset: offset, timeout: timeout)
     }
 
     // MARK: Descriptors

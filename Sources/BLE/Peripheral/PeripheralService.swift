@@ -90,7 +90,7 @@ public struct PeripheralService: Hashable, Sendable {
     }
 
     /// Writes a request to a control point and returns its answer; see
-    /// ``Peripheral/request(_:on:timeout:matching:)->Value``.
+    /// ``Peripheral/request(_:on:timeout:matching:)``.
     public func request<Value>(
         _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }

@@ -10,7 +10,7 @@ extension Contract {
             let twins = echo[all: EchoStrap.twin.key.characteristic]
             #expect(twins.count == 2)
             var values: [String] = []
-            for twin in twins { values.append(String(decoding: try await strap.read(twin.key), as: UTF8.self)) }
+            for twin in twins { values.append(String(decoding: try await strap.read(twin.key.bytes), as: UTF8.self)) }
             #expect(values == ["first", "second"])
             #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
             let included = services.includedServices(of: echo)
@@ -52,28 +52,28 @@ extension Contract {
         try await withStrap { strap in
             let key = EchoStrap.note.key
             let value = (0..<400).map { UInt8(truncatingIfNeeded: $0 * 3) }
-            try await strap.write(value, to: key)
-            #expect(try await strap.read(key, offset: 250) == Array(value[250...]))
-            #expect(try await strap.read(key, offset: 399) == [value[399]])
-            #expect(try await strap.read(key, offset: 400) == [])
-            let beyond = await error { _ = try await strap.read(key, offset: 401) }
+            try await strap.write(value, to: key.bytes)
+            #expect(try await strap.readBytes(of: key, offset: 250) == Array(value[250...]))
+            #expect(try await strap.readBytes(of: key, offset: 399) == [value[399]])
+            #expect(try await strap.readBytes(of: key, offset: 400) == [])
+            let beyond = await error { _ = try await strap.readBytes(of: key, offset: 401) }
             #expect(beyond?.code == .invalidOffset)
             #expect(beyond?.attError == .invalidOffset)
             // A part in the middle, and one at the end that extends the value.
-            try await strap.write([1, 2, 3], to: key, offset: 100)
-            #expect(try await strap.read(key) == value[..<100] + [1, 2, 3] + value[103...])
-            try await strap.write([4, 5], to: key, offset: 400)
-            #expect(try await strap.read(key) == value[..<100] + [1, 2, 3] + value[103...] + [4, 5])
-            let gap = await error { try await strap.write([6], to: key, offset: 410) }
+            try await strap.writeBytes([1, 2, 3], to: key, offset: 100)
+            #expect(try await strap.read(key.bytes) == value[..<100] + [1, 2, 3] + value[103...])
+            try await strap.writeBytes([4, 5], to: key, offset: 400)
+            #expect(try await strap.read(key.bytes) == value[..<100] + [1, 2, 3] + value[103...] + [4, 5])
+            let gap = await error { try await strap.writeBytes([6], to: key, offset: 410) }
             #expect(gap?.code == .invalidOffset)
             // This peripheral does not return part of a value that fits one packet.
-            try await strap.write([1, 2, 3], to: key)
-            let short = await error { _ = try await strap.read(key, offset: 1) }
+            try await strap.write([1, 2, 3], to: key.bytes)
+            let short = await error { _ = try await strap.readBytes(of: key, offset: 1) }
             #expect(short?.code == .attributeError)
             #expect(short?.attError == .attributeNotLong)
-            let tooLong = await error { try await strap.write([1, 2], to: key, offset: 511) }
+            let tooLong = await error { try await strap.writeBytes([1, 2], to: key, offset: 511) }
             #expect(tooLong?.code == .invalidLength)
-            let negative = await error { _ = try await strap.read(key, offset: -1) }
+            let negative = await error { _ = try await strap.readBytes(of: key, offset: -1) }
             #expect(negative?.code == .invalidOffset)
         }
     }

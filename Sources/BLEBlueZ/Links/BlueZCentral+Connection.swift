@@ -22,6 +22,7 @@ extension BlueZCentral {
                 // Another client is making the link.
                 if error.code == .busy { links.remove(peripheral) }
                 try await host.refresh(path)
+                if Self.isAborted(error) { await settle(path) }
                 if !isConnected(path) { throw error }
             }
         } while: { error, waited in
@@ -61,7 +62,20 @@ extension BlueZCentral {
     /// is connecting.
     private static func isTransient(_ error: BLEError) -> Bool {
         if error.code == .busy { return true }
-        return error.code == .connectionFailed && error.message.contains("abort-by-local")
+        return isAborted(error)
+    }
+
+    /// Whether bluetoothd's attempt was interrupted.
+    private static func isAborted(_ error: BLEError) -> Bool {
+        error.code == .connectionFailed && error.message.contains("abort-by-local")
+    }
+
+    /// Waits until bluetoothd has withdrawn the link of an interrupted attempt: it may report a link before the
+    /// attempt fails, and its end only afterward. A link that stays up was made by another client.
+    private func settle(_ path: String) async {
+        try? await waits.wait(forObject: path, within: .seconds(2), clock: clock) { () throws(BLEError) in
+            self.isConnected(path) ? nil : ()
+        }
     }
 
     /// Asks whether the link is up. The reply to `Connect` may arrive before the signal of the link, and the signal may

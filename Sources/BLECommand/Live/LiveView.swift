@@ -67,7 +67,7 @@ actor LiveView {
         for source in sources where source.isNotified {
             let key = source.characteristic.key
             let stream = try await Result(of: peripheral) { () throws(BLEError) in
-                try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096))
+                try await peripheral.notifications(key.bytes, overflow: .dropOldest(capacity: 4096))
             }
             switch stream {
             case .success(let stream): streams.append((source, stream))
@@ -89,7 +89,8 @@ actor LiveView {
         do {
             for source in sources where source.isRead {
                 let key = source.characteristic.key
-                switch try await Result(of: peripheral, { () throws(BLEError) in try await peripheral.read(key) }) {
+                switch try await Result(of: peripheral, { () throws(BLEError) in try await peripheral.read(key.bytes) })
+                {
                 case .success(let bytes): try show(bytes, source)
                 case .failure(let error): try show(error, source)
                 }

@@ -5,7 +5,7 @@ internal import Logging
 extension TransactionSession {
     func listen() async throws(BLEError) {
         let stream = try await peripheral.notifications(
-            configuration.reply, overflow: .fail(capacity: configuration.bufferedPackets))
+            configuration.reply.bytes, overflow: .fail(capacity: configuration.bufferedPackets))
         try checkOpen()
         guard listening == nil else { return }
         let (number, events) = (token(), stream.events)

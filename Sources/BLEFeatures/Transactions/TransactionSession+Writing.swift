@@ -74,7 +74,7 @@ extension TransactionSession {
     private func write(_ bytes: [UInt8], of id: Int, _ request: Request) async {
         written = id
         do throws(BLEError) {
-            try await peripheral.write(
+            try await peripheral.writeBytes(
                 bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,
                 connecting: false)
             written = nil

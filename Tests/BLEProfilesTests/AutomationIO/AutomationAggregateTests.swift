@@ -31,7 +31,7 @@ import Testing
         let module = AutomationIO(peripheral)
         // The bytes are in the order of the inputs: 0, 1, 2.
         let key = try await module.aggregateKey()
-        return try key.coding.decode(try await peripheral.read(key.key))
+        return try key.coding.decode(try await peripheral.read(key.key.bytes))
     }
 
     @Test func `inputs are in the order of their descriptions, or else of their handles`() async throws {

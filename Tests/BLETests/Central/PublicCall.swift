@@ -78,11 +78,11 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         onLink("Peripheral.read(_:timeout:)", .read) { _ = try await $0.strap.read(Bench.level) }
         + onLink("Peripheral.readIfPresent(_:timeout:)", .read) { _ = try await $0.strap.readIfPresent(Bench.level) }
         + onLink("Peripheral.read(_:offset:timeout:)", .read) {
-            _ = try await $0.strap.read(Bench.level.key, offset: 1)
+            _ = try await $0.strap.readBytes(of: Bench.level.key, offset: 1)
         }
         + onLink("Peripheral.write(_:to:type:timeout:)", .write) { try await $0.strap.write([1], to: Bench.command) }
         + onLink("Peripheral.write(_:to:type:offset:timeout:)", .write) {
-            try await $0.strap.write([1], to: Bench.command.key, type: .withoutResponse)
+            try await $0.strap.writeBytes([1], to: Bench.command.key, type: .withoutResponse)
         }
         + onLink("Peripheral.readDescriptor(_:handle:of:timeout:)", .readDescriptor) {
             _ = try await $0.strap.readDescriptor(BluetoothUUID(0x2901), of: Bench.level.key)
@@ -97,13 +97,13 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
             _ = try await $0.strap.notifications(Bench.level)
         }
         + onLink("Peripheral.notifications(_:delivery:overflow:timeout:), socket", .acquireNotifications) {
-            _ = try await $0.strap.notifications(Bench.level.key, delivery: .socket)
+            _ = try await $0.strap.notifications(Bench.level.key.bytes, delivery: .socket)
         }
         + onLink("Peripheral.packetWriter(to:timeout:)", .acquireWriting) {
             _ = try await $0.strap.packetWriter(to: Bench.command)
         }
         + onLink("Peripheral.packetWriter(to:timeout:), bytes", .acquireWriting) {
-            _ = try await $0.strap.packetWriter(to: Bench.command.key)
+            _ = try await $0.strap.packetWriter(to: Bench.command.key.bytes)
         }
         + onLink("Peripheral.readableValues(timeout:)", .read) { _ = try await $0.strap.readableValues() }
         + onLink("Peripheral.values(_:timeout:)", .startNotifications) {
@@ -117,12 +117,14 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         + onLink("PeripheralService.readIfPresent(_:timeout:)", .read) {
             _ = try await $0.gauge.readIfPresent(Bench.level)
         }
-        + onLink("PeripheralService.read(_:offset:timeout:)", .read) { _ = try await $0.gauge.read(Bench.level.key) }
+        + onLink("PeripheralService.read(_:offset:timeout:)", .read) {
+            _ = try await $0.gauge.read(Bench.level.key.bytes)
+        }
         + onLink("PeripheralService.write(_:to:type:timeout:)", .write) {
             try await $0.tool.write([1], to: Bench.command)
         }
         + onLink("PeripheralService.write(_:to:type:offset:timeout:)", .write) {
-            try await $0.tool.write([1], to: Bench.command.key)
+            try await $0.tool.write([1], to: Bench.command.key.bytes)
         }
         + onLink("PeripheralService.notifications(_:delivery:overflow:timeout:)", .startNotifications) {
             _ = try await $0.gauge.notifications(Bench.level)

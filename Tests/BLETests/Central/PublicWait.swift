@@ -72,7 +72,7 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
             { _ = try await bench.strap.request([1], on: Bench.setting) }
         },
         PublicWait("PeripheralService.request(_:on:timeout:matching:)") { bench in
-            { _ = try await PeripheralService(Bench.vendor, on: bench.strap).request([1], on: Bench.setting.key) }
+            { _ = try await PeripheralService(Bench.vendor, on: bench.strap).request([1], on: Bench.setting.key.bytes) }
         },
         PublicWait("ControlPoint.perform(_:_:timeout:)") { bench in
             let service = PeripheralService(Bench.vendor, on: bench.strap)

@@ -11,7 +11,7 @@ import Testing
     init() async throws { bench = try await Bench() }
 
     @Test func `a command that does not fit a packet is refused before it is sent`() async throws {
-        try await strap.write(long.dropLast(), to: Bench.command.key, type: .withoutResponse)
+        try await strap.write(long.dropLast(), to: Bench.command.key.bytes, type: .withoutResponse)
         let error = await expectError(.invalidLength) {
             try await strap.write(long, to: Bench.command, type: .withoutResponse)
         }
@@ -24,7 +24,7 @@ import Testing
 
     @Test func `the packet length is asked for once a link, and again before something is refused`() async throws {
         for _ in 0..<3 {
-            try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key, type: .withoutResponse)
+            try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key.bytes, type: .withoutResponse)
         }
         #expect(await bench.backend.count(.attMTU) == 1)
         // It has grown.
@@ -34,13 +34,13 @@ import Testing
         await bench.dropLink()
         await bench.backend.set(attMTU: 23)
         await expectError(.invalidLength) {
-            try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key, type: .withoutResponse)
+            try await strap.write([UInt8](long.prefix(21)), to: Bench.command.key.bytes, type: .withoutResponse)
         }
         #expect(await bench.backend.count(.attMTU) == 3)
     }
 
     @Test func `what every link carries is sent without asking`() async throws {
-        try await strap.write([UInt8](long.prefix(20)), to: Bench.command.key, type: .withoutResponse)
+        try await strap.write([UInt8](long.prefix(20)), to: Bench.command.key.bytes, type: .withoutResponse)
         #expect(await bench.backend.count(.attMTU) == 0)
     }
 
@@ -88,13 +88,13 @@ import Testing
         _ offset: Int, _ count: Int, _ code: BLEError.Code
     ) async {
         let value = [UInt8](repeating: 0, count: count)
-        await expectError(code) { try await strap.write(value, to: Bench.command.key, offset: offset) }
+        await expectError(code) { try await strap.writeBytes(value, to: Bench.command.key, offset: offset) }
         #expect(await bench.backend.count(.connect) == 0)
     }
 
     @Test func `a command has no offset`() async {
         await expectError(.invalidArgument) {
-            try await strap.write([1], to: Bench.command.key, type: .withoutResponse, offset: 1)
+            try await strap.writeBytes([1], to: Bench.command.key, type: .withoutResponse, offset: 1)
         }
     }
 

@@ -128,7 +128,7 @@ import Testing
         try await bench.maintain()
         await bench.backend.script(.startNotifications, .hold)
         let request = Task { [strap] in
-            try await strap.request([1], on: answers.key, timeout: .seconds(5)) { _ in true }
+            try await strap.request([1], on: answers.key.bytes, timeout: .seconds(5)) { _ in true }
         }
         await bench.backend.asked(.startNotifications)
         await bench.backend.script(.connect, notFound)

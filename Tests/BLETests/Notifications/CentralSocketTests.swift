@@ -12,7 +12,8 @@ import Testing
     private func subscribe(_ capacity: Int = 2, _ delivery: NotificationDelivery = .socket) async throws
         -> NotificationStream<[UInt8]>
     {
-        try await strap.notifications(Bench.level.key, delivery: delivery, overflow: .dropNewest(capacity: capacity))
+        try await strap.notifications(
+            Bench.level.key.bytes, delivery: delivery, overflow: .dropNewest(capacity: capacity))
     }
 
     // MARK: Notifications

@@ -33,10 +33,10 @@ import Testing
         await bench.backend.set([1, 2], of: 31)
         await bench.backend.set(Array("Fan".utf8), of: 33)
         await bench.backend.set([4, 0, 0xAD, 0x27, 1, 0, 0], of: 34)
-        #expect(try await second.read(Self.key) == [1, 2])
+        #expect(try await second.read(Self.key.bytes) == [1, 2])
         #expect(try await second.read(typed) == [1, 2])
-        _ = try await second.read(Self.key, offset: 1)
-        try await second.write([3], to: Self.key)
+        _ = try await second.readBytes(of: Self.key, offset: 1)
+        try await second.write([3], to: Self.key.bytes)
         try await second.write([4], to: typed, type: .withoutResponse)
         #expect(try await second.userDescription(of: Self.key) == "Fan")
         #expect(try await second.presentationFormat(of: Self.key)?.unit == BluetoothUUID(0x27AD))
@@ -44,7 +44,7 @@ import Testing
         try await second.writeDescriptor([5], to: BluetoothUUID(0x2901), of: Self.key)
         _ = try await second.packetWriter(to: typed)
         _ = try await second.notifications(typed, delivery: .socket)
-        _ = try await second.notifications(Self.key)
+        _ = try await second.notifications(Self.key.bytes)
         let handles = await bench.backend.calls.compactMap { call -> UInt16? in
             switch call {
             case .read(let handle), .write(_, let handle), .readDescriptor(let handle), .writeDescriptor(_, let handle),
@@ -61,7 +61,7 @@ import Testing
         let answer = Task {
             isTyped
                 ? try await second.request([7], on: Characteristic<[UInt8]>(Self.value))
-                : try await second.request([7], on: Self.key)
+                : try await second.request([7], on: Self.key.bytes)
         }
         await bench.backend.asked(.write)
         await bench.backend.notify([8], from: 31)

@@ -49,7 +49,7 @@ struct InspectCommand: AsyncParsableCommand {
             let key = characteristic.key
             values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
                 try await Read(of: peripheral) { () throws(BLEError) in
-                    let bytes = try await peripheral.read(key)
+                    let bytes = try await peripheral.read(key.bytes)
                     let format = await ShownValue.format(of: key, on: peripheral)
                     return ShownValue(bytes, format, guessing: guessing)
                 }

@@ -33,7 +33,7 @@ struct NotifyCommand: AsyncParsableCommand {
             let (key, values) = try await output.progress.during("Connecting to \(peripheral)") {
                 if characteristic.number != nil { try await maintain.waitForLink(to: peripheral) }
                 let key = try await characteristic.key(on: peripheral)
-                return (key, try await peripheral.notifications(key, overflow: .dropOldest(capacity: 4096)))
+                return (key, try await peripheral.notifications(key.bytes, overflow: .dropOldest(capacity: 4096)))
             }
             let format = await ShownValue.format(of: key, on: peripheral)
             output.note(

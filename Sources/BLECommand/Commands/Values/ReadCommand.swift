@@ -21,7 +21,7 @@ struct ReadCommand: AsyncParsableCommand {
             let uuid = characteristic.uuid
             let value = try await output.progress.during("Reading \(uuid) of \(peripheral)") {
                 let key = try await characteristic.key(on: peripheral)
-                let bytes = try await peripheral.read(key)
+                let bytes = try await peripheral.read(key.bytes)
                 return ShownValue(bytes, await ShownValue.format(of: key, on: peripheral), guessing: guesses)
             }
             try output.about(peripheral).line(

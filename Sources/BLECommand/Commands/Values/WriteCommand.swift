@@ -25,7 +25,7 @@ struct WriteCommand: AsyncParsableCommand {
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
             let uuid = characteristic.uuid
             try await output.progress.during("Writing \(uuid) of \(peripheral)") {
-                try await peripheral.write(bytes, to: characteristic.key(on: peripheral), type: type)
+                try await peripheral.write(bytes, to: characteristic.key(on: peripheral).bytes, type: type)
             }
             try output.about(peripheral).line(
                 .object(["uuid": .string(uuid.description), "value": .hex(bytes)]), "wrote \(bytes.count) bytes")

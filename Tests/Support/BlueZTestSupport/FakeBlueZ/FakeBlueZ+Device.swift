@@ -20,6 +20,17 @@ extension FakeBlueZ {
     func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
         guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
+        if faults.abortsConnection, let path = devices[id]?.path {
+            faults.abortsConnection = false
+            await changed(path, BlueZ.device, ["Connected": .boolean(true)])
+            devices[id]?.isConnected = true
+            Task {
+                await waitWhileHanging("Disconnected")
+                devices[id]?.isConnected = false
+                await changed(path, BlueZ.device, ["Connected": .boolean(false)])
+            }
+            return .failure(.bluez("Failed", "le-connection-abort-by-local"))
+        }
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
                 try await self.backend.connect(id)

@@ -15,6 +15,7 @@ struct FakeFaults {
     var signalsConnected = true
     /// Why a link has ended, where the daemon says so.
     var reason: (name: String, message: String)?
+    var abortsConnection = false
     var hasAgentManager = true
     var showsPacketLength = true
     /// Told instead of the link's.
@@ -67,6 +68,10 @@ extension FakeBlueZ {
 
     /// A connect is no longer signaled, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
     public func omitConnectedSignal() { faults.signalsConnected = false }
+
+    /// The next attempt to connect is interrupted: the link is reported, the attempt fails, and the end of the link is
+    /// reported after that. It can be made to ``hang(_:)`` as "Disconnected".
+    public func abortConnection() { faults.abortsConnection = true }
 
     // MARK: Other daemons, other peripherals
 

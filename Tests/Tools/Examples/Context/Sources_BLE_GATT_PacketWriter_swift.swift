@@ -1,5 +1,5 @@
-extension CharacteristicKey {
-    fileprivate static let samples = CharacteristicKey(characteristic: BluetoothUUID(0xFF02))
+extension Characteristic where Value == [UInt8] {
+    fileprivate static var samples: Self { Characteristic(BluetoothUUID(0xFF02)) }
 }
 
 private struct Firmware {

@@ -83,7 +83,7 @@ final class CentralUser: Sendable {
         case 5...8:
             let offset = dice.permille(800) ? 0 : dice.below(20)
             run("read") { () throws(BLEError) in
-                let value = try await peripheral.read(key, offset: offset)
+                let value = try await peripheral.readBytes(of: key, offset: offset)
                 if offset == 0 { self.check(value, device, characteristic, "a read") }
             }
         case 9, 10:
