@@ -1,5 +1,9 @@
 /// The operations that a characteristic allows (Core Specification 5.4, volume 3, part G, section 3.3.1.1). Bits 8
 /// and 9 are the characteristic extended properties (section 3.3.3.1).
+///
+/// No property tells whether the link must be encrypted or authenticated: a peripheral does not publish that, and only
+/// rejects what it does not permit. BlueZ then raises the link's security by itself, which may start pairing. If that
+/// is not enough, the operation throws `pairingRequired`.
 public struct CharacteristicProperties: OptionSet, Hashable, Codable, Sendable {
     /// The bits.
     public let rawValue: UInt16

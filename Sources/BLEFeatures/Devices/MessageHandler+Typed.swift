@@ -50,6 +50,26 @@ extension MessageHandler {
             Message(command, isEncrypted: isEncrypted, payload: try payload.encoded()), timeout: timeout)
     }
 
+    /// Returns the payloads of a command's notifications, from now on. Otherwise like
+    /// ``notifications(for:isEncrypted:)``.
+    ///
+    /// ```swift
+    /// func follow(_ handler: MessageHandler) async throws {
+    ///     for try await melody in await handler.notifications(for: .getMelody, as: Melody.self) {
+    ///         print(melody.notes)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Iteration throws `invalidValue` for a payload that cannot be decoded. The next element is that of the next
+    /// notification.
+    public func notifications<Payload: ValueCodable>(
+        for command: MessageCommand, as payload: Payload.Type, isEncrypted: Bool? = nil
+    ) async -> PayloadStream<Payload> {
+        let messages = await notifications(for: command, isEncrypted: isEncrypted)
+        return PayloadStream(messages: messages, peripheral: peripheral.id)
+    }
+
     private func decode<Value: ValueCodable>(_ message: Message, of command: MessageCommand) throws(BLEError) -> Value {
         do throws(BLEError) {
             return try Value(bytes: message.payload)
@@ -68,5 +88,45 @@ extension MessageHandler {
         of characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256)
     ) async throws(BLEError) -> NotificationStream<Value> {
         try await peripheral.notifications(characteristic, overflow: overflow)
+    }
+}
+
+/// The payloads of a command's notifications; see ``MessageHandler/notifications(for:as:isEncrypted:)``.
+///
+/// Keeps the newest 256 unread notifications. Like ``BLE/BoundedStream``, it is meant for one reader.
+public struct PayloadStream<Payload: ValueCodable>: AsyncSequence, Sendable {
+    /// The type of error that iteration throws.
+    public typealias Failure = BLEError
+
+    let messages: BoundedStream<Message>
+    let peripheral: Peripheral.ID
+
+    /// The number of notifications that were dropped because the reader was too slow.
+    public var droppedCount: Int { messages.droppedCount }
+
+    /// Creates an iterator.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(messages: messages.makeAsyncIterator(), peripheral: peripheral)
+    }
+
+    /// Iterates over the payloads.
+    public struct Iterator: AsyncIteratorProtocol {
+        var messages: BoundedStream<Message>.Iterator
+        let peripheral: Peripheral.ID
+
+        /// Returns the next payload. Nil when the session has ended. Throws `invalidValue` for a payload that cannot be
+        /// decoded, and what a stream of messages throws.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(BLEError) -> Payload? {
+            guard let message = try await messages.next(isolation: actor) else { return nil }
+            do throws(BLEError) {
+                return try Payload(bytes: message.payload)
+            } catch {
+                var error = error.at(peripheral)
+                error.message = "a notification of command \(message.command): \(error.message)"
+                throw error
+            }
+        }
     }
 }

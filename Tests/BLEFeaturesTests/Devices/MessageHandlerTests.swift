@@ -83,6 +83,23 @@ import Testing
         await expectError(.disconnected) { try await values.next() }
     }
 
+    @Test func `notifications are typed, and one of another form does not end them`() async throws {
+        let (handler, device) = try await player { _ in [] }
+        let stream = await handler.notifications(for: MessageCommand(rawValue: 0x0401), as: Melody.self)
+        var melodies = stream.makeAsyncIterator()
+        await device.notify([8, 3, 4, 1, 0, 120, 0, 5])
+        await device.notify([6, 3, 4, 1, 0, 9])
+        await device.notify([7, 3, 4, 1, 0, 60, 0])
+        #expect(try await melodies.next() == Melody(tempo: 120, notes: [5]))
+        let error = await expectError(.invalidValue) { try await melodies.next() }
+        #expect(error?.message.contains("0401") == true)
+        #expect(error?.peripheral == device.peripheral.id)
+        #expect(try await melodies.next() == Melody(tempo: 60, notes: []))
+        #expect(stream.droppedCount == 0)
+        try await device.peripheral.disconnect()
+        await expectError(.disconnected) { try await melodies.next() }
+    }
+
     @Test func `a handler secures the link`() async throws {
         let (handler, _) = try await player { _ in [] }
         // This kind of device has no encryption.

@@ -77,11 +77,11 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
     private static let attributes =
         onLink("Peripheral.read(_:timeout:)", .read) { _ = try await $0.strap.read(Bench.level) }
         + onLink("Peripheral.readIfPresent(_:timeout:)", .read) { _ = try await $0.strap.readIfPresent(Bench.level) }
-        + onLink("Peripheral.read(_:offset:timeout:)", .read) {
+        + onLink("Peripheral.readBytes(of:offset:timeout:)", .read) {
             _ = try await $0.strap.readBytes(of: Bench.level.key, offset: 1)
         }
         + onLink("Peripheral.write(_:to:type:timeout:)", .write) { try await $0.strap.write([1], to: Bench.command) }
-        + onLink("Peripheral.write(_:to:type:offset:timeout:)", .write) {
+        + onLink("Peripheral.writeBytes(_:to:type:offset:timeout:)", .write) {
             try await $0.strap.writeBytes([1], to: Bench.command.key, type: .withoutResponse)
         }
         + onLink("Peripheral.readDescriptor(_:handle:of:timeout:)", .readDescriptor) {
@@ -117,14 +117,14 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         + onLink("PeripheralService.readIfPresent(_:timeout:)", .read) {
             _ = try await $0.gauge.readIfPresent(Bench.level)
         }
-        + onLink("PeripheralService.read(_:offset:timeout:)", .read) {
-            _ = try await $0.gauge.read(Bench.level.key.bytes)
+        + onLink("PeripheralService.readBytes(of:offset:timeout:)", .read) {
+            _ = try await $0.gauge.readBytes(of: Bench.level.key)
         }
         + onLink("PeripheralService.write(_:to:type:timeout:)", .write) {
             try await $0.tool.write([1], to: Bench.command)
         }
-        + onLink("PeripheralService.write(_:to:type:offset:timeout:)", .write) {
-            try await $0.tool.write([1], to: Bench.command.key.bytes)
+        + onLink("PeripheralService.writeBytes(_:to:type:offset:timeout:)", .write) {
+            try await $0.tool.writeBytes([1], to: Bench.command.key)
         }
         + onLink("PeripheralService.notifications(_:delivery:overflow:timeout:)", .startNotifications) {
             _ = try await $0.gauge.notifications(Bench.level)
