@@ -36,7 +36,7 @@ import Testing
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .read, value: [9],
-                onRead: {
+                onRead: { _ in
                     count.change {
                         $0 += 1
                         return [$0]
@@ -51,7 +51,7 @@ import Testing
         _ answer: ATTError, _ code: BLEError.Code
     ) async throws {
         let (thing, _) = try await add(
-            CharacteristicDefinition(Self.uuid, .read, onRead: { () throws(ATTError) in throw answer }))
+            CharacteristicDefinition(Self.uuid, .read, onRead: { (_) throws(ATTError) in throw answer }))
         let error = await expectError(code) { try await thing.read(Self.characteristic) }
         #expect(error?.attError == answer)
         #expect(error?.characteristic == Self.uuid)
@@ -62,7 +62,7 @@ import Testing
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .read,
-                onRead: { [clock = world.clock] in
+                onRead: { [clock = world.clock] _ in
                     await Self.linger(clock)
                     return [1]
                 }))
@@ -78,7 +78,7 @@ import Testing
         let (thing, _) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .read,
-                onRead: { [clock = world.clock] in
+                onRead: { [clock = world.clock] _ in
                     try? await clock.sleep(for: .seconds(5))
                     return [1]
                 }))
@@ -129,7 +129,7 @@ import Testing
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, [.write, .writeWithoutResponse], value: [9],
-                onWrite: { value, type in written.change { $0[type] = value } }))
+                onWrite: { value, request in written.change { $0[request.writeType ?? .reliable] = value } }))
         try await thing.write([1], to: Self.characteristic)
         try await thing.write([2], to: Self.characteristic, type: .withoutResponse)
         await until { written.value.count == 2 }

@@ -1,13 +1,16 @@
 /// The definition of a peripheral: its advertisement, its services, and its behavior.
 ///
-/// The simulated radio runs it in memory.
+/// The simulated radio runs it in memory. A ``PeripheralHost`` serves it to real centrals.
 public struct PeripheralDefinition: Sendable {
     /// The device address, such as `F0:F1:F2:F3:F4:F5`. Nil for an address chosen by the radio that runs the
     /// definition.
     public var address: String?
     /// Its advertisement. The signal strength is the one that a central receives.
     public var advertisement: Advertisement
-    /// Its advertising interval.
+    /// How a ``PeripheralHost`` advertises. Nil for the content of ``advertisement``, which is also what a simulated
+    /// radio shows.
+    public var advertising: AdvertisingParameters?
+    /// Its advertising interval on a simulated radio.
     public var advertisingInterval: Duration
     /// Its services, in the order of their handles.
     public var services: [ServiceDefinition]
@@ -19,7 +22,8 @@ public struct PeripheralDefinition: Sendable {
 
     /// Creates the definition of a peripheral.
     public init(
-        address: String? = nil, advertisement: Advertisement, advertisingInterval: Duration = .milliseconds(200),
+        address: String? = nil, advertisement: Advertisement, advertising: AdvertisingParameters? = nil,
+        advertisingInterval: Duration = .milliseconds(200),
         services: [ServiceDefinition], maximumATTMTU: Int = 247,
         pairing: SimulatedPairing = .justWorks
     ) {
@@ -27,6 +31,7 @@ public struct PeripheralDefinition: Sendable {
         self.pairing = pairing
         self.address = address
         self.advertisement = advertisement
+        self.advertising = advertising
         self.advertisingInterval = advertisingInterval
         self.services = services
     }
@@ -93,11 +98,12 @@ public struct DescriptorDefinition: Sendable {
 /// handler replaces the stored value. Handlers may take time, and are cancelled when the link ends. For a write at an
 /// offset, the handler receives the complete new value: the current value, as read, with the written part replaced.
 public struct CharacteristicDefinition: Sendable {
-    /// Answers a read, or rejects it. A closure that throws must declare the error: `{ () throws(ATTError) in … }`.
-    public typealias ReadHandler = @Sendable () async throws(ATTError) -> [UInt8]
-    /// Accepts a write, or rejects it. The write type shows whether the central waits for a response. A closure that
-    /// throws must declare the error: `{ (value, _) throws(ATTError) in … }`.
-    public typealias WriteHandler = @Sendable ([UInt8], WriteType) async throws(ATTError) -> Void
+    /// Answers a read with the whole value, or rejects it. A closure that throws must declare the error:
+    /// `{ (request) throws(ATTError) in … }`.
+    public typealias ReadHandler = @Sendable (AttributeRequest) async throws(ATTError) -> [UInt8]
+    /// Accepts a write of the whole value, or rejects it. A closure that throws must declare the error:
+    /// `{ (value, request) throws(ATTError) in … }`.
+    public typealias WriteHandler = @Sendable ([UInt8], AttributeRequest) async throws(ATTError) -> Void
     /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
     /// notifier. Any error except a cancellation ends the link, as if the peripheral's program had failed.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
@@ -137,15 +143,21 @@ public struct CharacteristicDefinition: Sendable {
     }
 }
 
-/// Sends a defined peripheral's values to one subscribed central.
+/// Sends a defined peripheral's values to one subscribed central, or to all of them if the system does not tell them
+/// apart.
 public struct Notifier: Sendable {
     /// The clock of the radio that runs the peripheral.
     public let clock: any Clock<Duration>
+    /// The central that is subscribed. Nil if the notifier sends to all of them.
+    public let central: Peripheral.ID?
     private let send: @Sendable ([UInt8]) async -> Void
 
-    /// Creates a notifier. Called by the radio that runs the definition.
-    public init(clock: any Clock<Duration>, send: @escaping @Sendable ([UInt8]) async -> Void) {
+    /// Creates a notifier. Called by the radio or the host that runs the definition.
+    public init(
+        clock: any Clock<Duration>, central: Peripheral.ID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void
+    ) {
         self.clock = clock
+        self.central = central
         self.send = send
     }
 

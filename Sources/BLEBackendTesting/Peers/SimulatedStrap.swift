@@ -133,14 +133,14 @@ public actor SimulatedStrap {
                 CharacteristicDefinition(
                     EchoStrap.output.key.characteristic, [.read, .notify, .indicate],
                     descriptors: [DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Echo out".utf8))],
-                    onRead: { await self.written }),
+                    onRead: { _ in await self.written }),
                 CharacteristicDefinition(
                     EchoStrap.secret.key.characteristic, .read, security: .encrypted, value: Array("secret".utf8)),
                 CharacteristicDefinition(
                     EchoStrap.sealed.key.characteristic, .read, security: .authenticated, value: Array("sealed".utf8)),
                 CharacteristicDefinition(
                     EchoStrap.slow.key.characteristic, [.read, .write],
-                    onRead: {
+                    onRead: { _ in
                         await self.pass()
                         return Array("slow".utf8)
                     },
@@ -153,7 +153,7 @@ public actor SimulatedStrap {
                         DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Note".utf8)),
                         DescriptorDefinition(BluetoothUUID(0x2904), value: EchoStrap.noteFormat.bytes),
                     ],
-                    onRead: { await self.note }, onWrite: { value, _ in await self.take(note: value) }),
+                    onRead: { _ in await self.note }, onWrite: { value, _ in await self.take(note: value) }),
                 CharacteristicDefinition(
                     EchoStrap.controlPoint.key.characteristic, [.write, .indicate],
                     onWrite: { value, _ in await self.answer(value) },

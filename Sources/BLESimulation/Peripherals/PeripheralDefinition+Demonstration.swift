@@ -15,7 +15,7 @@ extension PeripheralDefinition {
                         CharacteristicDefinition(
                             BluetoothUUID(0xFF01), [.read, .write, .writeWithoutResponse],
                             descriptors: [.userDescription("brightness")],
-                            onRead: { () throws(ATTError) in brightness.value.withLock { $0 } },
+                            onRead: { (_) throws(ATTError) in brightness.value.withLock { $0 } },
                             onWrite: { (value, _) throws(ATTError) in
                                 guard value.count == 1 else { throw .invalidAttributeValueLength }
                                 guard value[0] <= 100 else { throw ATTError(rawValue: 0xFF) }

@@ -92,7 +92,7 @@ extension CharacteristicDefinition {
         return CharacteristicDefinition(
             BluetoothUUID(uuid), [.read, .notify],
             descriptors: description.map { [DescriptorDefinition(BluetoothUUID(0x2901), value: Array($0.utf8))] } ?? [],
-            onRead: { () throws(ATTError) in present.bytes.withLock { $0 } },
+            onRead: { (_) throws(ATTError) in present.bytes.withLock { $0 } },
             onSubscribe: { notifier in
                 var count = 0
                 while true {

@@ -41,7 +41,8 @@ extension SimulatedRadio {
         let characteristic = try characteristic(attribute, port)
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
         try await secure(attribute, characteristic.definition.security, port)
-        let value = try await value(of: characteristic, attribute.peripheral)
+        let request = try request(attribute.peripheral, port, offset: offset)
+        let value = try await value(of: characteristic, attribute.peripheral, request)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
@@ -53,10 +54,18 @@ extension SimulatedRadio {
 
     /// Returns the current value, from the handler if there is one.
     private func value(
-        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID
+        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID, _ request: AttributeRequest
     ) async throws(BLEError) -> [UInt8] {
         guard let handler = characteristic.definition.onRead else { return characteristic.value }
-        return try await operate(id) { () throws(ATTError) in try await handler() }
+        return try await operate(id) { () throws(ATTError) in try await handler(request) }
+    }
+
+    /// Returns what a central's request says of it.
+    private func request(
+        _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
+    ) throws(BLEError) -> AttributeRequest {
+        AttributeRequest(
+            central: Self.central(port), attMTU: try device(id, port).attMTU, offset: offset, writeType: writeType)
     }
 
     func write(
@@ -71,9 +80,10 @@ extension SimulatedRadio {
         let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
         try await secure(attribute, characteristic.definition.security, port)
+        let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
         var value = value
         if offset > 0 {
-            let present = try await self.value(of: characteristic, attribute.peripheral)
+            let present = try await self.value(of: characteristic, attribute.peripheral, request)
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
@@ -83,9 +93,9 @@ extension SimulatedRadio {
         }
         let whole = value
         guard type != .withoutResponse else {
-            return command(attribute.peripheral) { try? await handler(whole, type) }
+            return command(attribute.peripheral) { try? await handler(whole, request) }
         }
-        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, type) }
+        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, request) }
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels it.
@@ -142,7 +152,7 @@ extension SimulatedRadio {
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = SimulatedSubscription(
             number: number, isChannel: isChannel, deliver: deliver)
         if let handler = characteristic.definition.onSubscribe {
-            let notifier = Notifier(clock: clock) { [weak self] value in
+            let notifier = Notifier(clock: clock, central: Self.central(port)) { [weak self] value in
                 await self?.notify(value, attribute, number)
             }
             // The handler starts before the central knows that it has subscribed, and is ready for the central's next

@@ -77,6 +77,9 @@ extension SimulatedRadio {
         guard let handler = characteristic?.definition.onWrite else {
             return notify(packet, attribute.handle, attribute.peripheral)
         }
-        try? await handler(packet, .withoutResponse)
+        guard let device = peripherals[attribute.peripheral], let port = device.link?.port else { return }
+        let request = AttributeRequest(
+            central: Self.central(port), attMTU: device.attMTU, writeType: .withoutResponse)
+        try? await handler(packet, request)
     }
 }

@@ -4,6 +4,12 @@ internal import Waiting
 extension SimulatedRadio {
     // MARK: Links
 
+    /// Returns the address of a port's central.
+    static func central(_ port: Int) -> Peripheral.ID {
+        Peripheral.ID(
+            rawValue: "CE:00:00:00:\(Hex.string([UInt8(port >> 8 & 0xFF)])):\(Hex.string([UInt8(port & 0xFF)]))")
+    }
+
     func connect(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
         try checkReady()
         guard ports[port]?.known.contains(id) == true else {
@@ -27,13 +33,16 @@ extension SimulatedRadio {
 
     /// Makes the link if the peripheral can be connected to now. Returns whether it was made.
     private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
-        guard let device = peripherals[id], device.link == nil, device.isAdvertising, !device.isBlocked else {
+        guard let device = peripherals[id], device.link == nil, device.isAdvertising, !device.isBlocked,
+            device.definition.advertisement.isConnectable != false
+        else {
             return false
         }
         // A bond secures every link from the start.
         let security = device.hasLostBond ? .open : device.bond?.security ?? .open
         peripherals[id]?.link = SimulatedLink(number: number(), port: port, security: security)
         updateAdvertising(id)
+        tellHost(id, port, isConnected: true)
         return true
     }
 

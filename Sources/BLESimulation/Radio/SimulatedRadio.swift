@@ -22,6 +22,8 @@ public actor SimulatedRadio {
 
     var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
     var ports: [Int: Port] = [:]
+    /// The hosts that have a peripheral on this radio.
+    var hosts: [Peripheral.ID: @Sendable (PeripheralBackendEvent) -> Void] = [:]
     var pending: [Int: PendingConnect] = [:]
     private var lastNumber = 0
     var isPowered = true
@@ -76,7 +78,7 @@ public actor SimulatedRadio {
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    private func unusedID() -> Peripheral.ID {
+    func unusedID() -> Peripheral.ID {
         while true {
             let number = number()
             let id = Peripheral.ID(
@@ -149,6 +151,7 @@ public actor SimulatedRadio {
 
     private func announce(_ event: BackendEvent) {
         for port in ports.values { port.handle(event) }
+        announceToHosts(event)
     }
 
     func setAdvertising(_ isAdvertising: Bool, _ id: Peripheral.ID) {
@@ -193,6 +196,7 @@ public actor SimulatedRadio {
     func endLink(_ id: Peripheral.ID, _ error: BLEError) {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
+        tellHost(id, link.port, isConnected: false)
         for operation in link.operations.values { operation(error) }
         for var subscription in link.subscriptions.values {
             subscription.task?.cancel()

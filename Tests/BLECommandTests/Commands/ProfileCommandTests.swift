@@ -15,7 +15,7 @@ import Testing
                 descriptors: [DescriptorDefinition(BluetoothUUID(0x2901), value: Array(place.utf8))])
         }
         let refused = CharacteristicDefinition(
-            BluetoothUUID(0x2A6F), .read, onRead: { () throws(ATTError) in throw .readNotPermitted })
+            BluetoothUUID(0x2A6F), .read, onRead: { (_) throws(ATTError) in throw .readNotPermitted })
         return PeripheralDefinition(
             advertisement: Advertisement(localName: "Station", rssi: -50, serviceUUIDs: [BluetoothUUID(0x181A)]),
             services: [

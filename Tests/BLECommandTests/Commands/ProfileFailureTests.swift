@@ -136,7 +136,7 @@ struct ProfileFailureTests {
                     characteristics: [
                         CharacteristicDefinition(
                             BluetoothUUID(0x2A6F), .read,
-                            onRead: { () throws(ATTError) in
+                            onRead: { (_) throws(ATTError) in
                                 asked.change { $0 = true }
                                 for await _ in silence.stream {}
                                 return [0, 0]

@@ -20,7 +20,7 @@ struct ValueCommandTests {
                     CharacteristicDefinition(BluetoothUUID(0x2A6E), .read, value: [0x59, 0x08]),
                     CharacteristicDefinition(BluetoothUUID(0x2A6F), .read, value: [0x94]),
                     CharacteristicDefinition(
-                        BluetoothUUID(0x2A6D), .read, onRead: { () throws(ATTError) in throw .readNotPermitted }),
+                        BluetoothUUID(0x2A6D), .read, onRead: { (_) throws(ATTError) in throw .readNotPermitted }),
                     CharacteristicDefinition(
                         BluetoothUUID(0x2A37), .notify,
                         onSubscribe: { await $0.notify([0x10, 72, 0x00, 0x04, 0x80, 0x03]) }),

@@ -138,7 +138,7 @@ import Testing
             .currentTime,
             characteristics: [
                 CharacteristicDefinition(
-                    key.key.characteristic, [.read, .write, .notify], onRead: { () throws(ATTError) in stored.value },
+                    key.key.characteristic, [.read, .write, .notify], onRead: { (_) throws(ATTError) in stored.value },
                     onWrite: { (bytes, _) throws(ATTError) in
                         guard bytes[1] == 7, bytes[0] < 0xEF else { throw .currentTimeFieldIgnored }
                         stored.change { $0 = bytes }

@@ -100,7 +100,7 @@ import Testing
             characteristics: [
                 CharacteristicDefinition(
                     BluetoothUUID(0x2A25), .read,
-                    onRead: { () throws(ATTError) in throw .insufficientEncryption })
+                    onRead: { (_) throws(ATTError) in throw .insufficientEncryption })
             ])
         let error = await expectError(.pairingRequired) { try await information(service) }
         #expect(error?.characteristic == BluetoothUUID(0x2A25))

@@ -29,9 +29,9 @@ import Testing
             characteristics: [
                 CharacteristicDefinition(
                     BluetoothUUID(0x2A06), .writeWithoutResponse,
-                    onWrite: { bytes, type in
+                    onWrite: { bytes, request in
                         written.change { $0.append(bytes) }
-                        types.change { $0.append(type) }
+                        types.change { $0.append(request.writeType ?? .reliable) }
                     })
             ])
         let (tag, _) = try await tag([service])

@@ -1,0 +1,26 @@
+/// A central's request to read or write an attribute of this peripheral.
+public struct AttributeRequest: Hashable, Sendable {
+    /// The central, by its address. A central with a private address that is not bonded has another one on each link.
+    public var central: Peripheral.ID
+    /// The ATT MTU of the link, in bytes. Nil if the system does not report it.
+    public var attMTU: Int?
+    /// The position of the first byte that is read or written, 0 to 512.
+    public var offset: Int
+    /// How the value is written. Nil if the system does not report it, as with BlueZ for a characteristic that allows
+    /// several types, and for reads.
+    public var writeType: WriteType?
+    /// Whether the system only asks for permission: the write is prepared, and its value follows in another request.
+    public var isPrepared: Bool
+
+    /// Creates a request.
+    public init(
+        central: Peripheral.ID, attMTU: Int? = nil, offset: Int = 0, writeType: WriteType? = nil,
+        isPrepared: Bool = false
+    ) {
+        self.central = central
+        self.attMTU = attMTU
+        self.offset = offset
+        self.writeType = writeType
+        self.isPrepared = isPrepared
+    }
+}

@@ -1,0 +1,81 @@
+/// Something in a definition that does not work, or not as one would expect.
+public struct DefinitionDiagnostic: Hashable, Sendable, CustomStringConvertible {
+    /// Whether the definition cannot be served. Otherwise, it is a warning.
+    public let isError: Bool
+    /// What is wrong.
+    public let message: String
+    /// What to change.
+    public let remedy: String?
+    /// The service that it is about. Nil for the advertisement.
+    public let service: BluetoothUUID?
+    /// The characteristic that it is about.
+    public let characteristic: BluetoothUUID?
+
+    /// The message and the remedy, on one line.
+    public var description: String {
+        let place = [service, characteristic].compactMap { $0?.description }.joined(separator: "/")
+        return "\(isError ? "error" : "warning"): \(place.isEmpty ? "" : place + ": ")\(message)"
+            + (remedy.map { ". " + $0 } ?? "")
+    }
+}
+
+extension PeripheralHost {
+    /// Examines a definition without serving it: what the host refuses, and what works otherwise than one would expect.
+    public nonisolated func diagnostics(for definition: PeripheralDefinition) -> [DefinitionDiagnostic] {
+        definition.diagnostics(limits: backend.limits)
+    }
+}
+
+extension PeripheralDefinition {
+    /// Examines the definition for a stack with the given limits.
+    public func diagnostics(limits: PeripheralLimits = PeripheralLimits()) -> [DefinitionDiagnostic] {
+        var found: [DefinitionDiagnostic] = []
+        do throws(BLEError) {
+            try (advertising ?? AdvertisingParameters(advertisement)).validated()
+        } catch {
+            found.append(
+                DefinitionDiagnostic(
+                    isError: true, message: error.message, remedy: error.remedy, service: nil, characteristic: nil))
+        }
+        let types = Set(services.map(\.uuid))
+        for service in services {
+            func add(_ isError: Bool, _ message: String, _ remedy: String, _ characteristic: BluetoothUUID? = nil) {
+                found.append(
+                    DefinitionDiagnostic(
+                        isError: isError, message: message, remedy: remedy, service: service.uuid,
+                        characteristic: characteristic))
+            }
+            if limits.reservedServices.contains(service.uuid) {
+                add(true, "the system serves this service itself", "Leave it out.")
+            }
+            for included in service.includes where !types.contains(included) {
+                add(true, "it includes \(included), which the definition does not have", "Add that service.")
+            }
+            for characteristic in service.characteristics {
+                let properties = characteristic.properties
+                if characteristic.value.count > PeripheralHost.maximumLength {
+                    add(
+                        true, "a value of \(characteristic.value.count) bytes is too long",
+                        "An attribute has at most \(PeripheralHost.maximumLength) bytes.", characteristic.uuid)
+                }
+                if characteristic.descriptors.contains(where: { $0.uuid == BluetoothUUID(0x2902) }) {
+                    add(
+                        true, "the client characteristic configuration is added automatically",
+                        "Leave the descriptor 2902 out.", characteristic.uuid)
+                }
+                if properties.isSuperset(of: [.write, .writeWithoutResponse]), characteristic.onWrite != nil {
+                    add(
+                        false,
+                        "bluetoothd accepts a write before its handler has answered if both write types are allowed",
+                        "Allow one of them if the handler rejects values.", characteristic.uuid)
+                }
+                if characteristic.onSubscribe != nil, properties.isDisjoint(with: [.notify, .indicate]) {
+                    add(
+                        true, "a characteristic with a subscription handler neither notifies nor indicates",
+                        "Add .notify or .indicate.", characteristic.uuid)
+                }
+            }
+        }
+        return found
+    }
+}

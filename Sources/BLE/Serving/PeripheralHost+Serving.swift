@@ -1,0 +1,268 @@
+internal import Logging
+internal import Waiting
+
+/// Something that a host advertises.
+struct HostedAdvertisement {
+    let parameters: AdvertisingParameters
+    /// Whether it belongs to a definition that is served, which goes on when the advertising ends.
+    let isOfDefinition: Bool
+    /// Whether it is on the air.
+    var isActive = false
+    /// Whether it has been on the air, so that it is started again after a loss.
+    var hasBegun = false
+}
+
+extension PeripheralHost {
+    // MARK: Serving
+
+    /// Advertises and serves a definition until the task is cancelled, which throws `cancelled`.
+    ///
+    /// Registers anew after every loss of Bluetooth or the adapter. Several definitions can be served at once.
+    ///
+    /// Throws `invalidArgument` for a definition that cannot be served; see ``diagnostics(for:)``. Throws `poweredOff`,
+    /// `adapterNotFound` or `bluetoothLost` unless ``Configuration/waitsForBluetooth`` is set, `busy` if no advertising
+    /// set is free, `shutDown` with the host, and what the system answers.
+    ///
+    /// - Parameter isAdvertised: whether to advertise, too.
+    public func serve(_ definition: PeripheralDefinition, isAdvertised: Bool = true) async throws(BLEError) {
+        let number = try await begin(definition, isAdvertised)
+        let user = user(number)
+        do throws(BLEError) {
+            try await user.wait()
+        } catch {
+            await endServing(number)
+            throw error
+        }
+    }
+
+    /// Serves a definition while `body` runs. `body` receives a handle for its values.
+    ///
+    /// Otherwise like ``serve(_:isAdvertised:)``. The body is not cancelled if the host is shut down; the handle's
+    /// methods throw `shutDown` then.
+    public func withServed<Value>(
+        _ definition: PeripheralDefinition, isAdvertised: Bool = true,
+        isolation: isolated (any Actor)? = #isolation, _ body: (ServedPeripheral) async throws -> Value
+    ) async throws -> Value {
+        let number = try await begin(definition, isAdvertised)
+        do {
+            let value = try await body(ServedPeripheral(application: number, host: self))
+            await endServing(number)
+            return value
+        } catch {
+            await endServing(number)
+            throw error
+        }
+    }
+
+    private func user(_ number: Int) -> Outcome<Void> {
+        let user = Outcome<Void>()
+        users[number] = user
+        // The host may have been shut down meanwhile.
+        if isShutDown { user.deliver(.failure(.hostShutDown)) }
+        return user
+    }
+
+    private func begin(_ definition: PeripheralDefinition, _ isAdvertised: Bool) async throws(BLEError) -> Int {
+        try checkRunning()
+        if let problem = diagnostics(for: definition).first(where: \.isError) {
+            throw BLEError(.invalidArgument, problem.message, isRetryable: false, remedy: problem.remedy)
+        }
+        let parameters = definition.advertising ?? AdvertisingParameters(definition.advertisement)
+        if isAdvertised { try parameters.validated() }
+        try await waitUntilOn()
+        let number = number()
+        // Requests may arrive before the stack has answered.
+        applications[number] = ServedApplication(definition)
+        do throws(BLEError) {
+            try await backend.register(definition.services, as: number)
+            applications[number]?.setRegistered(true)
+            if isAdvertised { try await beginAdvertising(parameters, number, isOfDefinition: true) }
+            try checkRunning()
+        } catch {
+            await endServing(number)
+            throw error
+        }
+        logger.info("serving", metadata: ["services": "\(definition.services.map(\.uuid))"])
+        return number
+    }
+
+    /// Ends what was registered, also in a cancelled task.
+    private func endServing(_ number: Int) async {
+        users[number] = nil
+        endSubscriptions(of: number)
+        applications[number] = nil
+        let wasAdvertised = advertisements.removeValue(forKey: number) != nil
+        guard !isShutDown else { return }
+        await Task { [backend] in
+            if wasAdvertised { await backend.stopAdvertising(number) }
+            await backend.unregister(number)
+        }.value
+    }
+
+    /// Throws the error for an adapter that is not on, or waits for it if the configuration says so.
+    private func waitUntilOn() async throws(BLEError) {
+        guard adapter.state != .poweredOn else { return }
+        guard configuration.waitsForBluetooth else {
+            throw adapter.error ?? BLEError(.bluetoothLost, "Bluetooth is restarting")
+        }
+        for try await state in adapterStates() where state == .poweredOn { return }
+        try checkRunning()
+    }
+
+    // MARK: Advertising
+
+    /// Advertises until the task is cancelled, which throws `cancelled`, or until the duration of the parameters has
+    /// passed. Nothing is served. Several advertisements can be on the air at once.
+    ///
+    /// Throws `invalidArgument` for what does not fit a packet; see ``AdvertisingParameters/budget(limit:)``. Otherwise
+    /// like ``serve(_:isAdvertised:)``.
+    public func advertise(_ parameters: AdvertisingParameters) async throws(BLEError) {
+        try checkRunning()
+        try parameters.validated()
+        try await waitUntilOn()
+        let number = number()
+        try await beginAdvertising(parameters, number, isOfDefinition: false)
+        let user = user(number)
+        do throws(BLEError) {
+            // It may have ended already.
+            if advertisements[number] != nil { try await user.wait() }
+            await endServing(number)
+        } catch {
+            await endServing(number)
+            throw error
+        }
+    }
+
+    private func beginAdvertising(
+        _ parameters: AdvertisingParameters, _ number: Int, isOfDefinition: Bool
+    ) async throws(BLEError) {
+        advertisements[number] = HostedAdvertisement(parameters: parameters, isOfDefinition: isOfDefinition)
+        do throws(BLEError) {
+            try await backend.startAdvertising(parameters, as: number)
+            try checkRunning()
+        } catch {
+            advertisements[number] = nil
+            if error.code == .cancelled { await Task { [backend] in await backend.stopAdvertising(number) }.value }
+            throw error
+        }
+        advertisements[number]?.isActive = true
+        advertisements[number]?.hasBegun = true
+        observers.yield(.advertisingStarted)
+    }
+
+    func advertisingEnded(_ number: Int, _ error: BLEError?) {
+        guard let ended = advertisements[number] else { return }
+        observers.yield(.advertisingEnded(error))
+        guard error != nil, ended.hasBegun else {
+            advertisements[number] = nil
+            if !ended.isOfDefinition { users[number]?.deliver(.success(())) }
+            return
+        }
+        advertisements[number]?.isActive = false
+        renew()
+    }
+
+    func applicationEnded(_ number: Int, _ error: BLEError) {
+        guard applications[number]?.isRegistered == true else { return }
+        endSubscriptions(of: number)
+        applications[number]?.setRegistered(false)
+        observers.yield(.servicesLost(error))
+        renew()
+    }
+
+    // MARK: Losses and returns
+
+    func adapterChanged(_ state: AdapterState) {
+        guard adapter.change(to: state) else { return }
+        logger.debug("adapter", metadata: ["state": "\(state)"])
+        switch state {
+        case .poweredOn: renew()
+        case .poweredOff: loseLinks(adapter.error ?? .hostShutDown)
+        case .unavailable: lose(adapter.error ?? .hostShutDown)
+        case .resetting: break
+        }
+    }
+
+    /// Handles the loss of everything that was registered.
+    func lose(_ error: BLEError) {
+        loseLinks(error)
+        for number in applications.keys where applications[number]?.isRegistered == true {
+            applications[number]?.setRegistered(false)
+            observers.yield(.servicesLost(error))
+        }
+    }
+
+    /// Handles the end of all links and advertising.
+    private func loseLinks(_ error: BLEError) {
+        for number in applications.keys { endSubscriptions(of: number) }
+        for central in Array(centrals.keys) { centralDisconnected(central) }
+        for number in advertisements.keys where advertisements[number]?.isActive == true {
+            advertisements[number]?.isActive = false
+            observers.yield(.advertisingEnded(error))
+        }
+    }
+
+    /// Registers what was lost, in the order in which it was begun. Goes on after errors, with pauses from 1 s up to
+    /// 30 s.
+    private func renew() {
+        guard adapter.state == .poweredOn, !isShutDown else { return }
+        renewal?.cancel()
+        renewal = Task { [weak self, clock] in
+            var pause = Duration.seconds(1)
+            while !Task.isCancelled, await self?.renewAll() == false {
+                guard (try? await clock.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, .seconds(30))
+            }
+        }
+    }
+
+    /// Returns whether nothing is left to register.
+    private func renewAll() async -> Bool {
+        var isComplete = true
+        for number in applications.keys.sorted() {
+            guard let application = applications[number], application.hasBegun, !application.isRegistered else {
+                continue
+            }
+            isComplete =
+                await renew(number, .servicesRestored) { [backend] () throws(BLEError) in
+                    try await backend.register(application.definition.services, as: number)
+                } && isComplete
+        }
+        for number in advertisements.keys.sorted() {
+            guard let advertisement = advertisements[number], advertisement.hasBegun, !advertisement.isActive,
+                applications[number]?.isRegistered != false
+            else { continue }
+            isComplete =
+                await renew(number, .advertisingStarted) { [backend] () throws(BLEError) in
+                    try await backend.startAdvertising(advertisement.parameters, as: number)
+                } && isComplete
+        }
+        return isComplete
+    }
+
+    /// Returns false if it has to be tried again.
+    private func renew(
+        _ number: Int, _ event: PeripheralHostEvent, _ register: () async throws(BLEError) -> Void
+    ) async -> Bool {
+        do throws(BLEError) {
+            try await register()
+        } catch {
+            guard !isShutDown, !Task.isCancelled, error.code != .cancelled else { return true }
+            logger.info("not restored", metadata: ["error": "\(error)"])
+            guard !error.isRetryable else { return false }
+            users[number]?.deliver(.failure(error))
+            observers.yield(.failed(error))
+            return true
+        }
+        switch event {
+        case .servicesRestored:
+            guard applications[number] != nil else { await backend.unregister(number); return true }
+            applications[number]?.setRegistered(true)
+        default:
+            guard advertisements[number] != nil else { await backend.stopAdvertising(number); return true }
+            advertisements[number]?.isActive = true
+        }
+        observers.yield(event)
+        return true
+    }
+}

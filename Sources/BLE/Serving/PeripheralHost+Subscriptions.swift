@@ -1,0 +1,140 @@
+internal import Waiting
+
+/// Subscriptions of centrals, and the values that they receive.
+extension PeripheralHost {
+    func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?) {
+        guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return }
+        if let central {
+            if centrals[central] == nil { observers.yield(.centralConnected(central)) }
+            centrals[central] = .some(attMTU ?? centrals[central] ?? nil)
+        }
+        let number = number()
+        let subscription = ServedApplication.Subscription(number: number, attMTU: attMTU)
+        let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
+        replaced?.task?.cancel()
+        if replaced == nil, let subscriber = subscriber(attribute, central, attMTU) {
+            observers.yield(.subscribed(subscriber))
+        }
+        guard let handler = characteristic.onSubscribe else { return }
+        let notifier = Notifier(clock: clock, central: central) { [weak self] value in
+            await self?.notify(value, from: attribute, central, number: number)
+        }
+        // The handler starts before the central's next request.
+        let task = Task.immediate { [weak self] in
+            do {
+                try await handler(notifier)
+            } catch {
+                guard !Task.isCancelled, !(error is CancellationError) else { return }
+                await self?.handlerFailed(attribute, error)
+            }
+        }
+        guard applications[attribute.application]?.setTask(task, of: attribute, central, number: number) == true else {
+            return task.cancel()
+        }
+    }
+
+    private func handlerFailed(_ attribute: ServedAttribute, _ error: any Error) {
+        report(
+            BLEError(.failed, "a subscription's handler failed: \(error)", cause: error).at(attribute, of: self))
+    }
+
+    func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
+        guard let ended = applications[attribute.application]?.unsubscribe(attribute, central) else { return }
+        ended.task?.cancel()
+        if let subscriber = subscriber(attribute, central, ended.attMTU) { observers.yield(.unsubscribed(subscriber)) }
+    }
+
+    /// Ends all subscriptions of an application.
+    func endSubscriptions(of number: Int) {
+        for (attribute, central) in applications[number]?.allSubscriptions ?? [] { unsubscribed(attribute, central) }
+        applications[number]?.forgetReaders()
+    }
+
+    private func subscriber(
+        _ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?
+    ) -> PeripheralHostEvent.Subscriber? {
+        guard let application = applications[attribute.application],
+            let characteristic = application.characteristic(attribute)
+        else { return nil }
+        return PeripheralHostEvent.Subscriber(
+            service: application.definition.services[attribute.service].uuid, characteristic: characteristic.uuid,
+            central: central, attMTU: attMTU)
+    }
+
+    // MARK: Values
+
+    /// Sends a value of a subscription's handler, unless the subscription has ended.
+    private func notify(
+        _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+    ) async {
+        guard applications[attribute.application]?.subscription(attribute, central)?.number == number else { return }
+        do throws(BLEError) {
+            try await send(value, from: attribute, to: central)
+        } catch {
+            report(error)
+        }
+    }
+
+    /// Sends a value to all subscribers. An error is reported as an event.
+    func notifyAll(_ value: [UInt8], from attribute: ServedAttribute) async {
+        do throws(BLEError) {
+            try await send(value, from: attribute, to: nil)
+        } catch {
+            report(error)
+        }
+    }
+
+    /// Sends a value to one subscriber or to all. Does nothing if there is none.
+    ///
+    /// Throws `invalidLength` for a value that would be cut.
+    func send(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?, confirmed: Bool = false
+    ) async throws(BLEError) {
+        try checkRunning()
+        guard let application = applications[attribute.application] else { return }
+        let subscribers = application.subscribers(of: attribute)
+        guard !subscribers.isEmpty else { return }
+        if let central, subscribers[central] == nil {
+            guard subscribers[.none] != nil else { return }
+            throw BLEError(
+                .notSupported, "this system does not tell subscribers apart",
+                remedy: "Send the value to all of them.", attribute: attribute, of: self)
+        }
+        if let longest = longestValue(for: central, subscribers), value.count > longest {
+            throw BLEError(
+                .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
+                remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute,
+                of: self)
+        }
+        if confirmed {
+            let timeout = configuration.confirmationTimeout
+            try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
+                [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
+            }
+        } else {
+            try await backend.notify(value, from: attribute, to: central)
+        }
+    }
+
+    /// Returns the length of the longest value that reaches all those that it is for, in bytes. Nil if not known.
+    private func longestValue(
+        for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedApplication.Subscription]
+    ) -> Int? {
+        let those = central.map { [$0] } ?? subscribers.keys.compactMap(\.self)
+        var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals[id] ?? nil }
+        // If the system does not say who subscribes, the central with the largest packets may be the only one.
+        if central == nil, subscribers[.none] != nil, let largest = centrals.values.compactMap(\.self).max() {
+            sizes.append(largest)
+        }
+        return min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength)
+    }
+
+    private func withLimit(
+        _ limit: Duration, _ message: String, _ work: @escaping @Sendable () async throws(BLEError) -> Void
+    ) async throws(BLEError) {
+        let outcome = Outcome<Void>()
+        let timer = outcome.expire(after: limit, clock: clock) { BLEError(.timedOut, message) }
+        defer { timer.cancel() }
+        try await outcome.race(work)
+    }
+}

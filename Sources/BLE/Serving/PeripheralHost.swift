@@ -1,0 +1,229 @@
+public import Logging
+internal import Waiting
+
+/// This machine in the peripheral role: advertises, and serves attributes to the centrals that connect.
+///
+/// ```swift
+/// let host = try await PeripheralHost()
+/// let strap = PeripheralDefinition(
+///     advertisement: Advertisement(localName: "Strap", serviceUUIDs: [.battery]),
+///     services: [
+///         ServiceDefinition(
+///             .battery,
+///             characteristics: [try CharacteristicDefinition(.batteryLevel, [.read, .notify], value: 90)])
+///     ])
+/// try await host.serve(strap)
+/// ```
+///
+/// The host runs on its backend's executor and implements all policy; see ``PeripheralBackend``. Bluetooth may restart
+/// and the adapter may be switched off or unplugged: the host serves and advertises again when it can, and
+/// ``events()`` says so. End it with ``shutDown()``. If a host is released without a shutdown, the same happens in the
+/// background.
+public actor PeripheralHost {
+    /// The configuration of a host.
+    public struct Configuration: Sendable {
+        /// The maximum time for a handler to answer a request. 4 s by default: bluetoothd waits for 5 s, and then
+        /// rejects the request with ``ATTError/unlikelyError``, as the host does.
+        public var requestTimeout: Duration
+        /// The maximum time for a central to confirm an indication. 30 s by default, which is the Attribute Protocol's
+        /// own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
+        public var confirmationTimeout: Duration
+        /// The number of writes to one characteristic that may wait for its handler. 64 by default. Further ones are
+        /// rejected with ``ATTError/insufficientResources``.
+        public var waitingWrites: Int
+        /// Whether a new host waits for Bluetooth, and ``serve(_:)`` for the adapter to be switched on, as when the
+        /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
+        public var waitsForBluetooth: Bool
+        /// Measures deadlines.
+        public var clock: any Clock<Duration>
+        /// Receives log messages, at info and debug level.
+        public var logger: Logger
+
+        /// Creates a configuration.
+        public init(
+            requestTimeout: Duration = .seconds(4), confirmationTimeout: Duration = .seconds(30),
+            waitingWrites: Int = 64, waitsForBluetooth: Bool = false,
+            clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")
+        ) {
+            self.requestTimeout = requestTimeout
+            self.confirmationTimeout = confirmationTimeout
+            self.waitingWrites = waitingWrites
+            self.waitsForBluetooth = waitsForBluetooth
+            self.clock = clock
+            self.logger = logger
+        }
+    }
+
+    nonisolated let backend: any PeripheralBackend
+    /// The configuration that the host was created with.
+    public nonisolated let configuration: Configuration
+    /// The backend's executor. Host and backend share it, so that neither waits for the other to be scheduled.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
+
+    private(set) var isShutDown = false
+    private var shutdownTask: Task<Void, Never>?
+    private var lastNumber = 0
+    var applications: [Int: ServedApplication] = [:]
+    var advertisements: [Int: HostedAdvertisement] = [:]
+    /// The waits of those who serve and advertise.
+    var users: [Int: Outcome<Void>] = [:]
+    /// The handlers that are running, by number.
+    var running: [Int: RunningHandler] = [:]
+    var writes = HandlerTurns()
+    /// The connected centrals, with the ATT MTU of their links as far as it is known.
+    var centrals: [Peripheral.ID: Int?] = [:]
+    var observers = Observers<PeripheralHostEvent>()
+    var adapter = AdapterWatch()
+    /// Registers what was lost.
+    var renewal: Task<Void, Never>?
+
+    /// The state of the adapter in use.
+    public var adapterState: AdapterState { adapter.state }
+    /// The centrals that have a link to this machine.
+    public var connectedCentrals: Set<Peripheral.ID> { Set(centrals.keys) }
+
+    var logger: Logger { configuration.logger }
+    var clock: any Clock<Duration> { configuration.clock }
+
+    /// Creates a host that uses `backend`.
+    ///
+    /// Throws `bluetoothUnavailable` and `adapterNotFound`, unless ``Configuration/waitsForBluetooth`` is set, and
+    /// `unauthorized`.
+    public init(
+        backend: some PeripheralBackend, configuration: Configuration = Configuration()
+    ) async throws(BLEError) {
+        self.backend = backend
+        self.configuration = configuration
+        let context = PeripheralContext(
+            handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+            read: { [weak self] (attribute, request) throws(ATTError) in
+                guard let self else { throw .unlikelyError }
+                return try await read(attribute, request)
+            },
+            write: { [weak self] (attribute, value, request) throws(ATTError) in
+                guard let self else { throw .unlikelyError }
+                try await write(value, to: attribute, request)
+            },
+            logger: configuration.logger, clock: configuration.clock)
+        try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
+        beginWatchingAdapter()
+    }
+
+    private func beginWatchingAdapter() {
+        adapter.begin(backend.assumeIsolated { $0.adapterState() })
+    }
+
+    /// Starts the backend. If asked to, waits for a stack that is not there yet, with pauses from 0.25 s up to 5 s.
+    private static func start(
+        _ backend: any PeripheralBackend, _ context: PeripheralContext, waits: Bool
+    ) async throws(BLEError) {
+        var pause = Duration.milliseconds(250)
+        while true {
+            do throws(BLEError) {
+                return try await backend.start(context)
+            } catch {
+                guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code)
+                else { throw error }
+                context.logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
+            }
+            guard (try? await context.clock.sleep(for: pause)) != nil else { throw .cancelled }
+            pause = min(pause * 2, .seconds(5))
+        }
+    }
+
+    // Not isolated, as in `Central`.
+    deinit {
+        guard !isShutDown else { return }
+        observers.finish(.hostShutDown)
+        adapter.finish(.hostShutDown)
+        Task { [backend] in await backend.shutDown() }
+    }
+
+    /// Ends advertising and all registrations, and disconnects from the stack. Whoever serves, advertises or reads
+    /// events receives `shutDown`. Never takes longer than 5 s, even in a cancelled task.
+    public func shutDown() async {
+        if !isShutDown {
+            isShutDown = true
+            renewal?.cancel()
+            for user in users.values { user.deliver(.failure(.hostShutDown)) }
+            for number in applications.keys { endSubscriptions(of: number) }
+            for handler in running.values { handler.end(.hostShutDown) }
+            observers.finish(.hostShutDown)
+            adapter.finish(.hostShutDown)
+            // In a separate task, which is never cancelled.
+            shutdownTask = Task { [backend] in await backend.shutDown() }
+        }
+        await shutdownTask?.value
+    }
+
+    func checkRunning() throws(BLEError) {
+        if isShutDown { throw .hostShutDown }
+        if Task.isCancelled { throw .cancelled }
+    }
+
+    /// Returns a unique number.
+    func number() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    // MARK: Events
+
+    /// What happens from now on. Keeps the newest 256 unread events.
+    public func events() -> BoundedStream<PeripheralHostEvent> {
+        guard !isShutDown else { return Observers.ended(.hostShutDown) }
+        return observers.add(capacity: 256) { [weak self] token in
+            Task { await self?.removeObserver(token) }
+        }
+    }
+
+    /// The adapter's current state and every later change. Keeps the newest 16 unread states.
+    public func adapterStates() -> BoundedStream<AdapterState> {
+        guard !isShutDown else { return Observers.ended(.hostShutDown) }
+        return adapter.states { [weak self] token in
+            Task { await self?.removeAdapterStateObserver(token) }
+        }
+    }
+
+    private func removeObserver(_ token: Int) { observers.remove(token) }
+    private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
+
+    /// Reports an error that no call does.
+    func report(_ error: BLEError) {
+        logger.info("not served", metadata: ["error": "\(error)"])
+        observers.yield(.failed(error))
+    }
+
+    private func handle(_ event: PeripheralBackendEvent) {
+        guard !isShutDown else { return }
+        switch event {
+        case .adapterStateChanged(let state): adapterChanged(state)
+        case .stackLost(let error): lose(error)
+        case .applicationEnded(let number, let error): applicationEnded(number, error)
+        case .advertisingEnded(let number, let error): advertisingEnded(number, error)
+        case .centralConnected(let central): centralConnected(central)
+        case .centralDisconnected(let central): centralDisconnected(central)
+        case .subscribed(let attribute, let central, let attMTU): subscribed(attribute, central, attMTU)
+        case .unsubscribed(let attribute, let central): unsubscribed(attribute, central)
+        }
+    }
+
+    private func centralConnected(_ central: Peripheral.ID) {
+        guard centrals.updateValue(nil, forKey: central) == nil else { return }
+        observers.yield(.centralConnected(central))
+    }
+
+    func centralDisconnected(_ central: Peripheral.ID) {
+        guard centrals.removeValue(forKey: central) != nil else { return }
+        for number in applications.keys {
+            for attribute in applications[number]?.remove(central) ?? [] { unsubscribed(attribute, central) }
+        }
+        let gone = BLEError(.disconnected, "the central's link ended")
+        for handler in running.values where handler.central == central { handler.end(gone) }
+        observers.yield(.centralDisconnected(central))
+    }
+}
+
+extension BLEError {
+    static let hostShutDown = BLEError(.shutDown, "the peripheral host was shut down")
+}

@@ -1,0 +1,123 @@
+/// What a host knows of a definition that it serves: its values, the reads that go on, and its subscriptions.
+struct ServedApplication {
+    /// A subscription of one central, or of all centrals if the stack does not tell them apart.
+    struct Subscription {
+        let number: Int
+        let attMTU: Int?
+        /// Runs the definition's handler.
+        var task: Task<Void, Never>?
+    }
+
+    private struct Reader: Hashable {
+        let attribute: ServedAttribute
+        let central: Peripheral.ID
+    }
+
+    let definition: PeripheralDefinition
+    /// Whether the stack serves the services now.
+    private(set) var isRegistered = false
+    /// Whether it has been served before, so that it is served again after a loss.
+    private(set) var hasBegun = false
+    private var values: [ServedAttribute: [UInt8]] = [:]
+    /// The values that are being read in parts.
+    private var snapshots: [Reader: [UInt8]] = [:]
+    private var subscriptions: [ServedAttribute: [Peripheral.ID?: Subscription]] = [:]
+
+    init(_ definition: PeripheralDefinition) {
+        self.definition = definition
+    }
+
+    mutating func setRegistered(_ isRegistered: Bool) {
+        self.isRegistered = isRegistered
+        if isRegistered { hasBegun = true }
+    }
+
+    // MARK: Attributes
+
+    func characteristic(_ attribute: ServedAttribute) -> CharacteristicDefinition? {
+        guard definition.services.indices.contains(attribute.service) else { return nil }
+        let characteristics = definition.services[attribute.service].characteristics
+        guard characteristics.indices.contains(attribute.characteristic) else { return nil }
+        return characteristics[attribute.characteristic]
+    }
+
+    /// Returns the places of the characteristics with a key, in order.
+    func attributes(of key: CharacteristicKey, application: Int) -> [ServedAttribute] {
+        definition.services.indices.flatMap { service -> [ServedAttribute] in
+            guard key.service == nil || key.service == definition.services[service].uuid else { return [] }
+            let characteristics = definition.services[service].characteristics
+            return characteristics.indices.filter { characteristics[$0].uuid == key.characteristic }.map {
+                ServedAttribute(application: application, service: service, characteristic: $0)
+            }
+        }
+    }
+
+    // MARK: Values
+
+    /// Returns the stored value. Nil if there is no such attribute.
+    func value(of attribute: ServedAttribute) -> [UInt8]? {
+        guard let characteristic = characteristic(attribute) else { return nil }
+        if let value = values[attribute] { return value }
+        guard let descriptor = attribute.descriptor else { return characteristic.value }
+        guard characteristic.descriptors.indices.contains(descriptor) else { return nil }
+        return characteristic.descriptors[descriptor].value
+    }
+
+    mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) { values[attribute] = value }
+
+    /// Keeps a value for the rest of a read in parts.
+    mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
+        snapshots[Reader(attribute: attribute, central: central)] = value
+    }
+
+    /// Returns the value that a central is reading in parts.
+    func valueBeingRead(of attribute: ServedAttribute, by central: Peripheral.ID) -> [UInt8]? {
+        snapshots[Reader(attribute: attribute, central: central)]
+    }
+
+    // MARK: Subscriptions
+
+    func subscription(_ attribute: ServedAttribute, _ central: Peripheral.ID?) -> Subscription? {
+        subscriptions[attribute]?[central]
+    }
+
+    /// Adds a subscription. Returns the one that it replaces.
+    mutating func subscribe(
+        _ attribute: ServedAttribute, _ central: Peripheral.ID?, _ subscription: Subscription
+    ) -> Subscription? {
+        subscriptions[attribute, default: [:]].updateValue(subscription, forKey: central)
+    }
+
+    /// Sets the task of a subscription, unless the subscription has ended. Returns whether it has been set.
+    mutating func setTask(
+        _ task: Task<Void, Never>, of attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+    ) -> Bool {
+        guard subscriptions[attribute]?[central]?.number == number else { return false }
+        subscriptions[attribute]?[central]?.task = task
+        return true
+    }
+
+    mutating func unsubscribe(_ attribute: ServedAttribute, _ central: Peripheral.ID?) -> Subscription? {
+        let ended = subscriptions[attribute]?.removeValue(forKey: central)
+        if subscriptions[attribute]?.isEmpty == true { subscriptions[attribute] = nil }
+        return ended
+    }
+
+    /// The subscriptions of a characteristic.
+    func subscribers(of attribute: ServedAttribute) -> [Peripheral.ID?: Subscription] {
+        subscriptions[attribute] ?? [:]
+    }
+
+    /// Ends everything that belongs to a central. Returns its subscriptions.
+    mutating func remove(_ central: Peripheral.ID) -> [ServedAttribute] {
+        for reader in snapshots.keys where reader.central == central { snapshots[reader] = nil }
+        return subscriptions.filter { $0.value[central] != nil }.map(\.key)
+    }
+
+    /// All subscriptions.
+    var allSubscriptions: [(attribute: ServedAttribute, central: Peripheral.ID?)] {
+        subscriptions.flatMap { attribute, centrals in centrals.keys.map { (attribute, $0) } }
+    }
+
+    mutating func forgetReaders() { snapshots = [:] }
+}

@@ -1,0 +1,187 @@
+import BLE
+import Logging
+public import Testing
+
+/// The required behavior of every backend in the peripheral role, one check per case. A test target runs all checks with
+/// its own ``PeripheralContractPeer``, whose centrals are the other side.
+public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    // Advertising
+    case advertisedContentIsReceived
+    case advertisingEndsWithItsTask
+    case advertisingEndsAfterItsDuration
+    case beaconsCannotBeConnectedTo
+    case advertisementsThatDoNotFitAreRefused
+    // Attributes
+    case servicesAppearInTheirOrder
+    case storedValuesAreReadAndWritten
+    case requestsTellWhoAsks
+    case rejectionsArriveAsTheirCodes
+    case longValuesAreReadAsTheyWere
+    case longWritesArriveWhole
+    case writesArriveInOrder
+    case commandsArrive
+    case descriptorsCanBeRead
+    case slowHandlersAreRejected
+    case reservedServicesAreRefused
+    // Subscriptions
+    case valuesArriveInOrder
+    case handlersRunWhileSubscribed
+    case changedValuesAreSent
+    case indicationsAreConfirmed
+    case valuesThatWouldBeCutAreRefused
+    case controlPointsAnswer
+    // Life
+    case centralsAreReported
+    case definitionsAreServedTogether
+    case servicesEndWithTheirTask
+    case restartsOfBluetoothAreSurvived
+    case adapterSwitchedOffIsSurvived
+    case shutDownEndsWhatIsServed
+
+    public var testDescription: String { rawValue }
+
+    public func check(_ peer: some PeripheralContractPeer) async throws {
+        try await peer.reset()
+        let contract = ServingContract(peer: peer)
+        switch self {
+        case .advertisedContentIsReceived: try await contract.advertisedContent()
+        case .advertisingEndsWithItsTask: try await contract.advertisingEnds()
+        case .advertisingEndsAfterItsDuration: try await contract.advertisingExpires()
+        case .beaconsCannotBeConnectedTo: try await contract.beacon()
+        case .advertisementsThatDoNotFitAreRefused: try await contract.tooLongAdvertisement()
+        case .servicesAppearInTheirOrder: try await contract.order()
+        case .storedValuesAreReadAndWritten: try await contract.storedValues()
+        case .requestsTellWhoAsks: try await contract.whoAsks()
+        case .rejectionsArriveAsTheirCodes: try await contract.rejections()
+        case .longValuesAreReadAsTheyWere: try await contract.longRead()
+        case .longWritesArriveWhole: try await contract.longWrite()
+        case .writesArriveInOrder: try await contract.writeOrder()
+        case .commandsArrive: try await contract.commands()
+        case .descriptorsCanBeRead: try await contract.descriptors()
+        case .slowHandlersAreRejected: try await contract.slowHandler()
+        case .reservedServicesAreRefused: try await contract.reservedServices()
+        case .valuesArriveInOrder: try await contract.values()
+        case .handlersRunWhileSubscribed: try await contract.subscriptionHandler()
+        case .changedValuesAreSent: try await contract.changedValues()
+        case .indicationsAreConfirmed: try await contract.indications()
+        case .valuesThatWouldBeCutAreRefused: try await contract.tooLongValues()
+        case .controlPointsAnswer: try await contract.controlPoint()
+        case .centralsAreReported: try await contract.centrals()
+        case .definitionsAreServedTogether: try await contract.together()
+        case .servicesEndWithTheirTask: try await contract.servingEnds()
+        case .restartsOfBluetoothAreSurvived: try await contract.restart()
+        case .adapterSwitchedOffIsSurvived: try await contract.powerOff()
+        case .shutDownEndsWhatIsServed: try await contract.shutDown()
+        }
+    }
+}
+
+/// The shared parts of the checks: a host, a central, and the definition that is served.
+struct ServingContract {
+    let peer: any PeripheralContractPeer
+
+    static let service = BluetoothUUID(0xFFE0)
+    static let plain = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1), service: service)
+    static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE2), service: service)
+    static let handled = Characteristic<[UInt8]>(BluetoothUUID(0xFFE3), service: service)
+
+    static func advertisement(_ service: BluetoothUUID = service) -> Advertisement {
+        Advertisement(serviceUUIDs: [service])
+    }
+
+    /// A definition with one characteristic.
+    static func definition(_ characteristics: CharacteristicDefinition...) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: advertisement(), services: [ServiceDefinition(service, characteristics: characteristics)])
+    }
+
+    static let readable = CharacteristicDefinition(plain.uuid, [.read, .write], value: [1, 2, 3])
+    static let notifying = CharacteristicDefinition(output.uuid, [.read, .notify], value: [0])
+
+    func withHost(
+        _ configuration: PeripheralHost.Configuration = PeripheralHost.Configuration(),
+        _ check: (PeripheralHost) async throws -> Void
+    ) async throws {
+        let host = try await peer.makeHost(configuration)
+        do {
+            try await check(host)
+            await host.shutDown()
+        } catch {
+            await host.shutDown()
+            throw error
+        }
+    }
+
+    func withCentral(_ check: (Central) async throws -> Void) async throws {
+        let central = try await peer.makeCentral(
+            Central.Configuration(
+                connectTimeout: peer.timeout, operationTimeout: peer.timeout, logger: Logger(label: "contract")))
+        do {
+            try await check(central)
+            await central.shutDown()
+        } catch {
+            await central.shutDown()
+            throw error
+        }
+    }
+
+    /// Serves a definition to a central that is connected to it.
+    func withServed(
+        _ definition: PeripheralDefinition,
+        _ check: (PeripheralHost, ServedPeripheral, Peripheral) async throws -> Void
+    ) async throws {
+        try await withHost { host in
+            try await host.withServed(definition) { served in
+                try await withCentral { central in
+                    let remote = try await find(central)
+                    try await remote.connect()
+                    try await check(host, served, remote)
+                }
+            }
+        }
+    }
+
+    func find(_ central: Central, _ service: BluetoothUUID = service) async throws -> Peripheral {
+        try await central.first(matching: .service(service), timeout: peer.timeout).peripheral
+    }
+
+    /// Returns the error that `work` throws.
+    func error(
+        _ work: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> BLEError? {
+        do {
+            try await work()
+            Issue.record("an error was expected", sourceLocation: sourceLocation)
+        } catch let error as BLEError {
+            return error
+        } catch {
+            Issue.record("not a BLEError: \(error)", sourceLocation: sourceLocation)
+        }
+        return nil
+    }
+
+    /// Waits for an event.
+    func until(
+        _ events: inout BoundedStream<PeripheralHostEvent>.Iterator, _ isWanted: (PeripheralHostEvent) -> Bool
+    ) async throws {
+        while let event = try await events.next() {
+            if isWanted(event) { return }
+        }
+    }
+}
+
+/// A value that handlers change and checks look at.
+actor Noted<Value: Sendable> {
+    private(set) var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func change(_ body: @Sendable (inout Value) -> Void) { body(&value) }
+
+    func until(_ isWanted: @Sendable (Value) -> Bool) async throws {
+        while !isWanted(value) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import BLE
+import Testing
+
+extension ServingContract {
+    func order() async throws {
+        let first = ServiceDefinition(
+            Self.service, characteristics: [Self.readable, Self.notifying, Self.readable])
+        let second = ServiceDefinition(BluetoothUUID(0xFFF0), characteristics: [Self.readable])
+        let definition = PeripheralDefinition(
+            advertisement: Self.advertisement(),
+            services: [first, second, ServiceDefinition(Self.service, characteristics: [Self.notifying])])
+        try await withServed(definition) { _, _, remote in
+            let own = try await remote.services().filter { [Self.service, second.uuid].contains($0.uuid) }
+            #expect(own.map(\.uuid) == [Self.service, second.uuid, Self.service])
+            #expect(own.first?.characteristics.map(\.uuid) == [Self.plain.uuid, Self.output.uuid, Self.plain.uuid])
+            #expect(
+                own.first?.characteristics.map(\.properties) == [[.read, .write], [.read, .notify], [.read, .write]])
+            #expect(own.last?.characteristics.map(\.uuid) == [Self.output.uuid])
+        }
+    }
+
+    func storedValues() async throws {
+        try await withServed(Self.definition(Self.readable)) { _, served, remote in
+            #expect(try await remote.read(Self.plain) == [1, 2, 3])
+            try await remote.write([4, 5], to: Self.plain)
+            #expect(try await served.value(Self.plain) == [4, 5])
+            #expect(try await remote.read(Self.plain) == [4, 5])
+            try await served.setValue([6], of: Self.plain)
+            #expect(try await remote.read(Self.plain) == [6])
+            #expect(
+                await error { _ = try await served.value(Self.output) }?.code == .characteristicNotFound)
+        }
+    }
+
+    func whoAsks() async throws {
+        let requests = Noted<[AttributeRequest]>([])
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, [.read, .write],
+                onRead: { request in
+                    await requests.change { $0.append(request) }
+                    return [7]
+                },
+                onWrite: { _, request in await requests.change { $0.append(request) } }))
+        try await withServed(definition) { host, _, remote in
+            #expect(try await remote.read(Self.handled) == [7])
+            try await remote.write([1], to: Self.handled)
+            let seen = await requests.value
+            #expect(seen.count == 2)
+            #expect(Set(seen.map(\.central)) == (await host.connectedCentrals))
+            #expect(seen.allSatisfy { $0.offset == 0 && !$0.isPrepared })
+            #expect(seen.allSatisfy { $0.attMTU.map { (23...517).contains($0) } ?? true })
+        }
+    }
+
+    /// The codes that every stack can send.
+    private static let codes: [ATTError] = [
+        .requestNotSupported, .invalidAttributeValueLength, .insufficientAuthorization, .procedureInProgress,
+        ATTError(rawValue: 0x80), ATTError(rawValue: 0x9F),
+    ]
+
+    func rejections() async throws {
+        let next = Noted(0)
+        let rejection: @Sendable () async -> ATTError = {
+            let index = await next.value
+            await next.change { $0 += 1 }
+            return Self.codes[index % Self.codes.count]
+        }
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, [.read, .write],
+                onRead: { (_) throws(ATTError) in throw await rejection() },
+                onWrite: { (_, _) throws(ATTError) in throw await rejection() }))
+        try await withServed(definition) { _, _, remote in
+            for code in Self.codes {
+                let refused = await error { _ = try await remote.read(Self.handled) }
+                #expect(refused?.attError == code, "\(code): \(refused.map(String.init(describing:)) ?? "")")
+            }
+            for code in Self.codes {
+                let refused = await error { try await remote.write([1], to: Self.handled) }
+                #expect(refused?.attError == code, "\(code): \(refused.map(String.init(describing:)) ?? "")")
+            }
+        }
+    }
+
+    func longRead() async throws {
+        let reads = Noted(0)
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, .read,
+                onRead: { _ in
+                    await reads.change { $0 += 1 }
+                    // Each read has another value.
+                    return [UInt8](repeating: UInt8(truncatingIfNeeded: await reads.value), count: 512)
+                }))
+        try await withServed(definition) { _, _, remote in
+            for number in UInt8(1)...3 {
+                let value = try await remote.read(Self.handled)
+                #expect(value.count == 512)
+                #expect(value.allSatisfy { $0 == number }, "\(Set(value))")
+            }
+            #expect(await reads.value == 3)
+        }
+    }
+
+    func longWrite() async throws {
+        let written = Noted<[[UInt8]]>([])
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, .write, onWrite: { value, _ in await written.change { $0.append(value) } }))
+        try await withServed(definition) { _, _, remote in
+            let long = (0..<512).map { UInt8(truncatingIfNeeded: $0 * 7) }
+            try await remote.write(long, to: Self.handled)
+            #expect(await written.value == [long])
+        }
+    }
+
+    func writeOrder() async throws {
+        let written = Noted<[[UInt8]]>([])
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, .writeWithoutResponse,
+                onWrite: { value, _ in
+                    // Later ones wait for earlier ones, however long these take.
+                    for _ in 0..<Int(20 - min(value[0], 20)) { await Task.yield() }
+                    await written.change { $0.append(value) }
+                }))
+        try await withServed(definition) { _, _, remote in
+            for number in UInt8(0)..<20 { try await remote.write([number], to: Self.handled, type: .withoutResponse) }
+            try await written.until { $0.count == 20 }
+            #expect(await written.value == (UInt8(0)..<20).map { [$0] })
+        }
+    }
+
+    func commands() async throws {
+        let written = Noted<[[UInt8]]>([])
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, .writeWithoutResponse,
+                onWrite: { value, _ in await written.change { $0.append(value) } }))
+        try await withServed(definition) { _, _, remote in
+            let writer = try await remote.packetWriter(to: Self.handled)
+            for number in UInt8(0)..<10 { try await writer.write([number, 1]) }
+            try await written.until { $0.count == 10 }
+            #expect(await written.value == (UInt8(0)..<10).map { [$0, 1] })
+            writer.close()
+        }
+    }
+
+    func descriptors() async throws {
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.plain.uuid, .read, value: [1],
+                descriptors: [.userDescription("A name"), DescriptorDefinition(BluetoothUUID(0xFFEE), value: [5, 6])]))
+        try await withServed(definition) { _, _, remote in
+            #expect(try await remote.userDescription(of: Self.plain.key) == "A name")
+            #expect(try await remote.readDescriptor(BluetoothUUID(0xFFEE), of: Self.plain.key) == [5, 6])
+            try await remote.writeDescriptor([7], to: BluetoothUUID(0xFFEE), of: Self.plain.key)
+            #expect(try await remote.readDescriptor(BluetoothUUID(0xFFEE), of: Self.plain.key) == [7])
+        }
+    }
+
+    func slowHandler() async throws {
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.handled.uuid, .read,
+                onRead: { (_) throws(ATTError) in
+                    try? await Task.sleep(for: .seconds(3600))
+                    return [1]
+                }),
+            Self.readable)
+        try await withHost(PeripheralHost.Configuration(requestTimeout: .milliseconds(50))) { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(definition) { _ in
+                try await withCentral { central in
+                    let remote = try await find(central)
+                    let refused = await error { _ = try await remote.read(Self.handled) }
+                    #expect(refused?.attError == .unlikelyError)
+                    try await until(&events) { event in
+                        guard case .failed(let error) = event else { return false }
+                        #expect(error.code == .timedOut)
+                        #expect(error.characteristic == Self.handled.uuid)
+                        return true
+                    }
+                    // The others are served as before.
+                    #expect(try await remote.read(Self.plain) == [1, 2, 3])
+                }
+            }
+        }
+    }
+
+    func reservedServices() async throws {
+        try await withHost { host in
+            let definition = PeripheralDefinition(
+                advertisement: Self.advertisement(),
+                services: [ServiceDefinition(BluetoothUUID(0x1800), characteristics: [Self.readable])])
+            let refused = await error { try await host.serve(definition) }
+            #expect(refused?.code == .invalidArgument)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import BLE
+import Testing
+
+extension ServingContract {
+    func centrals() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(Self.definition(Self.readable)) { _ in
+                try await withCentral { central in
+                    let remote = try await find(central)
+                    try await remote.connect()
+                    try await until(&events) { if case .centralConnected = $0 { true } else { false } }
+                    #expect(await host.connectedCentrals.count == 1)
+                    try await remote.disconnect()
+                    try await until(&events) { if case .centralDisconnected = $0 { true } else { false } }
+                    #expect(await host.connectedCentrals.isEmpty)
+                }
+            }
+        }
+    }
+
+    func together() async throws {
+        let other = BluetoothUUID(0xFFD0)
+        let second = PeripheralDefinition(
+            advertisement: Self.advertisement(other),
+            services: [
+                ServiceDefinition(
+                    other, characteristics: [CharacteristicDefinition(Self.plain.uuid, .read, value: [9])])
+            ])
+        try await withServed(Self.definition(Self.readable)) { host, _, remote in
+            let plain = Characteristic<[UInt8]>(Self.plain.uuid, service: other)
+            try await host.withServed(second) { _ in
+                try await eventually { try await remote.read(plain) == [9] }
+                #expect(try await remote.read(Self.plain) == [1, 2, 3])
+            }
+            try await eventually { try await remote.services().contains { $0.uuid == other } == false }
+            #expect(try await remote.read(Self.plain) == [1, 2, 3])
+        }
+    }
+
+    /// Waits until something holds, which may throw before.
+    func eventually(_ holds: () async throws -> Bool) async throws {
+        while (try? await holds()) != true {
+            try Task.checkCancellation()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    func servingEnds() async throws {
+        try await withHost { host in
+            let definition = Self.definition(Self.readable)
+            for _ in 0..<3 {
+                var events = await host.events().makeAsyncIterator()
+                let serving = Task { try await host.serve(definition) }
+                guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
+                serving.cancel()
+                #expect(await error { try await serving.value }?.code == .cancelled)
+            }
+        }
+    }
+
+    func restart() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(Self.definition(Self.readable)) { _ in
+                try await peer.restartStack()
+                try await until(&events) { if case .servicesRestored = $0 { true } else { false } }
+                try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
+                try await withCentral { central in
+                    let value = try await find(central).read(Self.plain)
+                    #expect(value == [1, 2, 3])
+                }
+            }
+        }
+    }
+
+    func powerOff() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(Self.definition(Self.readable)) { _ in
+                try await peer.setPowered(false)
+                try await until(&events) { if case .advertisingEnded = $0 { true } else { false } }
+                try await peer.setPowered(true)
+                try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
+                try await withCentral { central in
+                    let value = try await find(central).read(Self.plain)
+                    #expect(value == [1, 2, 3])
+                }
+            }
+        }
+    }
+
+    func shutDown() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            let serving = Task { try await host.serve(Self.definition(Self.readable)) }
+            guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
+            await host.shutDown()
+            #expect(await error { try await serving.value }?.code == .shutDown)
+            let end = await error { _ = try await events.next() }
+            #expect(end?.code == .shutDown)
+            let refused = await error { try await host.serve(Self.definition(Self.readable)) }
+            #expect(refused?.code == .shutDown)
+        }
+        // Another one begins anew.
+        try await withServed(Self.definition(Self.readable)) { _, _, remote in
+            let value = try await remote.read(Self.plain)
+            #expect(value == [1, 2, 3])
+        }
+    }
+}

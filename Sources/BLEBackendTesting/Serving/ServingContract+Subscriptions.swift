@@ -1,0 +1,110 @@
+import BLE
+import Testing
+
+extension ServingContract {
+    func values() async throws {
+        try await withServed(Self.definition(Self.notifying)) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            var values = try await remote.notifications(Self.output).makeAsyncIterator()
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            for number in UInt8(0)..<100 { try await served.notify([number, 9], from: Self.output) }
+            for number in UInt8(0)..<100 { #expect(try await values.next() == [number, 9]) }
+            // What is only sent is not stored.
+            #expect(try await remote.read(Self.output) == [0])
+        }
+    }
+
+    func subscriptionHandler() async throws {
+        let ended = Noted(0)
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.output.uuid, .notify,
+                onSubscribe: { notifier in
+                    for number in UInt8(1)...3 { await notifier.notify([number]) }
+                    try? await Task.sleep(for: .seconds(3600))
+                    await ended.change { $0 += 1 }
+                }))
+        try await withServed(definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            for round in 1...2 {
+                try await subscribe(remote, expecting: [[1], [2], [3]]) {
+                    let subscribers = try await served.subscribers(of: Self.output)
+                    #expect(subscribers.count == 1)
+                }
+                try await until(&events) { if case .unsubscribed = $0 { true } else { false } }
+                try await ended.until { $0 == round }
+                #expect(try await served.subscribers(of: Self.output).isEmpty)
+            }
+        }
+    }
+
+    private func subscribe(
+        _ remote: Peripheral, expecting expected: [[UInt8]], _ meanwhile: () async throws -> Void
+    ) async throws {
+        var values = try await remote.notifications(Self.output).makeAsyncIterator()
+        for value in expected { #expect(try await values.next() == value) }
+        try await meanwhile()
+    }
+
+    func changedValues() async throws {
+        let definition = Self.definition(
+            CharacteristicDefinition(Self.output.uuid, [.read, .write, .notify], value: [0]))
+        try await withServed(definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            var values = try await remote.notifications(Self.output).makeAsyncIterator()
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            try await served.setValue([1], of: Self.output)
+            #expect(try await values.next() == [1])
+            // A central's write is sent, too.
+            try await remote.write([2], to: Self.output)
+            #expect(try await values.next() == [2])
+            #expect(try await served.value(Self.output) == [2])
+        }
+    }
+
+    func indications() async throws {
+        let definition = Self.definition(CharacteristicDefinition(Self.output.uuid, [.read, .indicate], value: [0]))
+        try await withServed(definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            var values = try await remote.notifications(Self.output).makeAsyncIterator()
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            for number in UInt8(1)...5 {
+                try await served.indicate([number], from: Self.output)
+                #expect(try await values.next() == [number])
+            }
+        }
+    }
+
+    func tooLongValues() async throws {
+        try await withServed(Self.definition(Self.notifying)) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            let values = try await remote.notifications(Self.output)
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            // So that the host knows the length of packets.
+            _ = try await remote.read(Self.output)
+            let refused = await error { try await served.notify([UInt8](repeating: 1, count: 515), from: Self.output) }
+            #expect(refused?.code == .invalidLength)
+            #expect(refused?.characteristic == Self.output.uuid)
+            let tooLong = [UInt8](repeating: 1, count: 513)
+            #expect(await error { try await served.setValue(tooLong, of: Self.output) }?.code == .invalidLength)
+            #expect(try await served.value(Self.output) == [0])
+            withExtendedLifetime(values) {}
+        }
+    }
+
+    func controlPoint() async throws {
+        let definition = Self.definition(
+            .controlPoint(Self.handled.uuid) { (request) throws(ATTError) in
+                guard request != [0] else { throw ATTError(rawValue: 0x81) }
+                return Array(request.reversed())
+            })
+        try await withServed(definition) { _, _, remote in
+            for request in [[1, 2, 3], [4, 5]] as [[UInt8]] {
+                let answer = try await remote.request(request, on: Self.handled)
+                #expect(answer == request.reversed())
+            }
+            let refused = await error { _ = try await remote.request([0], on: Self.handled) as [UInt8] }
+            #expect(refused?.attError == ATTError(rawValue: 0x81))
+        }
+    }
+}

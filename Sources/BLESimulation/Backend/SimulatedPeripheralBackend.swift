@@ -1,0 +1,206 @@
+public import BLE
+internal import Waiting
+
+extension PeripheralBackend where Self == SimulatedPeripheralBackend {
+    /// A backend on a simulated radio. Its peripheral is found by the radio's centrals.
+    public static func simulated(_ radio: SimulatedRadio) -> SimulatedPeripheralBackend {
+        SimulatedPeripheralBackend(radio: radio)
+    }
+}
+
+/// One host's backend on a simulated radio.
+///
+/// It runs on the radio's executor, as does its host. Its advertisements are one to the radio's centrals, with the
+/// content of all of them. As every peripheral of a simulated radio, it has one link at a time.
+public actor SimulatedPeripheralBackend: PeripheralBackend {
+    private let radio: SimulatedRadio
+    private var context: PeripheralContext?
+    private var id: Peripheral.ID?
+    private var applications: [(number: Int, services: [ServiceDefinition])] = []
+    private var advertisements: [(number: Int, parameters: AdvertisingParameters, end: Task<Void, Never>?)] = []
+    private var notifiers: [ServedAttribute: [Peripheral.ID: (number: Int, notifier: Notifier)]] = [:]
+    private var lastNumber = 0
+
+    /// The same as the radio's.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
+
+    /// Those of bluetoothd, except that subscribers are told apart.
+    public nonisolated var limits: PeripheralLimits {
+        PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], requestTimeout: .seconds(5))
+    }
+
+    init(radio: SimulatedRadio) {
+        self.radio = radio
+    }
+
+    /// Joins the radio.
+    public func start(_ context: PeripheralContext) async throws(BLEError) {
+        self.context = context
+        id = try await radio.openHost { [weak self] event in self?.assumeIsolated { $0.handle(event) } }
+    }
+
+    /// Leaves the radio.
+    public func shutDown() async {
+        for advertisement in advertisements { advertisement.end?.cancel() }
+        (applications, advertisements) = ([], [])
+        if let id { await radio.closeHost(id) }
+        context = nil
+    }
+
+    /// The same as the radio's.
+    public func adapterState() -> AdapterState { radio.assumeIsolated { $0.adapterState } }
+
+    private func handle(_ event: PeripheralBackendEvent) {
+        switch event {
+        case .stackLost, .adapterStateChanged(.unavailable): (applications, advertisements) = ([], [])
+        case .adapterStateChanged(.poweredOff): advertisements = []
+        default: break
+        }
+        context?.handleEvent(event)
+    }
+
+    // MARK: Services
+
+    /// Adds the services to the peripheral, after those of earlier applications.
+    public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
+        guard let context, let id else { throw .shutDown }
+        try await radio.checkReady()
+        let forwarding = services.enumerated().map { position, service in
+            var service = service
+            service.characteristics = service.characteristics.enumerated().map { index, characteristic in
+                forward(
+                    characteristic,
+                    ServedAttribute(application: application, service: position, characteristic: index), context)
+            }
+            return service
+        }
+        applications.append((application, forwarding))
+        await radio.setServices(applications.flatMap(\.services), id)
+    }
+
+    /// Returns a characteristic whose requests the host answers.
+    private func forward(
+        _ characteristic: CharacteristicDefinition, _ attribute: ServedAttribute, _ context: PeripheralContext
+    ) -> CharacteristicDefinition {
+        CharacteristicDefinition(
+            characteristic.uuid, characteristic.properties, security: characteristic.security,
+            descriptors: characteristic.descriptors,
+            onRead: { (request) throws(ATTError) in
+                // The radio takes the part that is asked for.
+                var whole = request
+                whole.offset = 0
+                return try await context.read(attribute, whole)
+            },
+            onWrite: { (value, request) throws(ATTError) in
+                // The radio has joined the parts.
+                var whole = request
+                whole.offset = 0
+                try await context.write(attribute, value, whole)
+            },
+            onSubscribe: { [weak self] notifier in
+                guard let central = notifier.central,
+                    let number = await self?.subscribed(attribute, central, notifier)
+                else { return }
+                // Until it is cancelled.
+                try? await Outcome<Void>().wait()
+                await self?.unsubscribed(attribute, central, number)
+            })
+    }
+
+    /// Returns the subscription's number.
+    private func subscribed(
+        _ attribute: ServedAttribute, _ central: Peripheral.ID, _ notifier: Notifier
+    ) -> Int {
+        lastNumber += 1
+        notifiers[attribute, default: [:]][central] = (lastNumber, notifier)
+        let mtu = id.flatMap { id in radio.assumeIsolated { $0.peripherals[id]?.attMTU } }
+        context?.handleEvent(.subscribed(attribute, central: central, attMTU: mtu))
+        return lastNumber
+    }
+
+    /// Ends a subscription, unless the next one has replaced it.
+    private func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ number: Int) {
+        guard notifiers[attribute]?[central]?.number == number else { return }
+        notifiers[attribute]?[central] = nil
+        context?.handleEvent(.unsubscribed(attribute, central: central))
+    }
+
+    /// Removes the application's services from the peripheral.
+    public func unregister(_ application: Int) async {
+        guard let id, applications.contains(where: { $0.number == application }) else { return }
+        applications.removeAll { $0.number == application }
+        await radio.setServices(applications.flatMap(\.services), id)
+    }
+
+    /// Delivers a value to subscribers.
+    public func notify(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        for (id, entry) in notifiers[attribute] ?? [:] where central == nil || id == central {
+            await entry.notifier.notify(value)
+        }
+    }
+
+    /// Delivers a value to subscribers, which confirm it at once.
+    public func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        try await notify(value, from: attribute, to: central)
+    }
+
+    // MARK: Advertising
+
+    /// The number of advertisements that a host can have, as with many controllers.
+    static let advertisingSets = 4
+
+    /// Adds the content to the peripheral's advertisement.
+    public func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
+        guard let id else { throw .shutDown }
+        try await radio.checkReady()
+        guard advertisements.count < Self.advertisingSets else {
+            throw BLEError(
+                .busy, "no advertising set is free: \(Self.advertisingSets) are in use", isRetryable: true,
+                remedy: "End another advertisement first.")
+        }
+        let end = parameters.duration.map { duration in
+            Task { [clock = radio.clock, weak self] in
+                guard (try? await clock.sleep(for: duration)) != nil else { return }
+                await self?.advertisingExpired(advertising)
+            }
+        }
+        advertisements.append((advertising, parameters, end))
+        await radio.setHostedAdvertisement(advertisement, id)
+    }
+
+    private func advertisingExpired(_ number: Int) async {
+        guard advertisements.contains(where: { $0.number == number }) else { return }
+        await stopAdvertising(number)
+        context?.handleEvent(.advertisingEnded(number, nil))
+    }
+
+    /// Removes the content from the peripheral's advertisement.
+    public func stopAdvertising(_ advertising: Int) async {
+        guard let id, let index = advertisements.firstIndex(where: { $0.number == advertising }) else { return }
+        advertisements.remove(at: index).end?.cancel()
+        await radio.setHostedAdvertisement(advertisement, id)
+    }
+
+    /// What the radio's centrals receive: the content of all advertisements, at −50 dBm. Nil if there is none.
+    private var advertisement: Advertisement? {
+        guard !advertisements.isEmpty else { return nil }
+        var all = Advertisement(rssi: -50, isConnectable: false)
+        for (_, parameters, _) in advertisements {
+            all.localName = all.localName ?? parameters.localName
+            all.serviceUUIDs.formUnion(parameters.serviceUUIDs)
+            all.solicitedServiceUUIDs.formUnion(parameters.solicitedServiceUUIDs)
+            all.serviceData.merge(parameters.serviceData) { $1 }
+            all.manufacturerData.merge(parameters.manufacturerData) { $1 }
+            all.appearance = all.appearance ?? parameters.appearance
+            if parameters.includesTxPower { all.txPower = parameters.txPower ?? all.txPower }
+            if parameters.isConnectable { all.isConnectable = true }
+            all.structures += parameters.structures
+        }
+        return all
+    }
+}

@@ -1,0 +1,39 @@
+import BLE
+import BLEBackendTesting
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// The contract of the peripheral role on the simulated radio, whose centrals are the other side.
+@Suite(.hangLimit)
+struct SimulatedPeripheralContractTests {
+    @Test(arguments: PeripheralContract.allCases)
+    func contract(_ item: PeripheralContract) async throws {
+
+        try await item.check(SimulatedServingPeer())
+    }
+}
+
+private struct SimulatedServingPeer: PeripheralContractPeer {
+    private let radio = SimulatedRadio()
+
+    /// Long enough that only a hang exceeds it, even on a busy machine.
+    var timeout: Duration { .seconds(600) }
+    var distinguishesSubscribers: Bool { true }
+
+    func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
+        try await PeripheralHost(backend: .simulated(radio), configuration: configuration)
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await Central(backend: .simulated(radio), configuration: configuration)
+    }
+
+    func restartStack() async {
+        await radio.stop()
+        await radio.restart()
+    }
+
+    func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
+    func reset() async {}
+}
