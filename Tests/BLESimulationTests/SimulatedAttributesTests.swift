@@ -48,7 +48,7 @@ import Testing
         attributes.set([8], of: 1)
         attributes.setDescriptor([9], of: 4)
         #expect(attributes.characteristics.mapValues(\.value) == [2: [1], 6: [], 9: [7]])
-        #expect(attributes.descriptors == [4: [9], 5: Array("One".utf8), 11: [0, 0]])
+        #expect(attributes.descriptors.mapValues(\.value) == [4: [9], 5: Array("One".utf8), 11: [0, 0]])
     }
 
     @Test func `a characteristic that two services have is reached by service or handle`() async throws {

@@ -69,11 +69,20 @@ public struct DescriptorDefinition: Sendable {
     public var uuid: BluetoothUUID
     /// The initial value.
     public var value: [UInt8]
+    /// Answers reads instead of the stored value.
+    public var onRead: CharacteristicDefinition.ReadHandler?
+    /// Handles writes instead of the stored value.
+    public var onWrite: CharacteristicDefinition.WriteHandler?
 
     /// Creates the definition of a descriptor.
-    public init(_ uuid: BluetoothUUID, value: [UInt8]) {
+    public init(
+        _ uuid: BluetoothUUID, value: [UInt8] = [], onRead: CharacteristicDefinition.ReadHandler? = nil,
+        onWrite: CharacteristicDefinition.WriteHandler? = nil
+    ) {
         self.uuid = uuid
         self.value = value
+        self.onRead = onRead
+        self.onWrite = onWrite
     }
 
     /// Creates the definition of a descriptor with a typed value. Throws `invalidValue` if the value cannot be encoded.

@@ -8,7 +8,8 @@ struct RunningHandler {
     let end: (BLEError) -> Void
 }
 
-/// The turns of writes to a characteristic: one handler runs at a time, in the order of arrival.
+/// The turns at a characteristic, in the order of arrival: one handler of a write runs at a time, and one indication is
+/// on its way.
 struct HandlerTurns {
     private var queues: [ServedAttribute: [Int]] = [:]
     private var waits: [Int: Outcome<Void>] = [:]
@@ -42,6 +43,8 @@ extension PeripheralHost {
 
     func read(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
         note(request)
+        // bluetoothd passes on what neither reads nor writes.
+        guard allows(attribute, .read) else { throw .readNotPermitted }
         let value: [UInt8]
         if request.offset > 0,
             let begun = applications[attribute.application]?.valueBeingRead(of: attribute, by: request.central)
@@ -73,9 +76,7 @@ extension PeripheralHost {
     ) async throws(ATTError) -> [UInt8] {
         guard let application = applications[attribute.application], let stored = application.value(of: attribute)
         else { throw .invalidHandle }
-        guard attribute.descriptor == nil, let handler = application.characteristic(attribute)?.onRead else {
-            return stored
-        }
+        guard let handler = application.reader(of: attribute) else { return stored }
         return try await run(attribute, request.central) { () throws(ATTError) in try await handler(request) }
     }
 
@@ -83,6 +84,7 @@ extension PeripheralHost {
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
         note(request)
+        guard allows(attribute, [.write, .writeWithoutResponse, .reliableWrite]) else { throw .writeNotPermitted }
         // The system asks for permission; the value follows.
         guard !request.isPrepared else { return }
         let number = number()
@@ -105,13 +107,19 @@ extension PeripheralHost {
         guard let application = applications[attribute.application], application.value(of: attribute) != nil else {
             throw .invalidHandle
         }
-        if attribute.descriptor == nil, let handler = application.characteristic(attribute)?.onWrite {
+        if let handler = application.writer(of: attribute) {
             let whole = value
             try await run(attribute, request.central) { () throws(ATTError) in try await handler(whole, request) }
         } else {
             applications[attribute.application]?.setValue(value, of: attribute)
             if attribute.descriptor == nil { await notifyAll(value, from: attribute) }
         }
+    }
+
+    /// Whether a characteristic has one of the properties. Descriptors have none.
+    private func allows(_ attribute: ServedAttribute, _ properties: CharacteristicProperties) -> Bool {
+        guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return true }
+        return attribute.descriptor != nil || !characteristic.properties.isDisjoint(with: properties)
     }
 
     private func note(_ request: AttributeRequest) {

@@ -8,6 +8,8 @@ extension PeripheralHost {
             if centrals[central] == nil { observers.yield(.centralConnected(central)) }
             centrals[central] = .some(attMTU ?? centrals[central] ?? nil)
         }
+        // A further subscriber, with one that the stack does not tell apart: the handler's values reach both.
+        if central == nil, applications[attribute.application]?.subscription(attribute, nil) != nil { return }
         let number = number()
         let subscription = ServedApplication.Subscription(number: number, attMTU: attMTU)
         let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
@@ -107,6 +109,15 @@ extension PeripheralHost {
                 of: self)
         }
         if confirmed {
+            // A confirmation does not say what it confirms: one indication is on its way at a time.
+            let number = number()
+            guard let turn = indications.join(attribute, number, limit: configuration.waitingWrites + 1) else {
+                throw BLEError(
+                    .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
+                    attribute: attribute, of: self)
+            }
+            defer { indications.leave(attribute, number) }
+            try await turn.wait()
             let timeout = configuration.confirmationTimeout
             try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
                 [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)

@@ -70,6 +70,7 @@ public actor PeripheralHost {
     /// The handlers that are running, by number.
     var running: [Int: RunningHandler] = [:]
     var writes = HandlerTurns()
+    var indications = HandlerTurns()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
     var centrals: [Peripheral.ID: Int?] = [:]
     var observers = Observers<PeripheralHostEvent>()

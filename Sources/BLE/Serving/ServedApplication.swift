@@ -41,6 +41,22 @@ struct ServedApplication {
         return characteristics[attribute.characteristic]
     }
 
+    /// Returns what answers reads of an attribute instead of its stored value.
+    func reader(of attribute: ServedAttribute) -> CharacteristicDefinition.ReadHandler? {
+        guard let characteristic = characteristic(attribute) else { return nil }
+        guard let descriptor = attribute.descriptor else { return characteristic.onRead }
+        return characteristic.descriptors.indices.contains(descriptor)
+            ? characteristic.descriptors[descriptor].onRead : nil
+    }
+
+    /// Returns what handles writes of an attribute instead of its stored value.
+    func writer(of attribute: ServedAttribute) -> CharacteristicDefinition.WriteHandler? {
+        guard let characteristic = characteristic(attribute) else { return nil }
+        guard let descriptor = attribute.descriptor else { return characteristic.onWrite }
+        return characteristic.descriptors.indices.contains(descriptor)
+            ? characteristic.descriptors[descriptor].onWrite : nil
+    }
+
     /// Returns the places of the characteristics with a key, in order.
     func attributes(of key: CharacteristicKey, application: Int) -> [ServedAttribute] {
         definition.services.indices.flatMap { service -> [ServedAttribute] in

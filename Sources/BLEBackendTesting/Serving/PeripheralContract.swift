@@ -1,4 +1,5 @@
 import BLE
+import Foundation
 import Logging
 public import Testing
 
@@ -39,6 +40,12 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case shutDownEndsWhatIsServed
 
     public var testDescription: String { rawValue }
+
+    /// All checks, or those that the environment variable `BLE_PERIPHERAL_CONTRACT` names, separated by commas.
+    public static var selected: [PeripheralContract] {
+        guard let names = ProcessInfo.processInfo.environment["BLE_PERIPHERAL_CONTRACT"] else { return allCases }
+        return names.split(separator: ",").compactMap { PeripheralContract(rawValue: String($0)) }
+    }
 
     public func check(_ peer: some PeripheralContractPeer) async throws {
         try await peer.reset()

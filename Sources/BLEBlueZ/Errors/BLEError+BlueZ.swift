@@ -13,6 +13,8 @@ enum BlueZOperation {
     case pairing
     /// Trusting, blocking and forgetting a device.
     case setting
+    /// Registering services and advertisements.
+    case serving
 }
 
 extension BLEError {
@@ -77,7 +79,7 @@ extension BLEError {
                     .bluetoothUnavailable, "bluetoothd does not offer its objects: \(text)",
                     remedy: "Restart it: systemctl restart bluetooth.", cause: error)
             }
-            if operation == .adapter || operation == .discovery || error.name == "org.bluez.Error.NoSuchAdapter" {
+            if [.adapter, .discovery, .serving].contains(operation) || error.name == "org.bluez.Error.NoSuchAdapter" {
                 return BLEError(
                     .adapterNotFound, "bluetoothd no longer has the adapter", remedy: "Plug it in.", cause: error)
             }
@@ -179,7 +181,8 @@ extension BLEError {
             // "Operation failed with ATT error" without a code, and the end of the link during an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
-        case .start, .adapter, .pairing, .setting: return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
+        case .start, .adapter, .pairing, .setting, .serving:
+            return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         }
     }
 

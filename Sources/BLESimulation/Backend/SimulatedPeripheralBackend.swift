@@ -85,7 +85,16 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     ) -> CharacteristicDefinition {
         CharacteristicDefinition(
             characteristic.uuid, characteristic.properties, security: characteristic.security,
-            descriptors: characteristic.descriptors,
+            descriptors: characteristic.descriptors.enumerated().map { position, descriptor in
+                var place = attribute
+                place.descriptor = position
+                return DescriptorDefinition(
+                    descriptor.uuid,
+                    onRead: { [place] (request) throws(ATTError) in try await context.read(place, request) },
+                    onWrite: { [place] (value, request) throws(ATTError) in
+                        try await context.write(place, value, request)
+                    })
+            },
             onRead: { (request) throws(ATTError) in
                 // The radio takes the part that is asked for.
                 var whole = request

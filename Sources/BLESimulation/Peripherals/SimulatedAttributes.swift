@@ -11,9 +11,14 @@ struct SimulatedAttributes {
         var value: [UInt8]
     }
 
+    struct Descriptor {
+        let definition: DescriptorDefinition
+        var value: [UInt8]
+    }
+
     private(set) var database: GATTDatabase
     private(set) var characteristics: [UInt16: Attribute] = [:]
-    private(set) var descriptors: [UInt16: [UInt8]] = [:]
+    private(set) var descriptors: [UInt16: Descriptor] = [:]
 
     init(_ services: [ServiceDefinition]) {
         var last: UInt16 = 0
@@ -22,7 +27,7 @@ struct SimulatedAttributes {
             return last
         }
         var characteristics: [UInt16: Attribute] = [:]
-        var descriptors: [UInt16: [UInt8]] = [:]
+        var descriptors: [UInt16: Descriptor] = [:]
         let found = services.map { service in
             let declaration = next()
             for _ in service.includes { _ = next() }
@@ -34,7 +39,7 @@ struct SimulatedAttributes {
                     characteristics[handle] = Attribute(definition: definition, value: definition.value)
                     let found = Self.descriptors(of: definition).map { descriptor in
                         let handle = next()
-                        descriptors[handle] = descriptor.value
+                        descriptors[handle] = Descriptor(definition: descriptor, value: descriptor.value)
                         return GATTDescriptor(uuid: descriptor.uuid, handle: handle)
                     }
                     return GATTCharacteristic(
@@ -81,7 +86,7 @@ struct SimulatedAttributes {
     }
 
     mutating func setDescriptor(_ value: [UInt8], of handle: UInt16) {
-        descriptors[handle] = value
+        descriptors[handle]?.value = value
     }
 
     /// Returns the handles of the characteristics of a type.

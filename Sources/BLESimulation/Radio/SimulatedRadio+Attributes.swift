@@ -107,16 +107,22 @@ extension SimulatedRadio {
         }
     }
 
-    func readDescriptor(_ descriptor: AttributeID, _ port: Int) throws(BLEError) -> [UInt8] {
-        guard let value = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
+    func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
+        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
             throw BLEError(.invalidHandle)
         }
-        return value
+        guard let handler = found.definition.onRead else { return found.value }
+        let request = try request(descriptor.peripheral, port)
+        return try await operate(descriptor.peripheral) { () throws(ATTError) in try await handler(request) }
     }
 
-    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) throws(BLEError) {
-        guard try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] != nil else {
+    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) async throws(BLEError) {
+        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
             throw BLEError(.invalidHandle)
+        }
+        if let handler = found.definition.onWrite {
+            let request = try request(descriptor.peripheral, port, writeType: .withResponse)
+            return try await operate(descriptor.peripheral) { () throws(ATTError) in try await handler(value, request) }
         }
         peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
     }

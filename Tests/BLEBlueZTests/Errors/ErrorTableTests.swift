@@ -71,7 +71,7 @@ import Testing
     // MARK: bluetoothd
 
     private static let operations: [BlueZOperation] = [
-        .start, .discovery, .connection, .disconnection, .attribute, .adapter, .pairing, .setting,
+        .start, .discovery, .connection, .disconnection, .attribute, .adapter, .pairing, .setting, .serving,
     ]
 
     /// The page's word for an operation.
@@ -85,6 +85,7 @@ import Testing
         case .adapter: "adapter"
         case .pairing: "pair"
         case .setting: "set"
+        case .serving: "serve"
         }
     }
 

@@ -49,6 +49,7 @@ extension FakeBlueZ {
             return
         }
         discoverers = []
+        await endServing()
         let gone = devices
         devices = [:]
         for device in gone.values {

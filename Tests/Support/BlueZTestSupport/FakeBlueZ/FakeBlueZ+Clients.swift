@@ -13,6 +13,7 @@ extension FakeBlueZ {
 
     /// A signal of the bus: a name that nobody has any more is a client that has left.
     nonisolated func heard(_ message: IncomingMessage) {
+        if message.member == "PropertiesChanged" { return clientChanged(message) }
         guard message.member == "NameOwnerChanged" else { return }
         var body = message.body
         guard let name = try? body.string(), (try? body.string()) != nil, (try? body.string())?.isEmpty == true else {
@@ -28,6 +29,7 @@ extension FakeBlueZ {
     }
 
     private func left(_ client: String) async {
+        await endServing(of: client)
         transports[client] = nil
         limits[client] = nil
         pendingStarts = pendingStarts.filter { $0.client != client }

@@ -39,6 +39,10 @@ public actor FakeBlueZ {
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
     var offersMonitors = false
+    /// What clients serve and advertise; nil before the first registration.
+    var serving: FakeServing?
+    /// Values that clients have signaled, on their way to the radio.
+    nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.
@@ -117,6 +121,7 @@ public actor FakeBlueZ {
         }
         for path in otherAdapters { await exportOther(path) }
         await exportMonitorManager()
+        await exportServing()
         if faults.hasAgentManager {
             await export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
             }
@@ -133,6 +138,7 @@ public actor FakeBlueZ {
         discoverers = []
         monitors = [:]
         agents = []
+        await endServing()
         for device in devices.values {
             device.connecting?.cancel()
             device.pairing?.cancel()

@@ -30,6 +30,16 @@ enum Interfaces {
         .method("RegisterAgent", takes: "os"),
         .method("UnregisterAgent", takes: "o"),
         .method("RequestDefaultAgent", takes: "o"))
+    static let gattManager = InterfaceDescription(
+        BlueZ.gattManager,
+        .method("RegisterApplication", takes: "oa{sv}"),
+        .method("UnregisterApplication", takes: "o"))
+    static let advertisingManager = InterfaceDescription(
+        BlueZ.advertisingManager,
+        .method("RegisterAdvertisement", takes: "oa{sv}"),
+        .method("UnregisterAdvertisement", takes: "o"),
+        .property("ActiveInstances", type: "y"),
+        .property("SupportedInstances", type: "y"))
     static let device = InterfaceDescription(
         BlueZ.device,
         .method("Connect"),

@@ -1,0 +1,281 @@
+public import BLE
+internal import DBus
+internal import Waiting
+
+/// An application's objects on the bus.
+struct BlueZApplication {
+    let root: String
+    /// The adapter that it is registered with.
+    let adapter: String
+    let objects: ObjectServer
+}
+
+extension BlueZPeripheral {
+    /// Serves the services as objects, and registers them.
+    public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
+        let root = newPath("application")
+        let session = try await host.openBusSession()
+        let served = BlueZApplication(root: root, adapter: adapterPath, objects: ObjectServer(session, root: root))
+        applications[application] = served
+        do throws(BLEError) {
+            do throws(DBusError) {
+                try await add(services, application, served)
+                try await served.objects.start()
+            } catch {
+                throw BLEError(error, during: .serving)
+            }
+            try await register(BlueZ.gattManager, "RegisterApplication", root)
+        } catch {
+            if applications[application]?.root == root { applications[application] = nil }
+            // A refused or cancelled registration may have succeeded after all.
+            await Task { await end(served) }.value
+            throw error
+        }
+        // bluetoothd may have stopped meanwhile.
+        guard applications[application]?.root == root else { throw .lost("bluetoothd went away") }
+    }
+
+    /// Ends the registration, and stops serving the objects.
+    public func unregister(_ application: Int) async {
+        guard let served = applications.removeValue(forKey: application) else { return }
+        for attribute in confirmations.keys where attribute.application == application {
+            confirmations[attribute]?.deliver(.failure(BLEError(.disconnected, "it is no longer served")))
+        }
+        await end(served)
+    }
+
+    private func end(_ application: BlueZApplication) async {
+        _ = try? await host.call(
+            BlueZ.call(
+                application.adapter, BlueZ.gattManager, "UnregisterApplication", .objectPath(application.root)),
+            during: .serving)
+        await application.objects.stop()
+    }
+
+    // MARK: Objects
+
+    /// Adds the objects of the services. bluetoothd assigns handles in their order.
+    private func add(
+        _ services: [ServiceDefinition], _ application: Int, _ served: BlueZApplication
+    ) async throws(DBusError) {
+        let paths = services.indices.map { "\(served.root)/service\(Self.digits($0))" }
+        for (position, service) in services.enumerated() {
+            let path = paths[position]
+            let included = service.includes.compactMap { type in services.firstIndex { $0.uuid == type } }
+            try await served.objects.add(
+                path,
+                [
+                    ObjectServer.Interface(Self.serviceInterface) { name in
+                        switch name {
+                        case "UUID": .string(service.uuid.fullDescription)
+                        case "Primary": .boolean(service.isPrimary)
+                        case "Includes":
+                            included.isEmpty
+                                ? nil : .array(element: "o", included.sorted().map { .objectPath(paths[$0]) })
+                        default: nil
+                        }
+                    }
+                ])
+            for (index, characteristic) in service.characteristics.enumerated() {
+                let attribute = ServedAttribute(application: application, service: position, characteristic: index)
+                try await add(characteristic, attribute, "\(path)/char\(Self.digits(index))", path, served.objects)
+            }
+        }
+    }
+
+    private func add(
+        _ characteristic: CharacteristicDefinition, _ attribute: ServedAttribute, _ path: String, _ service: String,
+        _ objects: ObjectServer
+    ) async throws(DBusError) {
+        let flags = BlueZFlags.characteristic(characteristic)
+        try await objects.add(
+            path,
+            [
+                ObjectServer.Interface(Self.characteristicInterface) { name in
+                    switch name {
+                    case "UUID": .string(characteristic.uuid.fullDescription)
+                    case "Service": .objectPath(service)
+                    case "Flags": .strings(flags)
+                    default: nil
+                    }
+                } handle: { [weak self] call in
+                    await self?.answer(call, attribute, characteristic) ?? .failure(Self.gone)
+                }
+            ])
+        for (position, descriptor) in characteristic.descriptors.enumerated() {
+            var place = attribute
+            place.descriptor = position
+            let attribute = place
+            try await objects.add(
+                "\(path)/desc\(Self.digits(position))",
+                [
+                    ObjectServer.Interface(Self.descriptorInterface) { name in
+                        switch name {
+                        case "UUID": .string(descriptor.uuid.fullDescription)
+                        case "Characteristic": .objectPath(path)
+                        case "Flags": .strings(BlueZFlags.descriptor(characteristic.security))
+                        default: nil
+                        }
+                    } handle: { [weak self] call in
+                        await self?.answer(call, attribute, characteristic) ?? .failure(Self.gone)
+                    }
+                ])
+        }
+    }
+
+    /// Returns a number with four digits, so that paths are in order, too.
+    private static func digits(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    private static let gone = DBusError.remote("org.bluez.Error.Failed", "gone")
+
+    private static let serviceInterface = InterfaceDescription(
+        BlueZ.gattService, .property("UUID", type: "s"), .property("Primary", type: "b"),
+        .property("Includes", type: "ao"))
+    private static let characteristicInterface = InterfaceDescription(
+        BlueZ.gattCharacteristic, .property("UUID", type: "s"), .property("Service", type: "o"),
+        .property("Flags", type: "as"), .property("Value", type: "ay"),
+        .method("ReadValue", takes: "a{sv}", returns: "ay"), .method("WriteValue", takes: "aya{sv}"),
+        .method("StartNotify"), .method("StopNotify"), .method("Confirm"))
+    private static let descriptorInterface = InterfaceDescription(
+        BlueZ.gattDescriptor, .property("UUID", type: "s"), .property("Characteristic", type: "o"),
+        .property("Flags", type: "as"),
+        .method("ReadValue", takes: "a{sv}", returns: "ay"), .method("WriteValue", takes: "aya{sv}"))
+
+    // MARK: Requests
+
+    private func answer(
+        _ call: IncomingCall, _ attribute: ServedAttribute, _ characteristic: CharacteristicDefinition
+    ) async -> Result<MethodReply, DBusError> {
+        guard let context else { return .failure(Self.gone) }
+        do throws(ATTError) {
+            switch call.method {
+            case "ReadValue":
+                let request = Self.request(call.arguments.first, nil)
+                return .success(MethodReply([.bytes(try await context.read(attribute, request))]))
+            case "WriteValue":
+                let request = Self.request(call.arguments.last, Self.writeType(characteristic))
+                try await context.write(attribute, call.arguments.first?.bytes ?? [], request)
+            case "StartNotify": report(.subscribed(attribute, central: nil, attMTU: nil))
+            case "StopNotify":
+                confirmations[attribute]?.deliver(
+                    .failure(BLEError(.disconnected, "the last subscriber is gone")))
+                report(.unsubscribed(attribute, central: nil))
+            case "Confirm": confirmations[attribute]?.deliver(.success(()))
+            default: return .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
+            }
+            return .success(MethodReply())
+        } catch {
+            return .failure(DBusError(answering: error))
+        }
+    }
+
+    /// Returns the request that the options of a call describe.
+    static func request(_ options: DBusValue?, _ writeType: WriteType?) -> AttributeRequest {
+        AttributeRequest(
+            central: Peripheral.ID(devicePath: options?[key: "device"]?.string ?? ""),
+            attMTU: options?[key: "mtu"]?.integer.map { Int($0) },
+            offset: options?[key: "offset"]?.integer.map { Int($0) } ?? 0, writeType: writeType,
+            isPrepared: options?[key: "prepare-authorize"]?.boolean ?? false)
+    }
+
+    /// Returns the only type that a characteristic can be written with. bluetoothd does not report it.
+    private static func writeType(_ characteristic: CharacteristicDefinition) -> WriteType? {
+        switch characteristic.properties.intersection([.write, .writeWithoutResponse, .reliableWrite]) {
+        case .write: .withResponse
+        case .writeWithoutResponse: .withoutResponse
+        default: nil
+        }
+    }
+
+    // MARK: Values
+
+    /// Signals the value, which bluetoothd sends to all subscribers.
+    public func notify(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        guard central == nil else {
+            throw BLEError(.notSupported, "bluetoothd does not tell subscribers apart", isRetryable: false)
+        }
+        guard let application = applications[attribute.application] else { throw .lost("it is not served now") }
+        let path =
+            "\(application.root)/service\(Self.digits(attribute.service))/char\(Self.digits(attribute.characteristic))"
+        do throws(DBusError) {
+            try await host.openSession().emit(
+                path: path, interface: BlueZ.properties, signal: "PropertiesChanged",
+                [.string(BlueZ.gattCharacteristic), .options(["Value": .bytes(value)]), .strings([])])
+        } catch {
+            throw BLEError(error, during: .serving)
+        }
+    }
+
+    /// Signals the value, and waits for bluetoothd's call of `Confirm`.
+    public func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        let outcome = Outcome<Void>()
+        confirmations[attribute] = outcome
+        defer { if confirmations[attribute] === outcome { confirmations[attribute] = nil } }
+        try await notify(value, from: attribute, to: central)
+        try await outcome.wait()
+    }
+}
+
+/// The flags of attributes (BlueZ's `doc/org.bluez.GattCharacteristic.rst`).
+enum BlueZFlags {
+    private static let names: [(CharacteristicProperties, String)] = [
+        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
+        (.write, "write"), (.notify, "notify"), (.indicate, "indicate"),
+        (.authenticatedSignedWrites, "authenticated-signed-writes"), (.reliableWrite, "reliable-write"),
+        (.writableAuxiliaries, "writable-auxiliaries"),
+    ]
+
+    static func characteristic(_ characteristic: CharacteristicDefinition) -> [String] {
+        let properties = characteristic.properties
+        var flags = names.filter { properties.contains($0.0) }.map(\.1)
+        guard let prefix = prefix(characteristic.security) else { return flags }
+        // They add the requirement to the plain ones.
+        if properties.contains(.read) { flags.append("\(prefix)-read") }
+        if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .reliableWrite]) {
+            flags.append("\(prefix)-write")
+        }
+        if properties.contains(.notify) { flags.append("\(prefix)-notify") }
+        if properties.contains(.indicate) { flags.append("\(prefix)-indicate") }
+        return flags
+    }
+
+    static func descriptor(_ security: AttributeSecurity) -> [String] {
+        guard let prefix = prefix(security) else { return ["read", "write"] }
+        return ["\(prefix)-read", "\(prefix)-write"]
+    }
+
+    private static func prefix(_ security: AttributeSecurity) -> String? {
+        switch security {
+        case .open: nil
+        case .encrypted: "encrypt"
+        case .authenticated: "encrypt-authenticated"
+        }
+    }
+}
+
+extension DBusError {
+    /// Creates the error that makes bluetoothd send an ATT error (`dbus_error_to_att_ecode` in its
+    /// `src/gatt-database.c`). For codes that it cannot send, it sends `unlikelyError`.
+    init(answering error: ATTError) {
+        let (name, text): (String, String) =
+            switch error {
+            case .readNotPermitted, .writeNotPermitted: ("NotPermitted", "not permitted")
+            case .requestNotSupported: ("NotSupported", "not supported")
+            case .insufficientAuthorization: ("NotAuthorized", "not authorized")
+            case .invalidAttributeValueLength: ("InvalidValueLength", "invalid length")
+            case .invalidOffset: ("InvalidOffset", "invalid offset")
+            case .procedureInProgress: ("InProgress", "in progress")
+            case .improperlyConfigured: ("ImproperlyConfigured", "improperly configured")
+            // A number is the application's own error; out of the range 0x80 to 0x9F, bluetoothd sends 0x0E.
+            default: ("Failed", "0x\(Hex.string([error.rawValue]))")
+            }
+        self = .remote("org.bluez.Error.\(name)", text)
+    }
+}

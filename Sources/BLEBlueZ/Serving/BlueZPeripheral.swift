@@ -1,0 +1,174 @@
+public import BLE
+internal import DBus
+internal import Logging
+internal import Waiting
+
+extension PeripheralBackend where Self == BlueZPeripheral {
+    /// A backend that uses bluetoothd.
+    ///
+    /// - Parameters:
+    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
+    ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
+    public static func bluez(adapter: String? = nil, bus: String? = nil) -> BlueZPeripheral {
+        BlueZPeripheral(BlueZHost(adapter: adapter, address: bus.map { .address($0) } ?? .system))
+    }
+}
+
+extension PeripheralHost {
+    /// Creates a host that uses this machine's bluetoothd and its default adapter.
+    ///
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
+    public init(configuration: Configuration = Configuration()) async throws(BLEError) {
+        try await self.init(backend: .bluez(), configuration: configuration)
+    }
+}
+
+/// The peripheral role with bluetoothd.
+///
+/// It serves objects on the bus, which bluetoothd fetches when they are registered (GattManager1,
+/// LEAdvertisingManager1) and calls for each request. It stands on a `BlueZHost` and runs on that host's executor.
+public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
+    package nonisolated let host: BlueZHost
+    /// The executor of the host's loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+
+    /// The limits of bluetoothd: it serves GAP and GATT itself, does not say which central subscribes, and waits 5 s
+    /// for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`).
+    public nonisolated var limits: PeripheralLimits {
+        PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], distinguishesSubscribers: false,
+            requestTimeout: .seconds(5))
+    }
+
+    private(set) var context: PeripheralContext?
+    private var role: Int?
+    private var isShutDown = false
+    /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
+    private var lastPath = 0
+    var applications: [Int: BlueZApplication] = [:]
+    var advertisements: [Int: BlueZAdvertisement] = [:]
+    /// Waits for the confirmation of an indication.
+    var confirmations: [ServedAttribute: Outcome<Void>] = [:]
+    /// The devices with a link, by path.
+    private var centrals: [String: Peripheral.ID] = [:]
+
+    /// - Parameter host: what this role shares with others on the same adapter.
+    package init(_ host: BlueZHost) {
+        self.host = host
+    }
+
+    var logger: Logger { context?.logger ?? Logger(label: "ble") }
+
+    func report(_ event: PeripheralBackendEvent) { context?.handleEvent(event) }
+
+    /// Returns a path for an object to register.
+    func newPath(_ kind: String) -> String {
+        lastPath += 1
+        return "/swift_ble/\(kind)\(lastPath)"
+    }
+
+    // MARK: Starting and stopping
+
+    /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
+    public func start(_ context: PeripheralContext) async throws(BLEError) {
+        self.context = context
+        role = try await host.join(
+            BlueZHost.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
+                self?.assumeIsolated { $0.handle(event) }
+            })
+    }
+
+    /// The maximum time for a shutdown.
+    private static let leaving = Duration.seconds(5)
+
+    /// Ends the registrations, and leaves the host.
+    public func shutDown() async {
+        isShutDown = true
+        guard let role else { return }
+        self.role = nil
+        let outcome = Outcome<Void>()
+        let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let work = Task {
+            for number in advertisements.keys { await stopAdvertising(number) }
+            for number in applications.keys { await unregister(number) }
+            outcome.deliver(.success(()))
+        }
+        try? await outcome.wait()
+        timer.cancel()
+        work.cancel()
+        await host.leave(role)
+    }
+
+    deinit {
+        // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
+        guard let role else { return }
+        Task { [host] in await host.leave(role) }
+    }
+
+    /// The state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the bus is
+    /// gone.
+    public func adapterState() -> AdapterState { onHost { $0.adapterState } }
+
+    // MARK: Events of the host
+
+    private func handle(_ event: HostEvent) {
+        switch event {
+        case .adapterStateChanged(let state):
+            // bluetoothd keeps advertisements that it no longer sends, and the adapter's next state starts new ones.
+            if state != .poweredOn { forgetAdvertisements(isKnown: state == .poweredOff) }
+            if state == .unavailable { forgetApplications() }
+            report(.adapterStateChanged(state))
+        case .stackLost(let message, _):
+            forgetApplications()
+            forgetAdvertisements(isKnown: false)
+            centrals = [:]
+            report(.stackLost(.lost(message)))
+        case .changed(.device(let path)):
+            guard centrals[path] == nil, isConnected(path), path.hasPrefix(adapterPath + "/") else { return }
+            let id = Peripheral.ID(devicePath: path)
+            centrals[path] = id
+            report(.centralConnected(id))
+        case .changed(.disconnected(let path, _, _)), .changed(.removed(let path, _, _)):
+            guard let id = centrals.removeValue(forKey: path) else { return }
+            report(.centralDisconnected(id))
+        case .changed, .objectsListed, .useEnded: break
+        }
+    }
+
+    /// Forgets the applications, which bluetoothd no longer has.
+    private func forgetApplications() {
+        let lost = applications.values
+        applications = [:]
+        for outcome in confirmations.values { outcome.deliver(.failure(.lost("bluetoothd is gone"))) }
+        Task { for application in lost { await application.objects.stop() } }
+    }
+
+    /// Forgets the advertisements.
+    ///
+    /// - Parameter isKnown: whether bluetoothd still has them.
+    private func forgetAdvertisements(isKnown: Bool) {
+        let lost = advertisements.values
+        advertisements = [:]
+        Task { for advertisement in lost { await end(advertisement, isKnown: isKnown) } }
+    }
+
+    /// Registers an object with one of the adapter's managers.
+    func register(
+        _ manager: String, _ method: String, _ path: String
+    ) async throws(BLEError) {
+        do throws(BLEError) {
+            _ = try await host.call(
+                BlueZ.call(adapterPath, manager, method, .objectPath(path), .options()), during: .serving)
+        } catch {
+            guard let name = error.stackErrorName, Self.missing.contains(name), adapterState() == .poweredOn else {
+                throw error
+            }
+            throw BLEError(
+                .notSupported, "bluetoothd does not offer \(manager) on this adapter", stackErrorName: name,
+                remedy: "It takes a controller with LE in the peripheral role, and bluetoothd 5.48 or newer.",
+                cause: error.cause)
+        }
+    }
+
+    private static let missing = ["UnknownMethod", "UnknownInterface"].map { "org.freedesktop.DBus.Error.\($0)" }
+}

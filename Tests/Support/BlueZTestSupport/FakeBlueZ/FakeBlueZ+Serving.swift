@@ -1,0 +1,418 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+import Logging
+import Synchronization
+
+/// What clients serve and advertise: their objects, as a peripheral of the radio.
+///
+/// `register_app` and `register_advertisement` of the daemon fetch the objects while the client waits for the answer, and call them
+/// for each request.
+final class FakeServing {
+    struct Application {
+        let client: String
+        let root: String
+        /// The paths of attributes.
+        var paths: [ServedAttribute: String] = [:]
+        /// The characteristics that only indicate.
+        var indicating: Set<ServedAttribute> = []
+        /// Those whose writes are acknowledged before the client has answered (`chrc_write_cb`).
+        var hasCommands: Set<ServedAttribute> = []
+        /// Who has subscribed.
+        var subscribers: [ServedAttribute: Set<Peripheral.ID>] = [:]
+    }
+
+    struct Advertisement {
+        let client: String
+        let path: String
+    }
+
+    let backend: SimulatedPeripheralBackend
+    var applications: [Int: Application] = [:]
+    var advertisements: [Int: Advertisement] = [:]
+    private var last = 0
+
+    init(_ backend: SimulatedPeripheralBackend) { self.backend = backend }
+
+    func number() -> Int {
+        last += 1
+        return last
+    }
+}
+
+extension FakeBlueZ {
+    private static let advertisement = "org.bluez.LEAdvertisement1"
+
+    /// How many applications and advertisements clients have registered.
+    public var servedCounts: (applications: Int, advertisements: Int) {
+        (serving?.applications.count ?? 0, serving?.advertisements.count ?? 0)
+    }
+
+    func exportServing() async {
+        await export(Self.adapterPath, Interfaces.gattManager) { [weak self] call in await self?.gattManagerCall(call) }
+        await export(Self.adapterPath, Interfaces.advertisingManager) { [weak self] call in
+            await self?.advertisingManagerCall(call)
+        } property: { name in
+            ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)][name]
+        }
+    }
+
+    /// The radio's peripheral for what is served, from the first registration on.
+    private func startedServing() async throws(BLEError) -> FakeServing {
+        if let serving { return serving }
+        let new = FakeServing(.simulated(radio))
+        serving = new
+        try await new.backend.start(
+            PeripheralContext(
+                handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+                read: { [weak self] (attribute, request) throws(ATTError) in
+                    try await self?.readServed(attribute, request) ?? []
+                },
+                write: { [weak self] (attribute, value, request) throws(ATTError) in
+                    try await self?.writeServed(value, to: attribute, request)
+                }, logger: Logger(label: "fake"), clock: radio.clock))
+        return new
+    }
+
+    /// The daemon is gone, and with it everything that was registered.
+    func endServing() async {
+        guard let serving else { return }
+        self.serving = nil
+        await serving.backend.shutDown()
+    }
+
+    /// A client has left the bus.
+    func endServing(of client: String) async {
+        guard let serving else { return }
+        for (number, application) in serving.applications where application.client == client {
+            serving.applications[number] = nil
+            await serving.backend.unregister(number)
+        }
+        for (number, advertisement) in serving.advertisements where advertisement.client == client {
+            serving.advertisements[number] = nil
+            await serving.backend.stopAdvertising(number)
+        }
+    }
+
+    /// Ends all advertisements, as the daemon does when the kernel drops them.
+    public func releaseAdvertisements() async {
+        guard let serving else { return }
+        for (number, advertisement) in serving.advertisements {
+            serving.advertisements[number] = nil
+            await serving.backend.stopAdvertising(number)
+            _ = await callClient(MethodCall(advertisement.client, advertisement.path, Self.advertisement, "Release"))
+        }
+    }
+
+    // MARK: GattManager1
+
+    private func gattManagerCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard let root = call.arguments.first?.string else {
+            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
+        }
+        do throws(BLEError) {
+            let serving = try await startedServing()
+            let registered = serving.applications.first { $0.value.root == root && $0.value.client == call.sender }
+            guard call.method == "RegisterApplication" else {
+                guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
+                serving.applications[number] = nil
+                await serving.backend.unregister(number)
+                return .success(MethodReply())
+            }
+            guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
+            let reply = await callClient(MethodCall(call.sender, root, BlueZ.objectManager, "GetManagedObjects"))
+            guard case .dictionary(_, _, let objects)? = reply?.values.first else {
+                return .failure(.bluez("Failed", "No object received"))
+            }
+            let number = serving.number()
+            var application = FakeServing.Application(client: call.sender, root: root)
+            let services = Self.services(objects, number, &application)
+            guard !services.isEmpty else { return .failure(.bluez("Failed", "No object received")) }
+            serving.applications[number] = application
+            let rule =
+                "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
+            try? await session?.listen(rule, timeout: .seconds(30))
+            try await serving.backend.register(services, as: number)
+            return .success(MethodReply())
+        } catch {
+            return .failure(.bluez("Failed", error.message))
+        }
+    }
+
+    /// The services that objects describe, in the order of their paths, as that of their handles.
+    private static func services(
+        _ objects: [DBusValue: DBusValue], _ number: Int, _ application: inout FakeServing.Application
+    ) -> [ServiceDefinition] {
+        func children(_ interface: String, _ parent: (name: String, path: String)?) -> [(String, DBusValue)] {
+            objects.compactMap { path, interfaces in
+                guard let path = path.string, let properties = interfaces[key: interface] else { return nil }
+                guard parent == nil || properties[key: parent!.name]?.string == parent!.path else { return nil }
+                return (path, properties)
+            }.sorted { $0.0 < $1.0 }
+        }
+        func type(_ properties: DBusValue) -> BluetoothUUID {
+            properties[key: "UUID"]?.string.flatMap { BluetoothUUID($0) } ?? BluetoothUUID(0)
+        }
+        let all = children(BlueZ.gattService, nil)
+        var services: [ServiceDefinition] = []
+        for (position, service) in all.enumerated() {
+            var characteristics: [CharacteristicDefinition] = []
+            for (index, characteristic) in children(BlueZ.gattCharacteristic, ("Service", service.0)).enumerated() {
+                let attribute = ServedAttribute(application: number, service: position, characteristic: index)
+                application.paths[attribute] = characteristic.0
+                let flags = characteristic.1[key: "Flags"]?.elements?.compactMap(\.string) ?? []
+                if flags.contains("indicate"), !flags.contains("notify") { application.indicating.insert(attribute) }
+                if flags.contains("write-without-response") { application.hasCommands.insert(attribute) }
+                var descriptors: [DescriptorDefinition] = []
+                for (place, descriptor) in children(BlueZ.gattDescriptor, ("Characteristic", characteristic.0))
+                    .enumerated()
+                {
+                    var own = attribute
+                    own.descriptor = place
+                    application.paths[own] = descriptor.0
+                    descriptors.append(DescriptorDefinition(type(descriptor.1)))
+                }
+                characteristics.append(
+                    CharacteristicDefinition(
+                        type(characteristic.1), properties(flags), security: security(flags), descriptors: descriptors))
+            }
+            let includes = service.1[key: "Includes"]?.elements?.compactMap(\.string) ?? []
+            services.append(
+                ServiceDefinition(
+                    type(service.1), isPrimary: service.1[key: "Primary"]?.boolean ?? true,
+                    includes: all.filter { includes.contains($0.0) }.map { type($0.1) },
+                    characteristics: characteristics))
+        }
+        return services
+    }
+
+    private static func properties(_ flags: [String]) -> CharacteristicProperties {
+        let names: [String: CharacteristicProperties] = [
+            "broadcast": .broadcast, "read": .read, "write-without-response": .writeWithoutResponse, "write": .write,
+            "notify": .notify, "indicate": .indicate, "reliable-write": .reliableWrite,
+            "writable-auxiliaries": .writableAuxiliaries,
+        ]
+        return flags.reduce(into: []) { $0.formUnion(names[$1] ?? []) }
+    }
+
+    private static func security(_ flags: [String]) -> AttributeSecurity {
+        if flags.contains(where: { $0.hasPrefix("encrypt-authenticated") }) { return .authenticated }
+        return flags.contains { $0.hasPrefix("encrypt") } ? .encrypted : .open
+    }
+
+    // MARK: Requests
+
+    private func options(_ request: AttributeRequest) -> DBusValue {
+        var options: [String: DBusValue] = [
+            "device": .objectPath(Self.path(of: request.central)), "link": .string("LE"),
+            "mtu": .uint16(UInt16(clamping: request.attMTU ?? 23)),
+        ]
+        // Present only if it is not 0.
+        if request.offset > 0 { options["offset"] = .uint16(UInt16(request.offset)) }
+        return .options(options)
+    }
+
+    private static func path(of central: Peripheral.ID) -> String {
+        "\(adapterPath)/dev_\(String(central.rawValue.map { $0 == ":" ? "_" : $0 }))"
+    }
+
+    private func called(
+        _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
+    ) async throws(ATTError) -> MethodReply {
+        guard let application = serving?.applications[attribute.application], let path = application.paths[attribute],
+            let session
+        else { throw .unlikelyError }
+        let interface = attribute.descriptor == nil ? BlueZ.gattCharacteristic : BlueZ.gattDescriptor
+        do throws(DBusError) {
+            return try await session.call(
+                MethodCall(application.client, path, interface, method, arguments), timeout: .seconds(30))
+        } catch {
+            throw Self.attError(error)
+        }
+    }
+
+    /// What the daemon sends for an error (`dbus_error_to_att_ecode` in its `src/gatt-database.c`).
+    private static func attError(_ error: DBusError) -> ATTError {
+        switch error.name {
+        case "org.bluez.Error.Failed":
+            guard error.message.hasPrefix("0x"), let code = Int(error.message.dropFirst(2), radix: 16) else {
+                return ATTError(rawValue: 0x80)
+            }
+            return (0x80...0x9F).contains(code) ? ATTError(rawValue: UInt8(code)) : .unlikelyError
+        case "org.bluez.Error.NotSupported": return .requestNotSupported
+        case "org.bluez.Error.NotAuthorized": return .insufficientAuthorization
+        case "org.bluez.Error.InvalidValueLength": return .invalidAttributeValueLength
+        case "org.bluez.Error.InvalidOffset": return .invalidOffset
+        case "org.bluez.Error.InProgress": return .procedureInProgress
+        case "org.bluez.Error.NotPermitted": return .readNotPermitted
+        case "org.bluez.Error.ImproperlyConfigured": return .improperlyConfigured
+        default: return .unlikelyError
+        }
+    }
+
+    /// A read, in the parts that the central asks for: one packet each, until one is not full.
+    private func readServed(
+        _ attribute: ServedAttribute, _ request: AttributeRequest
+    ) async throws(ATTError) -> [UInt8] {
+        let length = (request.attMTU ?? 23) - 1
+        var value: [UInt8] = []
+        while true {
+            var part = request
+            part.offset = value.count
+            let reply = try await called(attribute, "ReadValue", [options(part)])
+            let bytes = (reply.values.first?.bytes ?? []).prefix(length)
+            value += bytes
+            if bytes.count < length || value.count >= 512 { return value }
+        }
+    }
+
+    private func writeServed(
+        _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
+    ) async throws(ATTError) {
+        do throws(ATTError) {
+            _ = try await called(attribute, "WriteValue", [.bytes(value), options(request)])
+        } catch {
+            if serving?.applications[attribute.application]?.hasCommands.contains(attribute) != true { throw error }
+        }
+    }
+
+    // MARK: Subscriptions and centrals
+
+    private func handle(_ event: PeripheralBackendEvent) {
+        switch event {
+        case .subscribed(let attribute, let central?, _): Task { await self.subscribed(attribute, central) }
+        case .unsubscribed(let attribute, let central?): Task { await self.unsubscribed(attribute, central) }
+        case .centralConnected(let central): Task { await self.centralChanged(central, isConnected: true) }
+        case .centralDisconnected(let central): Task { await self.centralChanged(central, isConnected: false) }
+        case .advertisingEnded(let number, _):
+            guard let ended = serving?.advertisements.removeValue(forKey: number) else { return }
+            Task { _ = await self.callClient(MethodCall(ended.client, ended.path, Self.advertisement, "Release")) }
+        default: break
+        }
+    }
+
+    private func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
+        serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
+        // For each central, without saying which, as seen with 5.66; `StopNotify` comes for the last one only.
+        _ = try? await called(attribute, "StartNotify", [])
+    }
+
+    private func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
+        serving?.applications[attribute.application]?.subscribers[attribute]?.remove(central)
+        let set = serving?.applications[attribute.application]?.subscribers[attribute] ?? []
+        if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
+    }
+
+    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) async {
+        if devices[central] != nil {
+            devices[central]?.isConnected = isConnected
+            return await changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
+        }
+        var device = FakeDevice(id: central, advertisement: BLE.Advertisement())
+        device.isInRange = false
+        device.isConnected = isConnected
+        devices[central] = device
+        await export(device.path, Interfaces.device) { [weak self] call in
+            await self?.deviceCall(central, call)
+        } property: { [weak self] name in
+            self?.published.withLock { $0[central]?[name] }
+        }
+        await emit(
+            "/", BlueZ.objectManager, "InterfacesAdded",
+            [.objectPath(device.path), interfaces([BlueZ.device: device.properties])])
+    }
+
+    /// A client's signal that a value has changed, on the bus thread.
+    nonisolated func clientChanged(_ message: IncomingMessage) {
+        let path = message.path.string
+        var body = message.body
+        guard (try? body.string()) == BlueZ.gattCharacteristic else { return }
+        var value: [UInt8]?
+        try? body.forEachProperty { (name, reader) throws(DBusError) in
+            if name.string == "Value" { value = try? reader.bytes() }
+        }
+        guard let value else { return }
+        changedValues.withLock { $0.append((path, value)) }
+        Task { await self.sendChangedValues() }
+    }
+
+    private func sendChangedValues() async {
+        guard let serving else { return }
+        // The order is that of the signals, whichever task comes first.
+        let values = changedValues.withLock { values in
+            defer { values = [] }
+            return values
+        }
+        for (path, value) in values {
+            for (_, application) in serving.applications {
+                for (attribute, own) in application.paths where own == path {
+                    try? await serving.backend.notify(value, from: attribute, to: nil)
+                    guard application.indicating.contains(attribute) else { continue }
+                    Task { _ = try? await self.called(attribute, "Confirm", []) }
+                }
+            }
+        }
+    }
+
+    // MARK: LEAdvertisingManager1
+
+    private func advertisingManagerCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
+        guard let path = call.arguments.first?.string else {
+            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
+        }
+        do throws(BLEError) {
+            let serving = try await startedServing()
+            let registered = serving.advertisements.first { $0.value.path == path && $0.value.client == call.sender }
+            guard call.method == "RegisterAdvertisement" else {
+                guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
+                serving.advertisements[number] = nil
+                await serving.backend.stopAdvertising(number)
+                return .success(MethodReply())
+            }
+            guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
+            let reply = await callClient(
+                MethodCall(call.sender, path, BlueZ.properties, "GetAll", [.string(Self.advertisement)]))
+            guard let properties = reply?.values.first else {
+                return .failure(.bluez("Failed", "Failed to parse advertisement."))
+            }
+            let parameters = Self.parameters(properties)
+            guard parameters.budget().isWithinLimits else {
+                return .failure(.bluez("Failed", "Failed to parse advertisement."))
+            }
+            let number = serving.number()
+            try await serving.backend.startAdvertising(parameters, as: number)
+            serving.advertisements[number] = FakeServing.Advertisement(client: call.sender, path: path)
+            return .success(MethodReply())
+        } catch {
+            return .failure(
+                error.code == .busy
+                    ? .bluez("NotPermitted", "Maximum advertisements reached")
+                    : .bluez("Failed", "Failed to register advertisement"))
+        }
+    }
+
+    private static func parameters(_ properties: DBusValue) -> AdvertisingParameters {
+        func uuids(_ name: String) -> [BluetoothUUID] {
+            properties[key: name]?.elements?.compactMap { $0.string.flatMap { BluetoothUUID($0) } } ?? []
+        }
+        func data<Key: Hashable>(_ name: String, _ key: (DBusValue) -> Key?) -> [Key: [UInt8]] {
+            guard case .dictionary(_, _, let entries)? = properties[key: name] else { return [:] }
+            return entries.reduce(into: [:]) { all, entry in
+                if let key = key(entry.key), let bytes = entry.value.bytes { all[key] = bytes }
+            }
+        }
+        return AdvertisingParameters(
+            isConnectable: properties[key: "Type"]?.string == "peripheral",
+            localName: properties[key: "LocalName"]?.string, serviceUUIDs: uuids("ServiceUUIDs"),
+            solicitedServiceUUIDs: uuids("SolicitUUIDs"),
+            serviceData: data("ServiceData") { $0.string.flatMap { BluetoothUUID($0) } },
+            manufacturerData: data("ManufacturerData") { $0.integer.flatMap { UInt16(exactly: $0) } },
+            appearance: properties[key: "Appearance"]?.integer.map { Appearance(rawValue: UInt16($0)) },
+            duration: properties[key: "Timeout"]?.integer.map { .seconds($0) },
+            txPower: properties[key: "TxPower"]?.integer,
+            structures: data("Data") { $0.integer.flatMap { UInt8(exactly: $0) } }.map {
+                AdvertisingStructure(type: $0.key, bytes: $0.value)
+            })
+    }
+}
