@@ -3,7 +3,7 @@
 The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
 which is a heart rate strap (strap.py) and takes commands (commands.py). A third one is a smart lock (lock.py), silent until
 it is switched on, by --lock or by the command lock on, and a fourth has services of many profiles (gauges.py), with --gauges or
-by gauges on. Needs root and a kernel with hci_vhci.
+by gauges on. Two centrals (central.py) connect to the host when told to. Needs root and a kernel with hci_vhci.
 
   python3 Scripts/guest/peer --help
 """
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from air import Air
+from central import ADDRESSES, RemoteCentral
 from commands import Commands, serve
 from gauges import Gauges
 from host import Adapter
@@ -77,7 +78,10 @@ async def main() -> None:
     await gauges.device.power_on()
     if arguments.gauges:
         await gauges.advertise()
-    await serve(Commands(strap, adapter, lock, gauges), arguments.control)
+    centrals = [RemoteCentral(air, number + 1) for number in range(len(ADDRESSES))]
+    for central in centrals:
+        await central.device.power_on()
+    await serve(Commands(strap, adapter, lock, gauges, centrals), arguments.control)
     if arguments.ready:
         arguments.ready.touch()
     await asyncio.get_running_loop().create_future()

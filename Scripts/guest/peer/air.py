@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import Any
 
 from bumble import hci, ll
 from bumble.controller import Controller, LegacyAdvertiser
@@ -17,6 +18,9 @@ SIGNAL_STRENGTH = -50
 """What every receiver reports of every advertisement, in dBm."""
 
 ACTIVE_SCAN = 1
+
+CONNECTABLE, SCANNABLE, NOT_CONNECTABLE = 0, 2, 3
+"""The kinds of undirected advertisements: ADV_IND, ADV_SCAN_IND, ADV_NONCONN_IND; the same in commands and in reports."""
 
 
 class Air(LocalLink):
@@ -35,11 +39,47 @@ class Air(LocalLink):
             loop = asyncio.get_running_loop()
             loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
 
+    def send_advertising_pdu(self, sender_controller: Controller, packet: ll.AdvertisingPdu) -> None:
+        """A request to connect arrives at once, so that of two in answer to the same advertisement only one succeeds. (bumble
+        tells both that they have a link.)"""
+        if isinstance(packet, ll.ConnectInd):
+            for controller in self.controllers - {sender_controller}:
+                controller.on_ll_advertising_pdu(packet)
+        else:
+            super().send_advertising_pdu(sender_controller, packet)
+
+    def is_connectable(self, address: hci.Address) -> bool:
+        """Whether somebody advertises with that address and can be connected to."""
+        advertisers = [controller.le_legacy_advertiser for controller in self.controllers]
+        return any(
+            advertiser.enabled and advertiser.address == address and advertiser.advertising_type == CONNECTABLE
+            for advertiser in advertisers
+        )
+
 
 class Advertisement(ll.AdvInd):
-    """A connectable advertisement that carries its scan response, which bumble's leaves behind."""
+    """An advertisement that says whether it is connectable or scannable, and carries its scan response; bumble's leaves both
+    behind."""
 
+    kind: int = CONNECTABLE
     scan_response: bytes = b''
+
+
+class Advertiser(LegacyAdvertiser):
+    """An advertiser of all undirected kinds, at the interval that it is told, in units of 0.625 ms. (bumble's advertises only
+    if it is connectable, and takes the unit for a millisecond.)"""
+
+    def _on_timer_fired(self) -> None:
+        self.send_advertising_data()
+        interval = self.advertising_interval_min * 0.625 / 1000
+        self.timer_handle = asyncio.get_running_loop().call_later(interval, self._on_timer_fired)
+
+    def send_advertising_data(self) -> None:
+        if self.enabled and self.advertising_type in (CONNECTABLE, SCANNABLE, NOT_CONNECTABLE):
+            advertisement = Advertisement(advertiser_address=self.address, data=self.advertising_data)
+            advertisement.kind = self.advertising_type
+            advertisement.scan_response = self.scan_response_data
+            self.controller.send_advertising_pdu(advertisement)
 
 
 class LowEnergyController(Controller):
@@ -63,24 +103,22 @@ class LowEnergyController(Controller):
 
     # --- advertising and scanning ---
 
-    def send_advertising_pdu(self, packet: ll.AdvertisingPdu) -> None:
-        if isinstance(packet, ll.AdvInd):
-            scan_response = self.le_legacy_advertiser.scan_response_data
-            packet = Advertisement(advertiser_address=packet.advertiser_address, data=packet.data)
-            packet.scan_response = scan_response
-        super().send_advertising_pdu(packet)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.le_legacy_advertiser = Advertiser(self)
 
     def on_advertising_pdu(self, pdu: ll.AdvInd | ll.AdvExtInd) -> None:
         if not isinstance(pdu, Advertisement):
             super().on_advertising_pdu(pdu)
             return
-        event_type = hci.HCI_LE_Advertising_Report_Event.EventType
+        scan_response = hci.HCI_LE_Advertising_Report_Event.EventType.SCAN_RSP
         if self.le_scan_enable:
-            self._report(pdu.advertiser_address, event_type.ADV_IND, pdu.data)
-            if self.le_scan_type == ACTIVE_SCAN:
-                self._report(pdu.advertiser_address, event_type.SCAN_RSP, pdu.scan_response)
+            self._report(pdu.advertiser_address, pdu.kind, pdu.data)
+            if self.le_scan_type == ACTIVE_SCAN and pdu.kind != NOT_CONNECTABLE:
+                self._report(pdu.advertiser_address, scan_response, pdu.scan_response)
         pending = self.pending_le_connection
-        if pending and pending.peer_address == pdu.advertiser_address:
+        # (Another central may have connected to it since.)
+        if pending and pending.peer_address == pdu.advertiser_address and self.link.is_connectable(pdu.advertiser_address):
             self.create_le_connection(pdu.advertiser_address)
 
     def _report(self, address: hci.Address, event_type: int, data: bytes) -> None:
@@ -126,7 +164,7 @@ class LowEnergyController(Controller):
                 connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR))
         self.le_connections.clear()
         self.le_legacy_advertiser.stop()
-        self.le_legacy_advertiser = LegacyAdvertiser(self)
+        self.le_legacy_advertiser = Advertiser(self)
         self.le_scan_enable = False
         self.pending_le_connection = None
 

@@ -14,6 +14,8 @@ from bumble.core import UUID, AdvertisingData
 from bumble.device import Advertisement, Connection, Peer
 
 from air import SIGNAL_STRENGTH
+from central import RemoteCentral
+from central_commands import CentralCommands
 from command_set import CommandError, CommandSet
 from gauge_commands import GaugeCommands
 from gauges import Gauges
@@ -29,11 +31,14 @@ logger = logging.getLogger(__name__)
 class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
-    def __init__(self, strap: Strap, adapter: Adapter, lock: Lock, gauges: Gauges) -> None:
+    def __init__(
+        self, strap: Strap, adapter: Adapter, lock: Lock, gauges: Gauges, centrals: list[RemoteCentral]
+    ) -> None:
         self.strap = strap
         self.adapter = adapter
         self.lock = lock
         self.gauges = gauges
+        self.centrals = centrals
 
     async def answer(self, line: str) -> str:
         """Does what a line says."""
@@ -59,16 +64,19 @@ class Commands(CommandSet):
             await connection.disconnect()
 
     async def do_lost(self) -> None:
-        """lost: ends the links, all peripherals', as when the radio fails: both sides see a supervision timeout
+        """lost: ends the links, all peripherals' and centrals', as when the radio fails: both sides see a supervision timeout
         (0x08)."""
         peripherals: list[Peripheral] = [self.strap, self.lock, self.gauges]
-        if not any(peripheral.connections for peripheral in peripherals):
+        if not any(peripheral.connections for peripheral in peripherals) and not self._central_links():
             raise CommandError('there is no link')
         self.adapter.controller.lose_links()
-        for peripheral in peripherals:
-            peripheral.controller.lose_links()
-        while any(peripheral.connections for peripheral in peripherals):
+        for device in (*peripherals, *self.centrals):
+            device.controller.lose_links()
+        while any(peripheral.connections for peripheral in peripherals) or self._central_links():
             await asyncio.sleep(0)
+
+    def _central_links(self) -> bool:
+        return any(central.connection for central in self.centrals)
 
     async def do_pair(self) -> None:
         """pair: asks the centrals to pair, and waits until they have."""
@@ -169,6 +177,8 @@ class Commands(CommandSet):
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
+        for central in self.centrals:
+            await central.reset()
 
     # --- the lock ---
 
@@ -182,7 +192,15 @@ class Commands(CommandSet):
         """gauges COMMAND: commands the gauges (gauge_commands.py)."""
         return await GaugeCommands(self.gauges).call(words)
 
-    # --- the peer as a central ---
+    # --- the centrals ---
+
+    async def do_central(self, number: str, *words: str) -> object:
+        """central N COMMAND: commands the central with that number, from 1 (central_commands.py)."""
+        if number not in (str(index + 1) for index in range(len(self.centrals))):
+            raise CommandError(f'there is no central {number}')
+        return await CentralCommands(self.centrals[int(number) - 1]).call(words)
+
+    # --- the strap as a central ---
 
     async def do_scan(self, seconds: str) -> str:
         """scan S: listens for so long; a dictionary in Python's notation of the addresses heard and their names."""

@@ -73,14 +73,18 @@ public struct DescriptorDefinition: Sendable {
     public var onRead: CharacteristicDefinition.ReadHandler?
     /// Handles writes instead of the stored value.
     public var onWrite: CharacteristicDefinition.WriteHandler?
+    /// Whether centrals can write it. A ``PeripheralHost`` rejects writes otherwise.
+    public var isWritable: Bool
 
-    /// Creates the definition of a descriptor.
+    /// Creates the definition of a descriptor. It can be written if it has a handler for that, or if `isWritable` says
+    /// so.
     public init(
-        _ uuid: BluetoothUUID, value: [UInt8] = [], onRead: CharacteristicDefinition.ReadHandler? = nil,
-        onWrite: CharacteristicDefinition.WriteHandler? = nil
+        _ uuid: BluetoothUUID, value: [UInt8] = [], isWritable: Bool = false,
+        onRead: CharacteristicDefinition.ReadHandler? = nil, onWrite: CharacteristicDefinition.WriteHandler? = nil
     ) {
         self.uuid = uuid
         self.value = value
+        self.isWritable = isWritable || onWrite != nil
         self.onRead = onRead
         self.onWrite = onWrite
     }

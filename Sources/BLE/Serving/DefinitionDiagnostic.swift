@@ -58,10 +58,26 @@ extension PeripheralDefinition {
                         true, "a value of \(characteristic.value.count) bytes is too long",
                         "An attribute has at most \(PeripheralHost.maximumLength) bytes.", characteristic.uuid)
                 }
-                if characteristic.descriptors.contains(where: { $0.uuid == BluetoothUUID(0x2902) }) {
+                if characteristic.descriptors.contains(where: {
+                    [BluetoothUUID(0x2900), BluetoothUUID(0x2902)].contains($0.uuid)
+                }) {
                     add(
-                        true, "the client characteristic configuration is added automatically",
-                        "Leave the descriptor 2902 out.", characteristic.uuid)
+                        true,
+                        "the client characteristic configuration and the extended properties are added automatically",
+                        "Leave the descriptors 2900 and 2902 out.", characteristic.uuid)
+                }
+                for descriptor in characteristic.descriptors where descriptor.value.count > PeripheralHost.maximumLength
+                {
+                    add(
+                        true, "a descriptor's value of \(descriptor.value.count) bytes is too long",
+                        "An attribute has at most \(PeripheralHost.maximumLength) bytes.", characteristic.uuid)
+                }
+                if characteristic.security != .open, properties.contains(.writeWithoutResponse),
+                    !properties.contains(.write)
+                {
+                    add(
+                        false, "bluetoothd also allows writes with response if writes require security",
+                        "Add .write, so that the definition says so.", characteristic.uuid)
                 }
                 if properties.isSuperset(of: [.write, .writeWithoutResponse]), characteristic.onWrite != nil {
                     add(

@@ -1,11 +1,15 @@
 internal import Waiting
 
-/// A handler of a definition that is running.
-struct RunningHandler {
+/// A request of a central that is being answered.
+struct PendingRequest {
+    /// What it is for.
+    let application: Int
     /// The central that waits for its answer.
     let central: Peripheral.ID
-    /// Ends the wait for it, and cancels it.
-    let end: (BLEError) -> Void
+    /// Ends what it waits for: its turn, or its handler, which is cancelled.
+    var end: (BLEError) -> Void = { _ in }
+    /// Ends it, whatever it waits for.
+    var failure: BLEError?
 }
 
 /// The turns at a characteristic, in the order of arrival: one handler of a write runs at a time, and one indication is
@@ -22,6 +26,8 @@ struct HandlerTurns {
         if queues[attribute]?.count == 1 { turn.deliver(.success(())) } else { waits[number] = turn }
         return turn
     }
+
+    func isEmpty(_ attribute: ServedAttribute) -> Bool { queues[attribute] == nil }
 
     /// Leaves the queue from any position.
     mutating func leave(_ attribute: ServedAttribute, _ number: Int) {
@@ -42,84 +48,157 @@ extension PeripheralHost {
     static let maximumLength = 512
 
     func read(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
-        note(request)
         // bluetoothd passes on what neither reads nor writes.
         guard allows(attribute, .read) else { throw .readNotPermitted }
-        let value: [UInt8]
+        guard request.offset >= 0 else { throw .invalidOffset }
+        // A value that changes while it is read in parts would be read as a mixture.
         if request.offset > 0,
-            let begun = applications[attribute.application]?.valueBeingRead(of: attribute, by: request.central)
+            let rest = applications[attribute.application]?.continueReading(
+                attribute, by: request.central, from: request.offset)
         {
-            // A value that changes while it is read in parts would be read as a mixture.
-            value = begun
-        } else {
-            value = try await wholeValue(of: attribute, request)
-            guard value.count <= Self.maximumLength else {
-                report(
-                    BLEError(
-                        .invalidLength, "a value of \(value.count) bytes cannot be read",
-                        remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self)
-                )
-                throw .unlikelyError
-            }
-            // What fits one response is not continued.
-            if value.count >= (request.attMTU ?? 23) - 1 {
-                applications[attribute.application]?.beginReading(value, of: attribute, by: request.central)
-            }
+            return rest
+        }
+        let value = try await answer(attribute, request) { (number) throws(ATTError) in
+            try await self.wholeValue(of: attribute, request, number)
+        }
+        guard value.count <= Self.maximumLength else {
+            report(
+                BLEError(
+                    .invalidLength, "a value of \(value.count) bytes cannot be read",
+                    remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self))
+            throw .unlikelyError
         }
         guard request.offset <= value.count else { throw .invalidOffset }
+        if request.offset == 0 {
+            applications[attribute.application]?.beginReading(value, of: attribute, by: request.central)
+        }
         return Array(value.dropFirst(request.offset))
+    }
+
+    /// Answers a request before its deadline, which counts from now for everything that it waits for.
+    private func answer<Value: Sendable>(
+        _ attribute: ServedAttribute, _ request: AttributeRequest,
+        _ work: (_ number: Int) async throws(ATTError) -> Value
+    ) async throws(ATTError) -> Value {
+        guard !isShutDown, applications[attribute.application] != nil else { throw .unlikelyError }
+        note(request)
+        let number = number()
+        requests[number] = PendingRequest(application: attribute.application, central: request.central)
+        let timeout = requestTimeout
+        let timer = Task { [weak self, clock] in
+            guard (try? await clock.sleep(for: timeout)) != nil else { return }
+            await self?.requestTimedOut(number, attribute, timeout)
+        }
+        defer {
+            timer.cancel()
+            requests[number] = nil
+        }
+        return try await work(number)
+    }
+
+    /// The configuration's limit, or a little less than that of the stack, after which an answer would be in vain.
+    private var requestTimeout: Duration { min(configuration.requestTimeout, backend.limits.requestTimeout * 0.8) }
+
+    private func requestTimedOut(_ number: Int, _ attribute: ServedAttribute, _ timeout: Duration) {
+        guard requests[number] != nil else { return }
+        let error = BLEError(
+            .timedOut, "a request was not answered within \(timeout)", attribute: attribute, of: self)
+        report(error)
+        endRequest(number, error)
+    }
+
+    /// Ends a request, whatever it waits for.
+    func endRequest(_ number: Int, _ error: BLEError) {
+        requests[number]?.failure = error
+        requests[number]?.end(error)
+    }
+
+    func endRequests(_ error: BLEError, where matches: (PendingRequest) -> Bool) {
+        for (number, request) in requests where matches(request) { endRequest(number, error) }
+    }
+
+    /// Waits for an outcome, or the end of the request.
+    private func wait<Value: Sendable>(
+        _ outcome: Outcome<Value>, _ number: Int
+    ) async throws(ATTError) -> Value {
+        guard let request = requests[number], request.failure == nil else { throw .unlikelyError }
+        requests[number]?.end = { outcome.deliver(.failure($0)) }
+        defer { requests[number]?.end = { _ in } }
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            throw .unlikelyError
+        }
     }
 
     /// Returns the current value, from the handler if there is one.
     private func wholeValue(
-        of attribute: ServedAttribute, _ request: AttributeRequest
+        of attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) -> [UInt8] {
         guard let application = applications[attribute.application], let stored = application.value(of: attribute)
         else { throw .invalidHandle }
         guard let handler = application.reader(of: attribute) else { return stored }
-        return try await run(attribute, request.central) { () throws(ATTError) in try await handler(request) }
+        return try await run(number) { () throws(ATTError) in try await handler(request) }
     }
 
     func write(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
-        note(request)
         guard allows(attribute, [.write, .writeWithoutResponse, .reliableWrite]) else { throw .writeNotPermitted }
+        guard request.offset >= 0 else { throw .invalidOffset }
         // The system asks for permission; the value follows.
         guard !request.isPrepared else { return }
-        let number = number()
+        try await answer(attribute, request) { (number) throws(ATTError) in
+            try await self.write(value, to: attribute, request, number)
+        }
+    }
+
+    private func write(
+        _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
+    ) async throws(ATTError) {
         guard let turn = writes.join(attribute, number, limit: configuration.waitingWrites + 1) else {
-            report(
-                BLEError(
-                    .overflow, "\(configuration.waitingWrites) writes are waiting for the handler",
-                    attribute: attribute, of: self))
+            // Told once, not for each write of a flood.
+            if floods.insert(attribute).inserted {
+                report(
+                    BLEError(
+                        .overflow, "\(configuration.waitingWrites) writes are waiting for the handler",
+                        attribute: attribute, of: self))
+            }
             throw .insufficientResources
         }
-        defer { writes.leave(attribute, number) }
-        guard (try? await turn.wait()) != nil else { throw .unlikelyError }
+        defer {
+            writes.leave(attribute, number)
+            if writes.isEmpty(attribute) { floods.remove(attribute) }
+        }
+        try await wait(turn, number)
         var value = value
         if request.offset > 0 {
-            let present = try await wholeValue(of: attribute, request)
+            let present = try await wholeValue(of: attribute, request, number)
             guard request.offset <= present.count else { throw .invalidOffset }
             value = present.prefix(request.offset) + value + present.dropFirst(request.offset + value.count)
         }
         guard value.count <= Self.maximumLength else { throw .invalidAttributeValueLength }
-        guard let application = applications[attribute.application], application.value(of: attribute) != nil else {
-            throw .invalidHandle
-        }
+        guard !isShutDown, let application = applications[attribute.application],
+            application.value(of: attribute) != nil
+        else { throw .unlikelyError }
+        applications[attribute.application]?.endReading(attribute, by: request.central)
         if let handler = application.writer(of: attribute) {
             let whole = value
-            try await run(attribute, request.central) { () throws(ATTError) in try await handler(whole, request) }
+            try await run(number) { () throws(ATTError) in try await handler(whole, request) }
         } else {
             applications[attribute.application]?.setValue(value, of: attribute)
             if attribute.descriptor == nil { await notifyAll(value, from: attribute) }
         }
     }
 
-    /// Whether a characteristic has one of the properties. Descriptors have none.
+    /// Whether a characteristic has one of the properties. A descriptor can always be read.
     private func allows(_ attribute: ServedAttribute, _ properties: CharacteristicProperties) -> Bool {
         guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return true }
-        return attribute.descriptor != nil || !characteristic.properties.isDisjoint(with: properties)
+        guard let descriptor = attribute.descriptor else {
+            return !characteristic.properties.isDisjoint(with: properties)
+        }
+        guard properties != .read, characteristic.descriptors.indices.contains(descriptor) else { return true }
+        return characteristic.descriptors[descriptor].isWritable
     }
 
     private func note(_ request: AttributeRequest) {
@@ -127,14 +206,11 @@ extension PeripheralHost {
         centrals[request.central] = .some(request.attMTU ?? centrals[request.central] ?? nil)
     }
 
-    /// Runs a handler, off this actor's executor. It ends with its answer, its deadline, the central's link or the
-    /// host.
+    /// Runs a handler, off this actor's executor. It ends with its answer or with its request.
     private func run<Value: Sendable>(
-        _ attribute: ServedAttribute, _ central: Peripheral.ID,
-        _ handler: @escaping @Sendable () async throws(ATTError) -> Value
+        _ number: Int, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
         let outcome = Outcome<Result<Value, ATTError>>()
-        let number = number()
         let task = Task { @concurrent in
             do throws(ATTError) {
                 outcome.deliver(.success(.success(try await handler())))
@@ -142,24 +218,8 @@ extension PeripheralHost {
                 outcome.deliver(.success(.failure(error)))
             }
         }
-        running[number] = RunningHandler(central: central) { outcome.deliver(.failure($0)) }
-        let timeout = configuration.requestTimeout
-        let timer = outcome.expire(after: timeout, clock: clock) {
-            BLEError(.timedOut, "a handler did not answer a request within \(timeout)")
-        }
-        defer {
-            timer.cancel()
-            task.cancel()
-            running[number] = nil
-        }
-        let result: Result<Value, ATTError>
-        do throws(BLEError) {
-            result = try await outcome.wait()
-        } catch {
-            if error.code == .timedOut { report(error.at(attribute, of: self)) }
-            throw .unlikelyError
-        }
-        return try result.get()
+        defer { task.cancel() }
+        return try await wait(outcome, number).get()
     }
 }
 

@@ -80,7 +80,7 @@ extension PeripheralHost {
             try checkRunning()
         } catch {
             await endServing(number)
-            throw error
+            throw isShutDown ? .hostShutDown : error
         }
         logger.info("serving", metadata: ["services": "\(definition.services.map(\.uuid))"])
         return number
@@ -90,6 +90,7 @@ extension PeripheralHost {
     private func endServing(_ number: Int) async {
         users[number] = nil
         endSubscriptions(of: number)
+        endRequests(BLEError(.disconnected, "it is no longer served")) { $0.application == number }
         applications[number] = nil
         let wasAdvertised = advertisements.removeValue(forKey: number) != nil
         guard !isShutDown else { return }
@@ -145,14 +146,19 @@ extension PeripheralHost {
             if error.code == .cancelled { await Task { [backend] in await backend.stopAdvertising(number) }.value }
             throw error
         }
+        observers.yield(.advertisingStarted)
+        guard advertisements[number] != nil else {
+            // It has ended already.
+            observers.yield(.advertisingEnded(nil))
+            return
+        }
         advertisements[number]?.isActive = true
         advertisements[number]?.hasBegun = true
-        observers.yield(.advertisingStarted)
     }
 
     func advertisingEnded(_ number: Int, _ error: BLEError?) {
         guard let ended = advertisements[number] else { return }
-        observers.yield(.advertisingEnded(error))
+        if ended.isActive { observers.yield(.advertisingEnded(error)) }
         guard error != nil, ended.hasBegun else {
             advertisements[number] = nil
             if !ended.isOfDefinition { users[number]?.deliver(.success(())) }
@@ -177,15 +183,19 @@ extension PeripheralHost {
         logger.debug("adapter", metadata: ["state": "\(state)"])
         switch state {
         case .poweredOn: renew()
-        case .poweredOff: loseLinks(adapter.error ?? .hostShutDown)
+        case .poweredOff:
+            renewal?.cancel()
+            loseLinks(adapter.error ?? .hostShutDown)
         case .unavailable: lose(adapter.error ?? .hostShutDown)
-        case .resetting: break
+        case .resetting: renewal?.cancel()
         }
     }
 
     /// Handles the loss of everything that was registered.
     func lose(_ error: BLEError) {
+        renewal?.cancel()
         loseLinks(error)
+        for number in applications.keys { endSubscriptions(of: number) }
         for number in applications.keys where applications[number]?.isRegistered == true {
             applications[number]?.setRegistered(false)
             observers.yield(.servicesLost(error))
@@ -194,7 +204,14 @@ extension PeripheralHost {
 
     /// Handles the end of all links and advertising.
     private func loseLinks(_ error: BLEError) {
-        for number in applications.keys { endSubscriptions(of: number) }
+        // If the stack does not tell subscribers apart, it does not say either that those with a bond remain
+        // subscribed: their next link has no new subscription.
+        for number in applications.keys {
+            for (attribute, central) in applications[number]?.subscriptionsOfCentrals ?? [] {
+                unsubscribed(attribute, central)
+            }
+            applications[number]?.forgetReaders()
+        }
         for central in Array(centrals.keys) { centralDisconnected(central) }
         for number in advertisements.keys where advertisements[number]?.isActive == true {
             advertisements[number]?.isActive = false
@@ -206,8 +223,11 @@ extension PeripheralHost {
     /// 30 s.
     private func renew() {
         guard adapter.state == .poweredOn, !isShutDown else { return }
-        renewal?.cancel()
+        let earlier = renewal
+        earlier?.cancel()
         renewal = Task { [weak self, clock] in
+            // One at a time: it may be registering what this one would register again.
+            await earlier?.value
             var pause = Duration.seconds(1)
             while !Task.isCancelled, await self?.renewAll() == false {
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
@@ -219,7 +239,7 @@ extension PeripheralHost {
     /// Returns whether nothing is left to register.
     private func renewAll() async -> Bool {
         var isComplete = true
-        for number in applications.keys.sorted() {
+        for number in applications.keys.sorted() where !Task.isCancelled {
             guard let application = applications[number], application.hasBegun, !application.isRegistered else {
                 continue
             }
@@ -228,7 +248,7 @@ extension PeripheralHost {
                     try await backend.register(application.definition.services, as: number)
                 } && isComplete
         }
-        for number in advertisements.keys.sorted() {
+        for number in advertisements.keys.sorted() where !Task.isCancelled {
             guard let advertisement = advertisements[number], advertisement.hasBegun, !advertisement.isActive,
                 applications[number]?.isRegistered != false
             else { continue }
@@ -247,9 +267,13 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await register()
         } catch {
-            guard !isShutDown, !Task.isCancelled, error.code != .cancelled else { return true }
+            // Whoever is cancelled, or has lost the adapter again, is followed by the next renewal.
+            guard !isShutDown, !Task.isCancelled, error.code != .cancelled, adapter.state == .poweredOn else {
+                return true
+            }
             logger.info("not restored", metadata: ["error": "\(error)"])
-            guard !error.isRetryable else { return false }
+            let isPassing = [.poweredOff, .adapterNotFound, .bluetoothUnavailable, .failed].contains(error.code)
+            guard !error.isRetryable, !isPassing else { return false }
             users[number]?.deliver(.failure(error))
             observers.yield(.failed(error))
             return true

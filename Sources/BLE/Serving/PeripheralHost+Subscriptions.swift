@@ -9,7 +9,11 @@ extension PeripheralHost {
             centrals[central] = .some(attMTU ?? centrals[central] ?? nil)
         }
         // A further subscriber, with one that the stack does not tell apart: the handler's values reach both.
-        if central == nil, applications[attribute.application]?.subscription(attribute, nil) != nil { return }
+        if central == nil, let present = applications[attribute.application]?.subscription(attribute, nil),
+            !present.hasEnded
+        {
+            return
+        }
         let number = number()
         let subscription = ServedApplication.Subscription(number: number, attMTU: attMTU)
         let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
@@ -26,13 +30,18 @@ extension PeripheralHost {
             do {
                 try await handler(notifier)
             } catch {
-                guard !Task.isCancelled, !(error is CancellationError) else { return }
-                await self?.handlerFailed(attribute, error)
+                if !Task.isCancelled, !(error is CancellationError) { await self?.handlerFailed(attribute, error) }
             }
+            await self?.handlerEnded(attribute, central, number)
         }
         guard applications[attribute.application]?.setTask(task, of: attribute, central, number: number) == true else {
             return task.cancel()
         }
+    }
+
+    /// Records that a handler has returned: it runs anew for the next subscriber, told apart or not.
+    private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
+        applications[attribute.application]?.handlerEnded(attribute, central, number: number)
     }
 
     private func handlerFailed(_ attribute: ServedAttribute, _ error: any Error) {
@@ -96,6 +105,12 @@ extension PeripheralHost {
         guard let application = applications[attribute.application] else { return }
         let subscribers = application.subscribers(of: attribute)
         guard !subscribers.isEmpty else { return }
+        let properties = application.characteristic(attribute)?.properties ?? []
+        guard !confirmed || properties.contains(.indicate) else {
+            throw BLEError(
+                .notSupported, "the characteristic does not indicate", remedy: "Give it the property .indicate.",
+                attribute: attribute, of: self)
+        }
         if let central, subscribers[central] == nil {
             guard subscribers[.none] != nil else { return }
             throw BLEError(
@@ -117,8 +132,16 @@ extension PeripheralHost {
                     attribute: attribute, of: self)
             }
             defer { indications.leave(attribute, number) }
-            try await turn.wait()
             let timeout = configuration.confirmationTimeout
+            let timer = turn.expire(after: timeout, clock: clock) {
+                BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
+            }
+            defer { timer.cancel() }
+            try await turn.wait()
+            try checkRunning()
+            guard applications[attribute.application]?.subscribers(of: attribute).isEmpty == false else {
+                throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
+            }
             try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
                 [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
             }
@@ -133,11 +156,14 @@ extension PeripheralHost {
     ) -> Int? {
         let those = central.map { [$0] } ?? subscribers.keys.compactMap(\.self)
         var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals[id] ?? nil }
-        // If the system does not say who subscribes, the central with the largest packets may be the only one.
-        if central == nil, subscribers[.none] != nil, let largest = centrals.values.compactMap(\.self).max() {
+        // If the system does not say who subscribes, the central with the largest packets may be the only one. One
+        // whose packets are not known yet may have the largest.
+        if central == nil, subscribers[.none] != nil, !centrals.values.contains(nil),
+            let largest = centrals.values.compactMap(\.self).max()
+        {
             sizes.append(largest)
         }
-        return min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength)
+        return max(20, min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength))
     }
 
     private func withLimit(

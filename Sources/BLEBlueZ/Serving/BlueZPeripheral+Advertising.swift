@@ -42,7 +42,10 @@ extension BlueZPeripheral {
             await Task { await end(advertisement, isKnown: error.stackErrorName == nil) }.value
             throw Self.refusal(error)
         }
-        guard advertisements[advertising]?.path == path else { throw .lost("bluetoothd went away") }
+        guard advertisements[advertising]?.path == path else {
+            await end(advertisement, isKnown: false)
+            throw .lost("bluetoothd went away")
+        }
     }
 
     /// Returns the error for a refused advertisement (`register_advertisement` in bluetoothd's `src/advertising.c`).

@@ -31,8 +31,11 @@ extension BlueZPeripheral {
             await Task { await end(served) }.value
             throw error
         }
-        // bluetoothd may have stopped meanwhile.
-        guard applications[application]?.root == root else { throw .lost("bluetoothd went away") }
+        // bluetoothd may have stopped meanwhile, or the application may have ended.
+        guard applications[application]?.root == root else {
+            await end(served)
+            throw .lost("bluetoothd went away")
+        }
     }
 
     /// Ends the registration, and stops serving the objects.
@@ -113,7 +116,8 @@ extension BlueZPeripheral {
                         switch name {
                         case "UUID": .string(descriptor.uuid.fullDescription)
                         case "Characteristic": .objectPath(path)
-                        case "Flags": .strings(BlueZFlags.descriptor(characteristic.security))
+                        case "Flags":
+                            .strings(BlueZFlags.descriptor(characteristic.security, isWritable: descriptor.isWritable))
                         default: nil
                         }
                     } handle: { [weak self] call in
@@ -150,6 +154,9 @@ extension BlueZPeripheral {
         _ call: IncomingCall, _ attribute: ServedAttribute, _ characteristic: CharacteristicDefinition
     ) async -> Result<MethodReply, DBusError> {
         guard let context else { return .failure(Self.gone) }
+        // Calls and signals come over different connections. A request of a central whose link has ended, or is not
+        // known yet, must not be taken for a new link.
+        if let path = call.arguments.last?[key: "device"]?.string, !isConnected(path) { try? await host.refresh(path) }
         do throws(ATTError) {
             switch call.method {
             case "ReadValue":
@@ -176,8 +183,8 @@ extension BlueZPeripheral {
     static func request(_ options: DBusValue?, _ writeType: WriteType?) -> AttributeRequest {
         AttributeRequest(
             central: Peripheral.ID(devicePath: options?[key: "device"]?.string ?? ""),
-            attMTU: options?[key: "mtu"]?.integer.map { Int($0) },
-            offset: options?[key: "offset"]?.integer.map { Int($0) } ?? 0, writeType: writeType,
+            attMTU: options?[key: "mtu"]?.integer.flatMap { (23...517).contains($0) ? $0 : nil },
+            offset: options?[key: "offset"]?.integer ?? 0, writeType: writeType,
             isPrepared: options?[key: "prepare-authorize"]?.boolean ?? false)
     }
 
@@ -246,9 +253,10 @@ enum BlueZFlags {
         return flags
     }
 
-    static func descriptor(_ security: AttributeSecurity) -> [String] {
-        guard let prefix = prefix(security) else { return ["read", "write"] }
-        return ["\(prefix)-read", "\(prefix)-write"]
+    static func descriptor(_ security: AttributeSecurity, isWritable: Bool) -> [String] {
+        (isWritable ? ["read", "write"] : ["read"]).map { name in
+            prefix(security).map { "\($0)-\(name)" } ?? name
+        }
     }
 
     private static func prefix(_ security: AttributeSecurity) -> String? {

@@ -42,7 +42,6 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     private(set) var context: PeripheralContext?
     private var role: Int?
-    private var isShutDown = false
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
     var applications: [Int: BlueZApplication] = [:]
@@ -83,7 +82,6 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     /// Ends the registrations, and leaves the host.
     public func shutDown() async {
-        isShutDown = true
         guard let role else { return }
         self.role = nil
         let outcome = Outcome<Void>()
@@ -129,8 +127,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             centrals[path] = id
             report(.centralConnected(id))
         case .changed(.disconnected(let path, _, _)), .changed(.removed(let path, _, _)):
-            guard let id = centrals.removeValue(forKey: path) else { return }
-            report(.centralDisconnected(id))
+            // Also of devices that were connected before this role began: they may have sent requests.
+            report(.centralDisconnected(centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)))
         case .changed, .objectsListed, .useEnded: break
         }
     }

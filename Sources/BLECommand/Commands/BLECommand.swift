@@ -23,7 +23,7 @@ struct BLECommand: AsyncParsableCommand {
             WriteCommand.self,
             NotifyCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self, BatteryCommand.self,
             InfoCommand.self,
-            PairCommand.self, UnpairCommand.self, NumbersCommand.self,
+            PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, NumbersCommand.self,
         ] + deviceCommands)
 
     /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything

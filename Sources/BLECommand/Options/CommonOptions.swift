@@ -67,4 +67,17 @@ struct CommonOptions: ParsableArguments {
             return try await Central(backend: .simulated(await .demonstration()), configuration: configuration)
         }
     }
+
+    /// Creates a host according to the options.
+    func makeHost() async throws -> PeripheralHost {
+        let configuration = PeripheralHost.Configuration(
+            clock: CommandClock.current, logger: Self.logger(verbose: verbose))
+        switch backend {
+        case .bluez:
+            return try await PeripheralHost(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
+        case .simulated:
+            return try await PeripheralHost(
+                backend: .simulated(SimulatedRadio(clock: CommandClock.current)), configuration: configuration)
+        }
+    }
 }

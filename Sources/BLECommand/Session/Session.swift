@@ -49,6 +49,31 @@ enum Session {
             await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
             try result.get()
         }
+        try await finish(task, output)
+    }
+
+    /// Runs the work with a host, which serves and advertises.
+    static func serve(
+        _ options: CommonOptions, _ work: @escaping @Sendable (PeripheralHost, Output) async throws -> Void
+    ) async throws {
+        let output = Output(json: options.json)
+        signal(SIGPIPE, SIG_IGN)
+        let task = Task {
+            let host = try await output.progress.during("Starting Bluetooth") { try await options.makeHost() }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await work(host, output))
+            } catch {
+                result = .failure(error)
+            }
+            await Task { await host.shutDown() }.value
+            try result.get()
+        }
+        try await finish(task, output)
+    }
+
+    /// Waits for the work, and ends the process with the corresponding exit status. Signals cancel the work.
+    private static func finish(_ task: Task<Void, any Error>, _ output: Output) async throws {
         let signals = SignalWatch { task.cancel() }
         let result = await task.result
         switch result {

@@ -53,11 +53,18 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     private func handle(_ event: PeripheralBackendEvent) {
         switch event {
-        case .stackLost, .adapterStateChanged(.unavailable): (applications, advertisements) = ([], [])
-        case .adapterStateChanged(.poweredOff): advertisements = []
+        case .stackLost, .adapterStateChanged(.unavailable):
+            applications = []
+            forgetAdvertisements()
+        case .adapterStateChanged(.poweredOff): forgetAdvertisements()
         default: break
         }
         context?.handleEvent(event)
+    }
+
+    private func forgetAdvertisements() {
+        for advertisement in advertisements { advertisement.end?.cancel() }
+        advertisements = []
     }
 
     // MARK: Services
@@ -89,7 +96,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 var place = attribute
                 place.descriptor = position
                 return DescriptorDefinition(
-                    descriptor.uuid,
+                    descriptor.uuid, isWritable: descriptor.isWritable,
                     onRead: { [place] (request) throws(ATTError) in try await context.read(place, request) },
                     onWrite: { [place] (value, request) throws(ATTError) in
                         try await context.write(place, value, request)

@@ -1,0 +1,383 @@
+"""Remote centrals: devices in the air that look for the host's advertisements, connect, and use its attributes.
+
+They speak the Attribute Protocol request by request, so that a test sees exactly what the host answers; of bumble's own
+client they use no procedure, only its way to send a request and wait for the response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from bumble import att, hci
+from bumble.core import UUID
+from bumble.device import Connection, Device, DeviceConfiguration
+from bumble.host import Host
+from bumble.transport.common import AsyncPipeSink
+
+from air import Air, LowEnergyController
+from host import ADDRESS as HOST_ADDRESS
+from pairing import Pairing
+from strap import while_connected
+
+ADDRESSES = ['F8:F9:FA:FB:FC:01', 'F8:F9:FA:FB:FC:02']
+"""The centrals' addresses, static random, in the order of their numbers, from 1."""
+
+PACKET_LENGTH = 517
+"""The longest packet of the Attribute Protocol that a central takes, unless told otherwise for a link."""
+
+CONNECTING, READY = 20.0, 5.0
+"""How long a link and the host's first request on it may take, in seconds. (An answer may take 30 s: bumble's limit.)"""
+
+PRIMARY, SECONDARY, INCLUDE, DECLARATION, CONFIGURATION = 0x2800, 0x2801, 0x2802, 0x2803, 0x2902
+
+T = TypeVar('T')
+
+
+class Refused(Exception):
+    """An error response of the Attribute Protocol."""
+
+    def __init__(self, code: int, handle: int) -> None:
+        super().__init__(f'ATT 0x{code:02x} {att.ErrorCode(code).name} handle {handle}')
+        self.code = code
+
+
+class NoLink(Exception):
+    """The central is not connected."""
+
+
+@dataclass
+class Attributes:
+    """What the host has, as found."""
+
+    services: list[dict[str, object]] = field(default_factory=list)
+    configurations: dict[int, int] = field(default_factory=dict)
+    """By the handle of a characteristic's value, that of its client characteristic configuration."""
+
+
+class RemoteCentral:
+    """A central with a controller and an address of its own. What reaches it unasked is kept in `events`, in order, as
+    dictionaries:
+
+    ====================================================== ======================================================
+    {"event": "notification", "handle": N, "value": HEX}   a notification
+    {"event": "indication", "handle": N, "value": HEX}     an indication, which it confirms, unless told otherwise
+    {"event": "disconnected", "reason": N}                 the link has ended
+    {"event": "mtu", "mtu": N}                             another packet length was agreed upon
+    ====================================================== ======================================================
+    """
+
+    def __init__(self, air: Air, number: int) -> None:
+        self.events: asyncio.Queue[dict[str, object]] = asyncio.Queue()
+        self.connection: Connection | None = None
+        self.confirms = True
+        self.attributes = Attributes()
+        self.pairing = Pairing()
+        self.controller = LowEnergyController(f'central {number}', link=air, public_address=f'F0:0D:00:00:01:{number:02X}')
+        self.device = Device(
+            config=DeviceConfiguration(name=f'Bumble Central {number}', address=hci.Address(ADDRESSES[number - 1])),
+            host=Host(self.controller, AsyncPipeSink(self.controller)),
+        )
+        self.device.pairing_config_factory = lambda _: self.pairing.config()
+        self._asked = asyncio.Event()  # (the host has sent a request)
+        self._watch_requests()
+
+    def _watch_requests(self) -> None:
+        answer = self.device.gatt_server.on_gatt_pdu
+
+        def note(bearer: Connection, pdu: att.ATT_PDU) -> None:
+            answer(bearer, pdu)
+            self._asked.set()
+
+        self.device.gatt_server.on_gatt_pdu = note
+
+    def tell(self, event: str, **values: object) -> None:
+        self.events.put_nowait({'event': event, **values})
+
+    # --- scanning ---
+
+    async def scan(self, seconds: float, active: bool, address: str | None) -> list[dict[str, object]]:
+        """What is heard in that time, each different report once, in the order of their arrival; of one sender only, if
+        `address` is given. The data are as in the air."""
+        reports: list[dict[str, object]] = []
+
+        def note(report: hci.HCI_LE_Advertising_Report_Event.Report) -> None:
+            heard = {
+                'address': str(report.address).removesuffix('/P'),
+                'random': report.address_type in (1, 3),
+                'type': hci.HCI_LE_Advertising_Report_Event.EventType(report.event_type).name,
+                'data': bytes(report.data).hex(),
+            }
+            if heard not in reports and (address is None or heard['address'] == address):
+                reports.append(heard)
+
+        self.device.host.on('advertising_report', note)
+        try:
+            await self.device.start_scanning(active=active, filter_duplicates=False)
+            await asyncio.sleep(seconds)
+            await self.device.stop_scanning()
+        finally:
+            self.device.host.remove_listener('advertising_report', note)
+        return reports
+
+    # --- the link ---
+
+    async def connect(self, packet_length: int = PACKET_LENGTH) -> None:
+        """Connects to the host, which must advertise, and waits until its Attribute Protocol is up.
+
+        BlueZ drops what reaches it before. It begins itself with requests (the packet length, and the central's services),
+        unless its configuration forbids that; then a moment has to do.
+
+        `packet_length` is the longest packet that the central takes, whichever side asks for it. (If a central asks for less
+        than it answers, notifications get stuck in BlueZ 5.66.)
+        """
+        if self.connection:
+            raise ValueError('it is connected')
+        self._asked.clear()
+        self.attributes = Attributes()
+        self.device.gatt_server.max_mtu = packet_length
+        peer = hci.Address(HOST_ADDRESS, hci.AddressType.PUBLIC_DEVICE)
+        connection = await self.device.connect(peer, timeout=CONNECTING)
+        self.connection = connection
+        connection.gatt_client.on_att_handle_value_notification = self._on_notification
+        connection.gatt_client.on_att_handle_value_indication = self._on_indication
+        connection.on(Connection.EVENT_DISCONNECTION, self._on_disconnection)
+        connection.on(Connection.EVENT_CONNECTION_ATT_MTU_UPDATE, lambda: self.tell('mtu', mtu=connection.att_mtu))
+        # BlueZ holds its Attribute Protocol back until a bonded link is encrypted.
+        keys = self.device.keystore
+        if keys and await keys.get(str(connection.peer_address)):
+            await self._while_connected(connection.encrypt())
+        with contextlib.suppress(TimeoutError):
+            await self._while_connected(asyncio.wait_for(self._asked.wait(), READY))
+
+    def _on_disconnection(self, reason: int) -> None:
+        self.connection = None
+        self.tell('disconnected', reason=int(reason))
+
+    def link(self) -> Connection:
+        if not self.connection:
+            raise NoLink('it is not connected')
+        return self.connection
+
+    async def _while_connected(self, waited_for: Awaitable[T]) -> T:
+        return await while_connected(self.link(), waited_for)
+
+    def _on_notification(self, packet: att.ATT_Handle_Value_Notification) -> None:
+        self.tell('notification', handle=packet.attribute_handle, value=packet.attribute_value.hex())
+
+    def _on_indication(self, packet: att.ATT_Handle_Value_Indication) -> None:
+        self.tell('indication', handle=packet.attribute_handle, value=packet.attribute_value.hex())
+        if self.confirms:
+            self.confirm()
+
+    def confirm(self) -> None:
+        """Confirms the last indication."""
+        self.link().gatt_client.send_confirmation(att.ATT_Handle_Value_Confirmation())
+
+    # --- requests ---
+
+    async def request(self, request: att.ATT_PDU) -> bytes:
+        """The response to a request, from its second byte on. Refused if it is an error."""
+        client = self.link().gatt_client
+        response = await self._while_connected(client.send_request(request))
+        if isinstance(response, att.ATT_Error_Response):
+            raise Refused(int(response.error_code), response.attribute_handle_in_error)
+        return bytes(response)[1:]
+
+    async def negotiate(self) -> int:
+        """Asks for the longest packet length, as the host does itself. The one that then holds."""
+        length = self.device.gatt_server.max_mtu
+        answer = await self.request(att.ATT_Exchange_MTU_Request(client_rx_mtu=length))
+        agreed = max(att.ATT_DEFAULT_MTU, min(length, *struct.unpack('<H', answer)))
+        self.link().on_att_mtu_update(agreed)
+        return agreed
+
+    async def read(self, handle: int) -> bytes:
+        """A value, as much as one response has room for."""
+        return await self.request(att.ATT_Read_Request(attribute_handle=handle))
+
+    async def read_part(self, handle: int, offset: int) -> bytes:
+        """A value from an offset on, as much as one response has room for."""
+        return await self.request(att.ATT_Read_Blob_Request(attribute_handle=handle, value_offset=offset))
+
+    async def read_long(self, handle: int) -> bytes:
+        """A value, whole."""
+        value = part = await self.read(handle)
+        while len(part) == self.link().att_mtu - 1:
+            part = await self.read_part(handle, len(value))
+            value += part
+        return value
+
+    async def write(self, handle: int, value: bytes) -> None:
+        """Writes, in one request, whether it fits or not."""
+        await self.request(att.ATT_Write_Request(attribute_handle=handle, attribute_value=value))
+
+    def write_without_response(self, handle: int, value: bytes) -> None:
+        link = self.link()
+        link.gatt_client.send_gatt_pdu(bytes(att.ATT_Write_Command(attribute_handle=handle, attribute_value=value)))
+
+    async def prepare(self, handle: int, offset: int, part: bytes) -> None:
+        """Prepares a write. ValueError if the host does not echo it."""
+        echo = await self.request(
+            att.ATT_Prepare_Write_Request(attribute_handle=handle, value_offset=offset, part_attribute_value=part)
+        )
+        if echo != struct.pack('<HH', handle, offset) + part:
+            raise ValueError(f'prepared {part.hex()} at {offset}, but it echoes {echo.hex()}')
+
+    async def execute(self, writes: bool) -> None:
+        """Executes what was prepared, or drops it."""
+        await self.request(att.ATT_Execute_Write_Request(flags=int(writes)))
+
+    async def write_long(self, handle: int, value: bytes, offset: int = 0) -> None:
+        """Writes in parts, prepared and executed; if one is refused, drops them."""
+        room = self.link().att_mtu - 5
+        try:
+            for start in range(0, max(len(value), 1), room):
+                await self.prepare(handle, offset + start, value[start : start + room])
+        except Refused:
+            await self.execute(False)
+            raise
+        await self.execute(True)
+
+    # --- discovery ---
+
+    async def discover(self) -> list[dict[str, object]]:
+        """All services, characteristics and descriptors, with their handles."""
+        found = Attributes()
+        for kind in (PRIMARY, SECONDARY):
+            async for handle, end, uuid in self._services(kind):
+                found.services.append(
+                    {
+                        'uuid': uuid,
+                        'handle': handle,
+                        'end': end,
+                        'primary': kind == PRIMARY,
+                        'includes': await self._included(handle, end),
+                        'characteristics': await self._characteristics(handle, end, found),
+                    }
+                )
+        found.services.sort(key=lambda service: int(str(service['handle'])))
+        self.attributes = found
+        return found.services
+
+    async def _services(self, kind: int) -> AsyncIterator[tuple[int, int, str]]:
+        """The services of a kind: their handles, the last of their attributes', their UUIDs."""
+        start = 1
+        while start <= 0xFFFF:
+            try:
+                answer = await self.request(
+                    att.ATT_Read_By_Group_Type_Request(
+                        starting_handle=start, ending_handle=0xFFFF, attribute_group_type=UUID.from_16_bits(kind)
+                    )
+                )
+            except Refused as refusal:
+                # A server need not group by secondary services (BlueZ does).
+                if refusal.code in (att.ErrorCode.ATTRIBUTE_NOT_FOUND, att.ErrorCode.UNSUPPORTED_GROUP_TYPE):
+                    return
+                raise
+            for entry in entries(answer):
+                handle, end = struct.unpack_from('<HH', entry)
+                yield handle, end, name(entry[4:])
+            start = end + 1
+
+    async def _declarations(self, first: int, last: int, kind: int) -> list[tuple[int, bytes]]:
+        """The attributes of a type between two handles."""
+        found: list[tuple[int, bytes]] = []
+        while first <= last:
+            try:
+                answer = await self.request(
+                    att.ATT_Read_By_Type_Request(
+                        starting_handle=first, ending_handle=last, attribute_type=UUID.from_16_bits(kind)
+                    )
+                )
+            except Refused as refusal:
+                if refusal.code == att.ErrorCode.ATTRIBUTE_NOT_FOUND:
+                    break
+                raise
+            found += [(struct.unpack_from('<H', entry)[0], entry[2:]) for entry in entries(answer)]
+            first = found[-1][0] + 1
+        return found
+
+    async def _included(self, first: int, last: int) -> list[dict[str, object]]:
+        return [
+            {'handle': struct.unpack_from('<H', value)[0], 'uuid': name(value[4:]) if value[4:] else None}
+            for _, value in await self._declarations(first, last, INCLUDE)
+        ]
+
+    async def _characteristics(self, first: int, last: int, found: Attributes) -> list[dict[str, object]]:
+        declarations = await self._declarations(first, last, DECLARATION)
+        ends = [handle - 1 for handle, _ in declarations[1:]] + [last]
+        characteristics: list[dict[str, object]] = []
+        for (declaration, value), end in zip(declarations, ends, strict=True):
+            properties, handle = struct.unpack_from('<BH', value)
+            descriptors = await self._descriptors(handle + 1, end)
+            for descriptor in descriptors:
+                if descriptor['uuid'] == f'{CONFIGURATION:04x}':
+                    found.configurations[handle] = int(str(descriptor['handle']))
+            characteristics.append(
+                {
+                    'uuid': name(value[3:]),
+                    'declaration': declaration,
+                    'handle': handle,
+                    'properties': properties,
+                    'descriptors': descriptors,
+                }
+            )
+        return characteristics
+
+    async def _descriptors(self, first: int, last: int) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = []
+        while first <= last:
+            try:
+                answer = await self.request(
+                    att.ATT_Find_Information_Request(starting_handle=first, ending_handle=last)
+                )
+            except Refused as refusal:
+                if refusal.code == att.ErrorCode.ATTRIBUTE_NOT_FOUND:
+                    break
+                raise
+            size = 2 + (2 if answer[0] == 1 else 16)
+            for at in range(1, len(answer), size):
+                (handle,) = struct.unpack_from('<H', answer, at)
+                found.append({'uuid': name(answer[at + 2 : at + size]), 'handle': handle})
+                first = handle + 1
+        return found
+
+    # --- subscriptions ---
+
+    async def configure(self, handle: int, bits: int) -> None:
+        """Writes the client characteristic configuration of the characteristic whose value has the handle."""
+        if not self.attributes.services:
+            await self.discover()
+        configuration = self.attributes.configurations.get(handle)
+        if configuration is None:
+            raise ValueError(f'the characteristic {handle} has no client characteristic configuration')
+        await self.write(configuration, struct.pack('<H', bits))
+
+    # --- as at the start ---
+
+    async def reset(self) -> None:
+        """Ends the link, forgets bonds and events."""
+        if self.connection:
+            await self.connection.disconnect()
+        while not self.events.empty():
+            self.events.get_nowait()
+        self.confirms = True
+        self.pairing.set_method('just-works')
+        if self.device.keystore:
+            await self.device.keystore.delete_all()
+
+
+def entries(answer: bytes) -> Iterator[bytes]:
+    """The entries of a response that begins with their length."""
+    return (answer[at : at + answer[0]] for at in range(1, len(answer), answer[0]))
+
+
+def name(uuid: bytes) -> str:
+    """A UUID as BlueZ writes it, or four digits."""
+    digits = uuid[::-1].hex()
+    return digits if len(uuid) == 2 else '-'.join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])

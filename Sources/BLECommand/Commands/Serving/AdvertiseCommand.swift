@@ -1,0 +1,93 @@
+import ArgumentParser
+import BLE
+import BLEBeacons
+
+struct AdvertiseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "advertise", abstract: "Advertise until Ctrl-C, without serving anything.",
+        discussion: "Shows how many bytes each field takes. A beacon is not connectable.")
+
+    @OptionGroup var options: CommonOptions
+
+    @Option(help: ArgumentHelp("The name, up to 29 bytes.", valueName: "text"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp("A service, by UUID or name; may be repeated.", valueName: "service"),
+        transform: ServiceArgument.init(named:))
+    var service: [ServiceArgument] = []
+
+    @Option(help: ArgumentHelp("Manufacturer data; may be repeated.", valueName: "company:hex"))
+    var manufacturer: [ManufacturerArgument] = []
+
+    @Option(help: ArgumentHelp("Service data; may be repeated.", valueName: "service:hex"))
+    var serviceData: [ServiceDataArgument] = []
+
+    @Option(name: .customLong("ibeacon"), help: ArgumentHelp("An iBeacon.", valueName: "uuid,major,minor[,dBm]"))
+    var iBeacon: String?
+
+    @Option(help: ArgumentHelp("An Eddystone beacon with a web address.", valueName: "url"))
+    var eddystoneURL: String?
+
+    @Flag(help: "Let centrals connect.")
+    var connectable = false
+
+    @Option(help: ArgumentHelp("End after so long: whole seconds, 1 to 65535.", valueName: "seconds"))
+    var seconds: Int?
+
+    func validate() throws { _ = try parameters() }
+
+    private func parameters() throws -> AdvertisingParameters {
+        var parameters = AdvertisingParameters(isConnectable: connectable)
+        do {
+            if let iBeacon { parameters = try .iBeacon(try Self.beacon(iBeacon)) }
+            if let eddystoneURL { parameters = try .eddystone(.url(eddystoneURL, txPower: -20)) }
+        } catch let error as AdvertisementFormatError {
+            throw ValidationError("\(error)")
+        }
+        parameters.isConnectable = connectable
+        parameters.localName = name
+        parameters.serviceUUIDs += service.map(\.uuid)
+        for data in manufacturer { parameters.manufacturerData[data.company] = try Self.whole(data.pattern) }
+        for data in serviceData { parameters.serviceData[data.service] = try Self.whole(data.pattern) }
+        parameters.duration = seconds.map { .seconds($0) }
+        do throws(BLEError) {
+            try parameters.validated()
+        } catch {
+            throw ValidationError("\(error.message). \(error.remedy ?? "")")
+        }
+        return parameters
+    }
+
+    private static func beacon(_ text: String) throws -> IBeacon {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard (3...4).contains(parts.count), let uuid = BluetoothUUID(String(parts[0])), let major = UInt16(parts[1]),
+            let minor = UInt16(parts[2]), let power = parts.count == 4 ? Int(parts[3]) : -59
+        else { throw ValidationError("--ibeacon takes a UUID, two numbers from 0 to 65535 and a strength, such as -59.") }
+        return IBeacon(uuid: uuid, major: major, minor: minor, measuredPower: power)
+    }
+
+    /// Returns the bytes of data that are not a mask.
+    private static func whole(_ pattern: BytePattern) throws -> [UInt8] {
+        guard !pattern.bytes.isEmpty, pattern.mask == nil else {
+            throw ValidationError("Advertised data takes bytes, such as ffff:010203.")
+        }
+        return pattern.bytes
+    }
+
+    func run() async throws {
+        let parameters = try parameters()
+        try await Session.serve(options) { host, output in
+            if !output.json { output.note("\n\(parameters.budget())") }
+            let events = await host.events()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await host.advertise(parameters) }
+                group.addTask {
+                    for try await event in events { try ServeCommand.show(event, output) }
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
+    }
+}

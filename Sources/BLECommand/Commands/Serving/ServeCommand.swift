@@ -1,0 +1,121 @@
+import ArgumentParser
+import BLE
+import BLEAssignedNumbers
+import BLESimulation
+
+/// A ready-made peripheral, by name.
+enum ServedName: String, ExpressibleByArgument, CaseIterable {
+    case strap
+    case battery
+    case weatherStation = "weather-station"
+    case lamp
+
+    func definition(name: String) -> PeripheralDefinition {
+        var definition: PeripheralDefinition =
+            switch self {
+            case .strap: .heartRateStrap(name: name)
+            case .battery: .battery(name: name)
+            case .weatherStation: .weatherStation(name: name)
+            case .lamp: .lamp(name: name)
+            }
+        definition.advertisement.rssi = nil
+        return definition
+    }
+
+    var defaultName: String {
+        switch self {
+        case .strap: "Strap"
+        case .battery: "Battery"
+        case .weatherStation: "Weather Station"
+        case .lamp: "Lamp"
+        }
+    }
+}
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Be a peripheral: advertise and serve until Ctrl-C.",
+        discussion: """
+            Each line on standard input sets a value, which subscribers receive: a characteristic's UUID or name and the \
+            bytes in hexadecimal, such as "2a19 32".
+            """)
+
+    @OptionGroup var options: CommonOptions
+
+    @Argument(help: "strap, battery, weather-station or lamp.")
+    var peripheral: ServedName
+
+    @Option(help: ArgumentHelp("The name to advertise, up to 29 bytes.", valueName: "text"))
+    var name: String?
+
+    func run() async throws {
+        let definition = peripheral.definition(name: name ?? peripheral.defaultName)
+        try await Session.serve(options) { host, output in
+            for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
+                output.note("\(diagnostic)")
+            }
+            let events = await host.events()
+            try await host.withServed(definition) { served in
+                output.note("serving \(definition.advertisement.localName ?? ""); Ctrl-C ends")
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for try await event in events { try Self.show(event, output) }
+                    }
+                    if !CommandClock.isVirtual {
+                        group.addTask { try await Self.followInput(served, output) }
+                    }
+                    defer { group.cancelAll() }
+                    // The end of the input ends nothing.
+                    while try await group.next() != nil {}
+                }
+            }
+        }
+    }
+
+    /// Sets the values that standard input gives.
+    private static func followInput(_ served: ServedPeripheral, _ output: Output) async throws {
+        for await line in InputLines.all() {
+            let words = line.split(separator: " ")
+            guard words.count == 2, let key = try? CharacteristicArgument(named: String(words[0])),
+                let bytes = Hex.bytes(String(words[1]))
+            else {
+                output.note("not a characteristic and a value in hexadecimal: \(line)")
+                continue
+            }
+            do throws(BLEError) {
+                try await served.setValue(bytes, of: Characteristic<[UInt8]>(key.uuid))
+            } catch {
+                if error.isCancellation || error.code == .shutDown { throw error }
+                output.complain(error)
+            }
+        }
+    }
+
+    static func show(_ event: PeripheralHostEvent, _ output: Output) throws {
+        func line(_ name: String, _ keys: [String: JSON], _ text: String) throws {
+            try output.line(.object(keys.merging(["event": .string(name)]) { $1 }), text)
+        }
+        func subscriber(_ name: String, _ subscriber: PeripheralHostEvent.Subscriber) throws {
+            let type = subscriber.characteristic
+            let central = subscriber.central.map { "\($0)" }
+            try line(
+                name, ["uuid": .string(type.description), "central": central.map { .string($0) } ?? .null],
+                "\(name) \(type.name(in: .vendors) ?? type.description)\(central.map { " by \($0)" } ?? "")")
+        }
+        switch event {
+        case .centralConnected(let central): try line("connected", ["central": .string("\(central)")], "connected \(central)")
+        case .centralDisconnected(let central):
+            try line("disconnected", ["central": .string("\(central)")], "disconnected \(central)")
+        case .subscribed(let value): try subscriber("subscribed", value)
+        case .unsubscribed(let value): try subscriber("unsubscribed", value)
+        case .advertisingStarted: try line("advertising", [:], "advertising")
+        case .advertisingEnded(let error?):
+            try line("advertisingEnded", ["error": .string(error.message)], "advertising ended: \(error.message)")
+        case .advertisingEnded(nil): try line("advertisingEnded", [:], "advertising ended")
+        case .servicesLost(let error):
+            try line("servicesLost", ["error": .string(error.message)], "not served now: \(error.message)")
+        case .servicesRestored: try line("servicesRestored", [:], "served again")
+        case .failed(let error): output.complain(error)
+        }
+    }
+}

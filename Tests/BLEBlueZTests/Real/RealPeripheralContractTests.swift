@@ -1,0 +1,42 @@
+import BLE
+import BLEBackendTesting
+import BLEBlueZ
+import BLETestSupport
+import Testing
+
+/// The contract of the peripheral role on the real bluetoothd, with a central on an independent stack. Runs inside
+/// `Scripts/with-bluez` only: `Scripts/test` sees to that.
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+struct RealPeripheralContractTests {
+    @Test(arguments: PeripheralContract.selected)
+    func contract(_ item: PeripheralContract) async throws {
+        try await item.check(RealServingPeer())
+    }
+}
+
+private struct RealServingPeer: PeripheralContractPeer {
+    private let peer = RealPeer()
+
+    let timeout = Duration.seconds(60)
+    var distinguishesSubscribers: Bool { false }
+
+    func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
+        try await PeripheralHost(configuration: configuration)
+    }
+
+    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
+        try await Central(backend: BumbleCentral(1), configuration: configuration)
+    }
+
+    func restartStack() async throws {
+        try await peer.stopBluetooth()
+        try await peer.restartBluetooth()
+    }
+
+    func setPowered(_ isPowered: Bool) async throws { try await peer.setPowered(isPowered) }
+
+    func reset() async throws {
+        try await peer.reset()
+        try await peer.setPowered(true)
+    }
+}

@@ -1,0 +1,1 @@
+private let host: PeripheralHost = given()
