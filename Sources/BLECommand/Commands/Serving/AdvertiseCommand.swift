@@ -63,7 +63,9 @@ struct AdvertiseCommand: AsyncParsableCommand {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard (3...4).contains(parts.count), let uuid = BluetoothUUID(String(parts[0])), let major = UInt16(parts[1]),
             let minor = UInt16(parts[2]), let power = parts.count == 4 ? Int(parts[3]) : -59
-        else { throw ValidationError("--ibeacon takes a UUID, two numbers from 0 to 65535 and a strength, such as -59.") }
+        else {
+            throw ValidationError("--ibeacon takes a UUID, two numbers from 0 to 65535 and a strength, such as -59.")
+        }
         return IBeacon(uuid: uuid, major: major, minor: minor, measuredPower: power)
     }
 

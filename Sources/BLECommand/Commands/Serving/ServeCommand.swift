@@ -103,7 +103,8 @@ struct ServeCommand: AsyncParsableCommand {
                 "\(name) \(type.name(in: .vendors) ?? type.description)\(central.map { " by \($0)" } ?? "")")
         }
         switch event {
-        case .centralConnected(let central): try line("connected", ["central": .string("\(central)")], "connected \(central)")
+        case .centralConnected(let central):
+            try line("connected", ["central": .string("\(central)")], "connected \(central)")
         case .centralDisconnected(let central):
             try line("disconnected", ["central": .string("\(central)")], "disconnected \(central)")
         case .subscribed(let value): try subscriber("subscribed", value)

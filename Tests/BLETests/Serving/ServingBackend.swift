@@ -1,0 +1,95 @@
+import BLE
+import BLETestSupport
+
+/// A stack in the peripheral role that accepts everything, and refuses what it is told to.
+actor ServingBackend: PeripheralBackend {
+    nonisolated let limits = PeripheralLimits(
+        reservedServices: [BluetoothUUID(0x1801)], distinguishesSubscribers: false, requestTimeout: .seconds(5))
+
+    private var context: PeripheralContext?
+    private var state = AdapterState.poweredOn
+    private var refusals: [BLEError] = []
+    private var held: CheckedContinuation<Void, Never>?
+    private var holds = false
+    private var confirmation: CheckedContinuation<Result<Void, BLEError>, Never>?
+    private(set) var registrations = 0
+    private(set) var unregistered: [Int] = []
+    private(set) var notified: [([UInt8], ServedAttribute)] = []
+    private(set) var isShutDown = false
+
+    /// The first characteristic of the first application.
+    nonisolated let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
+
+    var isHolding: Bool { held != nil }
+    var indicating: Int { confirmation == nil ? 0 : 1 }
+
+    func start(_ context: PeripheralContext) async throws(BLEError) { self.context = context }
+    func shutDown() async { isShutDown = true }
+    func adapterState() -> AdapterState { state }
+
+    // MARK: The test's side
+
+    func refuse(_ errors: [BLEError]) { refusals = errors }
+    func hold() { holds = true }
+    func release() { held?.resume() }
+    func confirm(_ result: Result<Void, BLEError>) { confirmation?.resume(returning: result) }
+    func report(_ event: PeripheralBackendEvent) { context?.handleEvent(event) }
+
+    func lose() {
+        state = .resetting
+        report(.stackLost(BLEError(.bluetoothLost, "gone")))
+        report(.adapterStateChanged(.resetting))
+    }
+
+    func comeBack() {
+        state = .poweredOn
+        report(.adapterStateChanged(.poweredOn))
+    }
+
+    func read(_ request: AttributeRequest, descriptor: Int? = nil) async throws(ATTError) -> [UInt8] {
+        guard let context else { throw .unlikelyError }
+        return try await context.read(place(descriptor), request)
+    }
+
+    func write(_ value: [UInt8], _ request: AttributeRequest, descriptor: Int? = nil) async throws(ATTError) {
+        guard let context else { throw .unlikelyError }
+        try await context.write(place(descriptor), value, request)
+    }
+
+    private func place(_ descriptor: Int?) -> ServedAttribute {
+        var place = attribute
+        place.descriptor = descriptor
+        return place
+    }
+
+    // MARK: The stack's side
+
+    func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
+        if holds { await withCheckedContinuation { held = $0 } }
+        if !refusals.isEmpty { throw refusals.removeFirst() }
+        registrations += 1
+    }
+
+    func unregister(_ application: Int) async { unregistered.append(application) }
+
+    func notify(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        notified.append((value, attribute))
+    }
+
+    func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        notified.append((value, attribute))
+        let result = await withCheckedContinuation { confirmation = $0 }
+        confirmation = nil
+        try result.get()
+    }
+
+    func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
+        if !refusals.isEmpty { throw refusals.removeFirst() }
+    }
+
+    func stopAdvertising(_ advertising: Int) async {}
+}
