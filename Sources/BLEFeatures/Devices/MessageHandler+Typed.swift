@@ -93,7 +93,7 @@ extension MessageHandler {
 
 /// The payloads of a command's notifications; see ``MessageHandler/notifications(for:as:isEncrypted:)``.
 ///
-/// Keeps the newest 256 unread notifications. Like ``BLE/BoundedStream``, it is meant for one reader.
+/// Keeps the newest 256 unread notifications. Like `BoundedStream`, it is meant for one reader.
 public struct PayloadStream<Payload: ValueCodable>: AsyncSequence, Sendable {
     /// The type of error that iteration throws.
     public typealias Failure = BLEError

@@ -136,9 +136,9 @@ import Testing
         let definition = definition(
             CharacteristicDefinition(
                 Self.uuid, .write,
-                onWrite: { value, _ in
+                onWrite: { [clock] value, _ in
                     written.change { $0.append(value) }
-                    try? await Task.sleep(for: .seconds(3600))
+                    try? await clock.sleep(for: .seconds(3600))
                 }))
         try await host.withServed(definition) { _ in
             let first = Task { await rejection(of: [1]) }
@@ -159,9 +159,9 @@ import Testing
         let definition = definition(
             CharacteristicDefinition(
                 Self.uuid, .write,
-                onWrite: { value, _ in
+                onWrite: { [clock] value, _ in
                     written.change { $0.append(value) }
-                    try? await Task.sleep(for: .seconds(3600))
+                    try? await clock.sleep(for: .seconds(3600))
                 }))
         try await host.withServed(definition) { _ in
             var tasks = [Task { await rejection(of: [1]) }]
@@ -191,9 +191,9 @@ import Testing
         let definition = definition(
             CharacteristicDefinition(
                 Self.uuid, .write,
-                onWrite: { _, _ in
+                onWrite: { [clock] _, _ in
                     written.change { $0 += 1 }
-                    try? await Task.sleep(for: .seconds(3600))
+                    try? await clock.sleep(for: .seconds(3600))
                 }))
         try await host.withServed(definition, isAdvertised: false) { _ in
             let tasks = (0..<3).map { _ in

@@ -80,7 +80,9 @@ struct AdvertiseCommand: AsyncParsableCommand {
     func run() async throws {
         let parameters = try parameters()
         try await Session.serve(options) { host, output in
-            if !output.json { output.note("\n\(parameters.budget())") }
+            if !output.json {
+                for line in parameters.budget().description.split(separator: "\n") { output.note(String(line)) }
+            }
             let events = await host.events()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await host.advertise(parameters) }

@@ -1,0 +1,1 @@
+private let office: BluetoothUUID = given()
