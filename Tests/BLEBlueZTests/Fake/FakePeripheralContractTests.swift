@@ -1,6 +1,7 @@
 import BLE
 import BLEBackendTesting
 import BLEBlueZ
+import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -37,4 +38,73 @@ private struct FakeServingPeer: PeripheralContractPeer {
 
     func setPowered(_ isPowered: Bool) async { await world.daemon.setPowered(isPowered) }
     func reset() async {}
+}
+
+/// What bluetoothd refuses and ends.
+@Suite(.startsProcesses, .hangLimit)
+struct FakeServingTests {
+    private let world: BlueZWorld
+    private let host: PeripheralHost
+
+    init() async throws {
+        world = try await BlueZWorld()
+        host = try await PeripheralHost(backend: .bluez(bus: world.bus.address))
+    }
+
+    @Test func `an advertisement for which no set is free is refused, and the others stay`() async throws {
+        let advertising = (0..<4).map { _ in
+            Task { try await host.advertise(AdvertisingParameters(serviceUUIDs: [.battery])) }
+        }
+        await until { await world.daemon.servedCounts.advertisements == 4 }
+        let error = await expectError(.busy) {
+            try await host.advertise(AdvertisingParameters(serviceUUIDs: [.battery]))
+        }
+        #expect(error?.stackErrorName == "org.bluez.Error.NotPermitted")
+        #expect(error?.remedy != nil)
+        #expect(await world.daemon.servedCounts.advertisements == 4)
+        await host.shutDown()
+        for task in advertising { await expectError(.shutDown) { try await task.value } }
+        #expect(await world.daemon.servedCounts.advertisements == 0)
+    }
+
+    @Test func `advertising that bluetoothd ends begins again`() async throws {
+        var events = await host.events().makeAsyncIterator()
+        let advertising = Task { try await host.advertise(AdvertisingParameters(serviceUUIDs: [.battery])) }
+        guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
+        await world.daemon.releaseAdvertisements()
+        guard case .advertisingEnded(let error?)? = try await events.next() else { throw BLEError(.failed, "no end") }
+        #expect(error.isRetryable)
+        guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no second start") }
+        advertising.cancel()
+        await expectError(.cancelled) { try await advertising.value }
+        await host.shutDown()
+    }
+
+    @Test func `a refused registration is told, and leaves nothing behind`() async throws {
+        await world.daemon.fail("RegisterApplication", .bluez("Failed", "No object received"))
+        let definition = PeripheralDefinition.battery()
+        await expectError(.failed) { try await host.serve(definition) }
+        #expect(await world.daemon.servedCounts.applications == 0)
+        // The next try is not in its way.
+        await world.daemon.fail("RegisterAdvertisement", .bluez("Failed", "Failed to parse advertisement."))
+        await expectError(.invalidArgument) { try await host.serve(definition) }
+        #expect(await world.daemon.servedCounts.applications == 0)
+        try await host.withServed(definition) { _ in
+            #expect(await world.daemon.servedCounts.applications == 1)
+        }
+        #expect(await world.daemon.servedCounts.applications == 0)
+        await host.shutDown()
+    }
+
+    @Test func `a cancelled registration leaves nothing behind`() async throws {
+        await world.daemon.hang("after RegisterApplication")
+        let serving = Task { try await host.serve(.battery()) }
+        await world.daemon.untilHung()
+        serving.cancel()
+        await until { await world.daemon.calls["UnregisterApplication"] == 1 }
+        await world.daemon.release()
+        await expectError(.cancelled) { try await serving.value }
+        await until { await world.daemon.servedCounts.applications == 0 }
+        await host.shutDown()
+    }
 }

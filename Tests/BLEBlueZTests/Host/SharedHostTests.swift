@@ -171,4 +171,41 @@ struct SharedHostTests {
         await until { await !host.isShared }
         await other.leave()
     }
+
+    @Test func `central and peripheral share a host, and both come back after a loss`() async throws {
+        let central = try await makeCentral()
+        let served = try await PeripheralHost(backend: BlueZPeripheral(host))
+        var events = await served.events().makeAsyncIterator()
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [BluetoothUUID(0xFFE0)]),
+            services: [
+                ServiceDefinition(
+                    BluetoothUUID(0xFFE0),
+                    characteristics: [CharacteristicDefinition(BluetoothUUID(0xFFE1), .read, value: [7])])
+            ])
+        let serving = Task { try await served.serve(definition) }
+        while let event = try await events.next() {
+            if case .advertisingStarted = event { break }
+        }
+        #expect(await world.daemon.calls["GetManagedObjects"] == 1)
+        let level = try await central.find(battery.id).read(.batteryLevel)
+        #expect(level == 90)
+        await world.daemon.kill()
+        try await world.daemon.start()
+        while let event = try await events.next() {
+            if case .advertisingStarted = event { break }
+        }
+        // A central of another machine, and ours in its own role.
+        let remote = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+        let ours = try await remote.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: .seconds(60)).peripheral
+        let value = try await ours.read(Characteristic<[UInt8]>(BluetoothUUID(0xFFE1)))
+        #expect(value == [7])
+        let again = try await central.find(battery.id).read(.batteryLevel)
+        #expect(again == 90)
+        await remote.shutDown()
+        await served.shutDown()
+        await expectError(.shutDown) { try await serving.value }
+        #expect(await world.daemon.servedCounts.applications == 0)
+        await central.shutDown()
+    }
 }
