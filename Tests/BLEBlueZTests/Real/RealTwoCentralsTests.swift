@@ -1,0 +1,105 @@
+import BLE
+import BLEBackendTesting
+import BLEBlueZ
+import BLETestSupport
+import Testing
+
+/// Two centrals of another make at once, served by the real bluetoothd. Runs inside `Scripts/with-bluez` only.
+@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+struct RealTwoCentralsTests {
+    private let peer = RealPeer()
+
+    private static let service = BluetoothUUID(0xFFE0)
+    private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE2), service: service)
+    private static let echo = Characteristic<[UInt8]>(BluetoothUUID(0xFFE3), service: service)
+
+    private func withTwo(
+        _ definition: PeripheralDefinition,
+        _ check: (PeripheralHost, ServedPeripheral, [Peripheral]) async throws -> Void
+    ) async throws {
+        try await peer.reset()
+        let host = try await PeripheralHost()
+        var centrals: [Central] = []
+        do {
+            try await host.withServed(definition) { served in
+                var remotes: [Peripheral] = []
+                for number in 1...2 {
+                    let central = try await Central(backend: BumbleCentral(number))
+                    centrals.append(central)
+                    let remote = try await central.first(matching: .service(Self.service), timeout: .seconds(60))
+                        .peripheral
+                    try await remote.connect()
+                    remotes.append(remote)
+                }
+                try await check(host, served, remotes)
+            }
+        } catch {
+            for central in centrals { await central.shutDown() }
+            await host.shutDown()
+            throw error
+        }
+        for central in centrals { await central.shutDown() }
+        await host.shutDown()
+    }
+
+    @Test func `values reach both, and the one that stays when the other leaves`() async throws {
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [Self.service]),
+            services: [
+                ServiceDefinition(
+                    Self.service, characteristics: [CharacteristicDefinition(Self.output.uuid, [.read, .notify])])
+            ])
+        try await withTwo(definition) { host, served, remotes in
+            #expect(await host.connectedCentrals.count == 2)
+            var events = await host.events().makeAsyncIterator()
+            var first = try await remotes[0].notifications(Self.output).makeAsyncIterator()
+            var second = try await remotes[1].notifications(Self.output).makeAsyncIterator()
+            while let event = try await events.next() {
+                if case .subscribed = event { break }
+            }
+            for number in UInt8(0)..<20 { try await served.notify([number], from: Self.output) }
+            for number in UInt8(0)..<20 {
+                let (one, two) = (try await first.next(), try await second.next())
+                #expect(one == [number])
+                #expect(two == [number])
+            }
+            // bluetoothd 5.66 says only when the last one leaves.
+            try await remotes[0].disconnect()
+            while let event = try await events.next() {
+                if case .centralDisconnected = event { break }
+            }
+            try await served.notify([99], from: Self.output)
+            let last = try await second.next()
+            #expect(last == [99])
+            #expect(try await served.subscribers(of: Self.output) == [nil])
+        }
+    }
+
+    @Test func `requests of both are told apart, and neither waits for the other`() async throws {
+        let asked = SharedValue<[Peripheral.ID]>([])
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [Self.service]),
+            services: [
+                ServiceDefinition(
+                    Self.service,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            Self.echo.uuid, .read,
+                            onRead: { request in
+                                asked.change { $0.append(request.central) }
+                                // The first is answered when the second has asked, too.
+                                while asked.value.count < 2, !Task.isCancelled { await Task.yield() }
+                                return Array(request.central.rawValue.utf8)
+                            })
+                    ])
+            ])
+        try await withTwo(definition) { _, _, remotes in
+            async let one = remotes[0].read(Self.echo)
+            async let two = remotes[1].read(Self.echo)
+            let answers = [
+                String(decoding: try await one, as: UTF8.self), String(decoding: try await two, as: UTF8.self),
+            ]
+            #expect(answers == ["F8:F9:FA:FB:FC:01", "F8:F9:FA:FB:FC:02"])
+        }
+    }
+}
