@@ -154,9 +154,7 @@ extension BlueZPeripheral {
         _ call: IncomingCall, _ attribute: ServedAttribute, _ characteristic: CharacteristicDefinition
     ) async -> Result<MethodReply, DBusError> {
         guard let context else { return .failure(Self.gone) }
-        // Calls and signals come over different connections. A request of a central whose link has ended, or is not
-        // known yet, must not be taken for a new link.
-        if let path = call.arguments.last?[key: "device"]?.string, !isConnected(path) { try? await host.refresh(path) }
+        if let path = call.arguments.last?[key: "device"]?.string { checkLink(path) }
         do throws(ATTError) {
             switch call.method {
             case "ReadValue":

@@ -48,6 +48,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var advertisements: [Int: BlueZAdvertisement] = [:]
     /// Waits for the confirmation of an indication.
     var confirmations: [ServedAttribute: Outcome<Void>] = [:]
+    /// The devices whose links are being asked for.
+    private var checked: Set<String> = []
     /// The devices with a link, by path.
     private var centrals: [String: Peripheral.ID] = [:]
 
@@ -130,6 +132,18 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             // Also of devices that were connected before this role began: they may have sent requests.
             report(.centralDisconnected(centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)))
         case .changed, .objectsListed, .useEnded: break
+        }
+    }
+
+    /// Asks whether the link of a central that has sent a request is up, if it seems not to be. Calls and signals come
+    /// over different connections: the request may be the last one of a link whose end was reported before. Does not
+    /// wait, because later requests would overtake this one.
+    func checkLink(_ path: String) {
+        guard !isConnected(path), checked.insert(path).inserted else { return }
+        Task {
+            try? await host.refresh(path)
+            checked.remove(path)
+            if !isConnected(path) { report(.centralDisconnected(Peripheral.ID(devicePath: path))) }
         }
     }
 

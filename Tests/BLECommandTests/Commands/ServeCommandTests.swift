@@ -1,9 +1,9 @@
 import BLE
-import BLEBeacons
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
+import Foundation
 import Subprocess
 import Testing
 
@@ -33,7 +33,9 @@ struct ServeCommandTests {
                 let beat = try await beats.next()
                 #expect(beat?.beatsPerMinute ?? 0 > 0)
             }
+            // In either order: the one is a call of bluetoothd, the other a signal.
             try await program.output.until("\"disconnected\"")
+            try await program.output.until("\"unsubscribed\"")
             program.send(.interrupt)
         }
         #expect(result.status == 130)
@@ -78,8 +80,8 @@ struct ServeCommandTests {
         let result = try await world.ble("advertise", "--ibeacon", "\(beacon),1,61442,-59").afterFirstLine { program in
             try await withCentral { central in
                 let found = try await central.first(matching: .custom { _ in true }, timeout: .seconds(60))
-                let heard = try IBeacon.decode(found.advertisement)
-                #expect(heard == IBeacon(uuid: BluetoothUUID(beacon)!, major: 1, minor: 61442, measuredPower: -59))
+                let bytes = Hex.bytes("0215" + beacon.replacing("-", with: "") + "0001f002c5")
+                #expect(found.advertisement.manufacturerData[0x004C] == bytes)
                 #expect(found.advertisement.isConnectable == false)
             }
             program.send(.interrupt)
@@ -96,5 +98,92 @@ struct ServeCommandTests {
             #expect(result.status == 64, "\(arguments): \(result.errors)")
         }
         #expect(await world.daemon.calls["RegisterAdvertisement"] == nil)
+    }
+
+    private static let file = """
+        {
+          "name": "Tank",
+          "manufacturerData": { "ffff": "0102" },
+          "services": [
+            {
+              "uuid": "ff00",
+              "characteristics": [
+                {
+                  "uuid": "ff01", "properties": ["read", "write"], "text": "full",
+                  "descriptors": [{ "uuid": "2901", "text": "state" }]
+                },
+                { "uuid": "ff02", "properties": ["read", "notify"], "values": ["01", "02", "03"], "every": 0.01 }
+              ]
+            },
+            { "uuid": "battery", "characteristics": [{ "uuid": "battery-level", "properties": ["read"], "value": "32" }] }
+          ]
+        }
+        """
+
+    private func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "definition-\(UUID().uuidString).json")
+        try Data(text.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await body(file.path(percentEncoded: false))
+    }
+
+    @Test func `serve takes a definition from a file`() async throws {
+        try await withFile(Self.file) { file in
+            let result = try await world.ble("serve", file).afterFirstLine { program in
+                try await withCentral { central in
+                    let found = try await central.first(matching: .name("Tank"), timeout: .seconds(60))
+                    #expect(found.advertisement.manufacturerData == [0xFFFF: [1, 2]])
+                    #expect(found.advertisement.serviceUUIDs == [BluetoothUUID(0xFF00), .battery])
+                    let tank = found.peripheral
+                    let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
+                    let text = try await tank.read(state)
+                    #expect(text == Array("full".utf8))
+                    let name = try await tank.userDescription(of: state.key)
+                    #expect(name == "state")
+                    try await tank.write([1], to: state)
+                    let written = try await tank.read(state)
+                    #expect(written == [1])
+                    let level = try await tank.read(.batteryLevel)
+                    #expect(level == 50)
+                    var values = try await tank.notifications(Characteristic<[UInt8]>(BluetoothUUID(0xFF02)))
+                        .makeAsyncIterator()
+                    for expected in [1, 2, 3, 1] as [UInt8] {
+                        let value = try await values.next()
+                        #expect(value == [expected])
+                    }
+                }
+                program.send(.interrupt)
+            }
+            #expect(result.status == 130)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("{", "not JSON"), ("[]", "not an object"), ("{}", "services: is missing"),
+            (#"{"servises": []}"#, #"servises: not known; is "services" meant?"#),
+            (#"{"services": [{"uuid": "no-such"}]}"#, #"services[0].uuid: "no-such" is not"#),
+            (
+                #"{"services": [{"uuid": "180f", "characteristics": [{"uuid": "2a19", "properties": ["reed"]}]}]}"#,
+                "services[0].characteristics[0].properties[0]: not one of"
+            ),
+            (
+                #"{"services": [{"uuid": "180f", "characteristics": [{"uuid": "2a19", "properties": [], "value": "x"}]}]}"#,
+                "services[0].characteristics[0].value: not bytes"
+            ),
+            (#"{"services": [], "appearance": 65536}"#, "appearance: not a number from 0 to 65535"),
+        ])
+    func `a mistake in a definition is told with its place`(_ text: String, _ message: String) async throws {
+        try await withFile(text) { file in
+            let result = try await world.ble("serve", file).run()
+            #expect(result.status == 64)
+            #expect(result.errors.contains(message), "\(result.errors)")
+        }
+    }
+
+    @Test func `what is neither a name nor a file is told`() async throws {
+        let result = try await world.ble("serve", "stap").run()
+        #expect(result.status == 64)
+        #expect(result.errors.contains("nor one of: strap, battery, weather-station, lamp"))
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BLE
 import BLEAssignedNumbers
 import BLESimulation
+import FoundationEssentials
 
 /// A ready-made peripheral, by name.
 enum ServedName: String, ExpressibleByArgument, CaseIterable {
@@ -42,14 +43,16 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: "strap, battery, weather-station or lamp.")
-    var peripheral: ServedName
+    @Argument(
+        help: ArgumentHelp(
+            "strap, battery, weather-station or lamp, or a file with a definition in JSON.", valueName: "peripheral"))
+    var peripheral: String
 
     @Option(help: ArgumentHelp("The name to advertise, up to 29 bytes.", valueName: "text"))
     var name: String?
 
     func run() async throws {
-        let definition = peripheral.definition(name: name ?? peripheral.defaultName)
+        let definition = try definition()
         try await Session.serve(options) { host, output in
             for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
                 output.note("\(diagnostic)")
@@ -69,6 +72,24 @@ struct ServeCommand: AsyncParsableCommand {
                     while try await group.next() != nil {}
                 }
             }
+        }
+    }
+
+    private func definition() throws -> PeripheralDefinition {
+        if let known = ServedName(rawValue: peripheral) { return known.definition(name: name ?? known.defaultName) }
+        let json: Data
+        do {
+            json = try Data(contentsOf: URL(filePath: peripheral))
+        } catch {
+            let names = ServedName.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("\(peripheral) is neither a file that can be read nor one of: \(names).")
+        }
+        do {
+            var definition = try DefinitionFile(json: json).definition
+            if let name { definition.advertisement.localName = name }
+            return definition
+        } catch let mistake as DefinitionFile.Mistake {
+            throw ValidationError("\(peripheral): \(mistake)")
         }
     }
 
