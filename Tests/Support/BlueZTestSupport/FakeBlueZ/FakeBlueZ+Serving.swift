@@ -338,13 +338,12 @@ extension FakeBlueZ {
     }
 
     private func sendChangedValues() async {
-        guard let serving else { return }
-        // The order is that of the signals, whichever task comes first.
-        let values = changedValues.withLock { values in
-            defer { values = [] }
-            return values
-        }
-        for (path, value) in values {
+        // One task sends them all, in the order of the signals.
+        guard !isSendingChangedValues else { return }
+        isSendingChangedValues = true
+        defer { isSendingChangedValues = false }
+        while let (path, value) = changedValues.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+            guard let serving else { continue }
             for (_, application) in serving.applications {
                 for (attribute, own) in application.paths where own == path {
                     try? await serving.backend.notify(value, from: attribute, to: nil)

@@ -42,6 +42,7 @@ public actor FakeBlueZ {
     /// What clients serve and advertise; nil before the first registration.
     var serving: FakeServing?
     /// Values that clients have signaled, on their way to the radio.
+    var isSendingChangedValues = false
     nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
