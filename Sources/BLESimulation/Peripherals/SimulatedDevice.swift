@@ -64,8 +64,8 @@ struct SimulatedLink {
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
-    /// The running handlers of writes without response.
-    var commands: [Int: Task<Void, Never>] = [:]
+    /// The running handlers of writes without response. Nil for one that is about to begin.
+    var commands: [Int: Task<Void, Never>?] = [:]
 
     init(number: Int, port: Int, security: AttributeSecurity) {
         self.number = number

@@ -101,10 +101,20 @@ extension SimulatedRadio {
     /// Runs a handler without waiting for its end. The end of the link cancels it.
     private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
         let token = number()
-        peripherals[id]?.link?.commands[token] = Task {
+        peripherals[id]?.link?.commands.updateValue(nil, forKey: token)
+        // Begins at once: tasks of different priorities would overtake each other.
+        let task = Task.immediate {
             await handler()
-            self.peripherals[id]?.link?.commands[token] = nil
+            self.commandEnded(token, id)
         }
+        // It may have ended already.
+        if peripherals[id]?.link?.commands.keys.contains(token) == true {
+            peripherals[id]?.link?.commands.updateValue(task, forKey: token)
+        }
+    }
+
+    private func commandEnded(_ token: Int, _ id: Peripheral.ID) {
+        peripherals[id]?.link?.commands.removeValue(forKey: token)
     }
 
     func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {

@@ -206,7 +206,7 @@ public actor SimulatedRadio {
             writer.task?.cancel()
             writer.channel.close()
         }
-        for command in link.commands.values { command.cancel() }
+        for command in link.commands.values { command?.cancel() }
         if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
         updateAdvertising(id)
         linkPending(id)
