@@ -281,14 +281,29 @@ extension FakeBlueZ {
 
     private func handle(_ event: PeripheralBackendEvent) {
         switch event {
-        case .subscribed(let attribute, let central?, _): Task { await self.subscribed(attribute, central) }
-        case .unsubscribed(let attribute, let central?): Task { await self.unsubscribed(attribute, central) }
-        case .centralConnected(let central): Task { await self.centralChanged(central, isConnected: true) }
-        case .centralDisconnected(let central): Task { await self.centralChanged(central, isConnected: false) }
+        // Begun at once: the client is called before the central's next request reaches it.
+        case .subscribed(let attribute, let central?, _):
+            Task.immediate { await self.subscribed(attribute, central) }
+        case .unsubscribed(let attribute, let central?):
+            Task.immediate { await self.unsubscribed(attribute, central) }
+        case .centralConnected(let central): centralChanged(central, isConnected: true)
+        case .centralDisconnected(let central): centralChanged(central, isConnected: false)
         case .advertisingEnded(let number, _):
             guard let ended = serving?.advertisements.removeValue(forKey: number) else { return }
             Task { _ = await self.callClient(MethodCall(ended.client, ended.path, Self.advertisement, "Release")) }
         default: break
+        }
+    }
+
+    /// The link of a central has begun or ended. The signals of several are sent in order.
+    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
+        changedCentrals.append((central, isConnected))
+        guard changedCentrals.count == 1 else { return }
+        Task {
+            while let (central, isConnected) = changedCentrals.first {
+                await signalCentral(central, isConnected)
+                changedCentrals.removeFirst()
+            }
         }
     }
 
@@ -304,7 +319,7 @@ extension FakeBlueZ {
         if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
     }
 
-    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) async {
+    private func signalCentral(_ central: Peripheral.ID, _ isConnected: Bool) async {
         if devices[central] != nil {
             devices[central]?.isConnected = isConnected
             return await changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])

@@ -43,6 +43,8 @@ public actor FakeBlueZ {
     var serving: FakeServing?
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
+    /// The links of centrals that have begun or ended, and have not been signaled yet.
+    var changedCentrals: [(central: Peripheral.ID, isConnected: Bool)] = []
     nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
