@@ -90,7 +90,7 @@ final class CentralUser: Sendable {
             let (value, type) = (
                 dice.bytes(atMost: 600), dice.pick([WriteType.withResponse, .withoutResponse, .reliable])
             )
-            run("write") { () throws(BLEError) in try await peripheral.write(value, to: key, type: type) }
+            run("write") { () throws(BLEError) in try await peripheral.write(value, to: key.bytes, type: type) }
         case 11:
             run("read a descriptor") { () throws(BLEError) in
                 _ = try await peripheral.readDescriptor(descriptor, of: key)
@@ -99,7 +99,7 @@ final class CentralUser: Sendable {
         case 13:
             let (value, count) = (dice.bytes(atMost: 250), dice.below(5))
             run("packets") { () throws(BLEError) in
-                let writer = try await peripheral.packetWriter(to: key)
+                let writer = try await peripheral.packetWriter(to: key.bytes)
                 for _ in 0..<count { try await writer.write(Array(value.prefix(max(0, writer.maximumLength)))) }
             }
         case 14:
@@ -117,7 +117,7 @@ final class CentralUser: Sendable {
         case 24: run("adapters") { () throws(BLEError) in _ = try await central.adapters() }
         case 25:
             run("request") { () throws(BLEError) in
-                let answer = try await peripheral.request([1], on: key, timeout: .seconds(3))
+                let answer = try await peripheral.request([1], on: key.bytes, timeout: .seconds(3))
                 self.check(answer, device, characteristic, "a request")
             }
         case 26:
@@ -136,7 +136,7 @@ final class CentralUser: Sendable {
             .dropOldest(capacity: 8), .dropNewest(capacity: 2), .fail(capacity: 4),
         ])
         run("subscription") { () throws(BLEError) in
-            let values = try await peripheral.notifications(key, delivery: delivery, overflow: overflow)
+            let values = try await peripheral.notifications(key.bytes, delivery: delivery, overflow: overflow)
             var iterator = values.makeAsyncIterator()
             for _ in 0..<count {
                 guard let value = try await iterator.next() else { return }

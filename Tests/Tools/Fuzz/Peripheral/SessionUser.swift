@@ -83,7 +83,7 @@ final class SessionUser: Sendable {
             let (request, peripheral) = (dice.bytes(atMost: 10), session.peripheral)
             run("control point") { (_) throws(BLEError) in
                 let answer = try await peripheral.request(
-                    [1] + request, on: HostileDevice.controlPoint, timeout: .seconds(4)
+                    [1] + request, on: HostileDevice.controlPoint.bytes, timeout: .seconds(4)
                 ) { $0.first == 0x10 }
                 if answer.first != 0x10 { self.find("a control point's answer that is none was taken") }
             }
