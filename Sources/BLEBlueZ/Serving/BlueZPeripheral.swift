@@ -141,9 +141,11 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     func checkLink(_ path: String) {
         guard !isConnected(path), checked.insert(path).inserted else { return }
         Task {
-            try? await host.refresh(path)
+            let isAnswered = (try? await host.refresh(path)) != nil
             checked.remove(path)
-            if !isConnected(path) { report(.centralDisconnected(Peripheral.ID(devicePath: path))) }
+            // Only what bluetoothd says ends the central's requests.
+            guard isAnswered, objects.devices[path]?.isConnected == false else { return }
+            report(.centralDisconnected(Peripheral.ID(devicePath: path)))
         }
     }
 

@@ -297,6 +297,8 @@ extension FakeBlueZ {
 
     /// The link of a central has begun or ended. The signals of several are sent in order.
     private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
+        // At once, as in the daemon; its signal follows.
+        devices[central]?.isConnected = isConnected
         changedCentrals.append((central, isConnected))
         guard changedCentrals.count == 1 else { return }
         Task {
@@ -321,9 +323,10 @@ extension FakeBlueZ {
 
     private func signalCentral(_ central: Peripheral.ID, _ isConnected: Bool) async {
         if devices[central] != nil {
-            devices[central]?.isConnected = isConnected
+            devices[central]?.isConnected = changedCentrals.last { $0.central == central }?.isConnected ?? isConnected
             return await changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
         }
+        guard isConnected else { return }
         var device = FakeDevice(id: central, advertisement: BLE.Advertisement())
         device.isInRange = false
         device.isConnected = isConnected
