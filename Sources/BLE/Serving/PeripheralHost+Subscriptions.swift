@@ -117,7 +117,9 @@ extension PeripheralHost {
                 .notSupported, "this system does not tell subscribers apart",
                 remedy: "Send the value to all of them.", attribute: attribute, of: self)
         }
-        if let longest = longestValue(for: central, subscribers), value.count > longest {
+        if value.count > Self.shortestLimit, case let longest = longestValue(for: central, subscribers),
+            value.count > longest
+        {
             throw BLEError(
                 .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
                 remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute,
@@ -150,10 +152,14 @@ extension PeripheralHost {
         }
     }
 
-    /// Returns the length of the longest value that reaches all those that it is for, in bytes. Nil if not known.
+    /// What every link carries: an ATT MTU of 23, without the three bytes before a value.
+    private static let shortestLimit = 20
+
+    /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths of
+    /// their packets are known.
     private func longestValue(
         for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedApplication.Subscription]
-    ) -> Int? {
+    ) -> Int {
         let those = central.map { [$0] } ?? subscribers.keys.compactMap(\.self)
         var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals[id] ?? nil }
         // If the system does not say who subscribes, the central with the largest packets may be the only one. One
@@ -163,7 +169,7 @@ extension PeripheralHost {
         {
             sizes.append(largest)
         }
-        return max(20, min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength))
+        return max(Self.shortestLimit, min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength))
     }
 
     private func withLimit(

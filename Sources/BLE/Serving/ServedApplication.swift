@@ -10,19 +10,14 @@ struct ServedApplication {
         var hasEnded = false
     }
 
-    private struct Reader: Hashable {
-        let attribute: ServedAttribute
-        let central: Peripheral.ID
-    }
-
     let definition: PeripheralDefinition
     /// Whether the stack serves the services now.
     private(set) var isRegistered = false
     /// Whether it has been served before, so that it is served again after a loss.
     private(set) var hasBegun = false
     private var values: [ServedAttribute: [UInt8]] = [:]
-    /// The values that are being read in parts.
-    private var snapshots: [Reader: [UInt8]] = [:]
+    /// The values that centrals are reading in parts.
+    private var snapshots: [ServedAttribute: [Peripheral.ID: [UInt8]]] = [:]
     private var subscriptions: [ServedAttribute: [Peripheral.ID?: Subscription]] = [:]
 
     init(_ definition: PeripheralDefinition) {
@@ -83,7 +78,7 @@ struct ServedApplication {
 
     mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) {
         values[attribute] = value
-        for reader in snapshots.keys where reader.attribute == attribute { snapshots[reader] = nil }
+        snapshots[attribute] = nil
     }
 
     /// The bytes that fit the shortest response to a read: an ATT MTU of 23, without the opcode. What fits it is not
@@ -92,7 +87,7 @@ struct ServedApplication {
 
     /// Keeps a value for the rest of a read in parts, in place of an earlier one.
     mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
-        snapshots[Reader(attribute: attribute, central: central)] = value.count < Self.shortestPart ? nil : value
+        snapshots[attribute, default: [:]][central] = value.count < Self.shortestPart ? nil : value
     }
 
     /// Returns the rest of the value that a central is reading in parts. Nil if it is not reading one. A short rest is
@@ -100,15 +95,14 @@ struct ServedApplication {
     mutating func continueReading(
         _ attribute: ServedAttribute, by central: Peripheral.ID, from offset: Int
     ) -> [UInt8]? {
-        let reader = Reader(attribute: attribute, central: central)
-        guard let value = snapshots[reader], offset <= value.count else { return nil }
-        if value.count - offset < Self.shortestPart { snapshots[reader] = nil }
+        guard let value = snapshots[attribute]?[central], offset <= value.count else { return nil }
+        if value.count - offset < Self.shortestPart { snapshots[attribute]?[central] = nil }
         return Array(value.dropFirst(offset))
     }
 
     /// Forgets the value that a central is reading, which has changed.
     mutating func endReading(_ attribute: ServedAttribute, by central: Peripheral.ID) {
-        snapshots[Reader(attribute: attribute, central: central)] = nil
+        snapshots[attribute]?[central] = nil
     }
 
     // MARK: Subscriptions
@@ -151,7 +145,7 @@ struct ServedApplication {
 
     /// Ends everything that belongs to a central. Returns its subscriptions.
     mutating func remove(_ central: Peripheral.ID) -> [ServedAttribute] {
-        for reader in snapshots.keys where reader.central == central { snapshots[reader] = nil }
+        for attribute in snapshots.keys { snapshots[attribute]?[central] = nil }
         return subscriptions.filter { $0.value[central] != nil }.map(\.key)
     }
 
