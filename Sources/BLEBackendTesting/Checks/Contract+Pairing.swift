@@ -46,19 +46,15 @@ extension Contract {
         }
     }
 
-    /// Reads a value that requires pairing. The kernel may lose the answer, after which the link is ended and made
-    /// again.
+    /// Reads a value that requires pairing. The kernel may lose the answer, after which bluetoothd ends the link when the
+    /// Attribute Protocol's 30 s are over, and it is made again. The deadline is later, so that the loss is always told.
     private func readSecret(_ strap: Peripheral) async throws -> [UInt8] {
-        let first: Result<[UInt8], BLEError>
         do throws(BLEError) {
-            first = .success(try await strap.read(EchoStrap.secret))
+            return try await strap.read(EchoStrap.secret, timeout: .seconds(45))
         } catch {
-            first = .failure(error)
+            guard [.disconnected, .timedOut].contains(error.code) else { throw error }
         }
-        if case .failure(let error) = first, error.code == .disconnected, error.isRetryable {
-            return try await strap.read(EchoStrap.secret)
-        }
-        return try first.get()
+        return try await strap.read(EchoStrap.secret)
     }
 
     func pairingByReading() async throws {
