@@ -105,6 +105,32 @@ import Testing
         await close(reader)
     }
 
+    @Test func `an end that is not read can wait for room, also when the other end is closed`() async throws {
+        let (first, second) = try PacketSocket.pair()
+        let seen = Seen()
+        seen.state.withLock { $0.room = 1 }
+        let (one, other) = (PacketSocket(first, on: loop), PacketSocket(second, on: loop))
+        await onLoop {
+            one.open(onPacket: { seen.take($0) }) { seen.state.withLock { $0.ended += 1 } }
+            other.open(onPacket: { _ in true }) {}
+        }
+        #expect(try other.send([1]))
+        #expect(try other.send([2]))
+        await until { seen.packets.count == 1 }
+        try await one.room()
+        #expect(try one.send([3]))
+        await close(other)
+        // It returns, and sending says what is the matter; the packets and the end wait for room.
+        try await one.room()
+        #expect(throws: DBusError.self) { try one.send([4]) }
+        #expect(seen.ended == 0)
+        seen.state.withLock { $0.room = 10 }
+        await onLoop { one.resume() }
+        await until { seen.ended == 1 }
+        #expect(seen.packets == [[1], [2]])
+        await close(one)
+    }
+
     @Test func `a full socket is waited for`() async throws {
         let seen = Seen()
         seen.state.withLock { $0.room = 1 }

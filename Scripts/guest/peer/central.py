@@ -1,4 +1,4 @@
-"""Remote centrals: devices in the air that look for the host's advertisements, connect, and use its attributes.
+"""Remote centrals: devices in the air that look for the host's advertisements, connect, and use its attributes and channels.
 
 They speak the Attribute Protocol request by request, so that a test sees exactly what the host answers; of bumble's own
 client they use no procedure, only its way to send a request and wait for the response.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import struct
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass, field
@@ -17,9 +18,11 @@ from bumble import att, hci
 from bumble.core import UUID
 from bumble.device import Connection, Device, DeviceConfiguration
 from bumble.host import Host
+from bumble.l2cap import L2capError, LeCreditBasedChannelSpec
 from bumble.transport.common import AsyncPipeSink
 
 from air import Air, LowEnergyController
+from channels import PART, PacketChannel
 from host import ADDRESS as HOST_ADDRESS
 from pairing import Pairing
 from strap import while_connected
@@ -29,6 +32,9 @@ ADDRESSES = ['F8:F9:FA:FB:FC:01', 'F8:F9:FA:FB:FC:02']
 
 PACKET_LENGTH = 517
 """The longest packet of the Attribute Protocol that a central takes, unless told otherwise for a link."""
+
+CHANNEL_LENGTH = 2048
+"""The longest packet of a channel that a central takes, unless told otherwise for the channel."""
 
 CONNECTING, READY = 20.0, 5.0
 """How long a link and the host's first request on it may take, in seconds. (An answer may take 30 s: bumble's limit.)"""
@@ -50,6 +56,14 @@ class NoLink(Exception):
     """The central is not connected."""
 
 
+class ChannelRefused(Exception):
+    """The host refused a channel."""
+
+
+class NoChannel(Exception):
+    """There is no channel with that number, or no longer."""
+
+
 @dataclass
 class Attributes:
     """What the host has, as found."""
@@ -66,8 +80,10 @@ class RemoteCentral:
     ====================================================== ======================================================
     {"event": "notification", "handle": N, "value": HEX}   a notification
     {"event": "indication", "handle": N, "value": HEX}     an indication, which it confirms, unless told otherwise
-    {"event": "disconnected", "reason": N}                 the link has ended
+    {"event": "disconnected", "reason": N}                 the link has ended; then its channels are closed
     {"event": "mtu", "mtu": N}                             another packet length was agreed upon
+    {"event": "packet", "channel": N, "value": HEX}        a packet on a channel
+    {"event": "closed", "channel": N}                      the host has closed a channel, or the link has ended
     ====================================================== ======================================================
     """
 
@@ -77,6 +93,8 @@ class RemoteCentral:
         self.confirms = True
         self.attributes = Attributes()
         self.pairing = Pairing()
+        self.channels: dict[int, PacketChannel] = {}
+        self._channel_numbers = itertools.count(1)
         self.controller = LowEnergyController(f'central {number}', link=air, public_address=f'F0:0D:00:00:01:{number:02X}')
         self.device = Device(
             config=DeviceConfiguration(name=f'Bumble Central {number}', address=hci.Address(ADDRESSES[number - 1])),
@@ -157,6 +175,11 @@ class RemoteCentral:
     def _on_disconnection(self, reason: int) -> None:
         self.connection = None
         self.tell('disconnected', reason=int(reason))
+        for number, channel in list(self.channels.items()):
+            if channel.is_open:
+                self._on_close(number)
+        # Bumble refuses to ask again under the number of a request that was never answered.
+        self.device.l2cap_channel_manager.le_coc_requests.clear()
 
     def link(self) -> Connection:
         if not self.connection:
@@ -358,10 +381,53 @@ class RemoteCentral:
             raise ValueError(f'the characteristic {handle} has no client characteristic configuration')
         await self.write(configuration, struct.pack('<H', bits))
 
+    # --- channels ---
+
+    async def open_channel(self, psm: int, length: int) -> tuple[int, int]:
+        """Opens a channel to the host: its number here, which no other one ever gets, and the longest packet that the host
+        takes. `length` is the longest that the central takes. What the host sends may be told before this returns."""
+        link = self.link()
+        number = next(self._channel_numbers)
+        channel = PacketChannel.unopened(
+            link,
+            LeCreditBasedChannelSpec(psm=psm, mtu=length, mps=PART),
+            lambda packet: self.tell('packet', channel=number, value=packet.hex()),
+            lambda: self._on_close(number),
+        )
+        self.channels[number] = channel
+        try:
+            await self._while_connected(channel.open())
+        except L2capError as refusal:
+            raise ChannelRefused(f'refused {refusal.error_name}') from None
+        finally:
+            if not channel.is_open:
+                self.channels.pop(number, None)
+        return number, channel.length
+
+    def _on_close(self, number: int) -> None:
+        if self.channels.pop(number, None):
+            self.tell('closed', channel=number)
+
+    def _channel(self, number: int) -> PacketChannel:
+        self.link()
+        if number not in self.channels:
+            raise NoChannel(f'there is no channel {number}')
+        return self.channels[number]
+
+    async def send(self, number: int, packet: bytes) -> None:
+        """Sends a packet on a channel. Returns when it has been given to the link, which takes the host's credits."""
+        await self._while_connected(self._channel(number).send(packet))
+
+    async def close(self, number: int) -> None:
+        """Closes a channel, of which nothing is told any more."""
+        channel = self._channel(number)
+        del self.channels[number]
+        await self._while_connected(channel.close())
+
     # --- as at the start ---
 
     async def reset(self) -> None:
-        """Ends the link, forgets bonds and events."""
+        """Ends the link, and with it the channels, forgets bonds and events."""
         if self.connection:
             await self.connection.disconnect()
         while not self.events.empty():

@@ -1,6 +1,6 @@
 """The remote centrals' commands, after the word "central" and a number, 1 or 2. Handles are decimal
 numbers, values are in hex ("-" for an empty one), answers that have parts are JSON in one line. What the host refuses is
-answered with "error ATT 0x.. NAME handle N".
+answered with "error ATT 0x.. NAME handle N", a channel with "error refused NAME".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from bumble import att
 
-from central import PACKET_LENGTH, Refused, RemoteCentral
+from central import CHANNEL_LENGTH, PACKET_LENGTH, ChannelRefused, Refused, RemoteCentral
 from command_set import CommandError, CommandSet
 from pairing import METHODS
 
@@ -70,7 +70,7 @@ class CentralCommands(CommandSet):
         self.central.pairing.type(int(passkey))
 
     async def do_reset(self) -> None:
-        """central N reset: ends the link, forgets bonds and events, confirms indications."""
+        """central N reset: ends the link, and with it the channels, forgets bonds and events, confirms indications."""
         await self.central.reset()
 
     # --- attributes ---
@@ -114,6 +114,25 @@ class CentralCommands(CommandSet):
         """central N request HEX: any request of the Attribute Protocol; its response, from the second byte on."""
         return spell(await self._answered(self.central.request(att.ATT_PDU.from_bytes(bytes.fromhex(packet)))))
 
+    # --- channels ---
+
+    async def do_channel(self, psm: str, length: str = str(CHANNEL_LENGTH)) -> str:
+        """central N channel PSM [LENGTH]: opens a channel to the host at a number (128 or 0x80). LENGTH is the longest packet
+        that the central takes (2048). {"channel": the channel's number in what follows, "mtu": the longest packet that the
+        host takes}. What arrives is told by events (see RemoteCentral), perhaps before this is answered."""
+        number, longest = await self._answered(self.central.open_channel(int(psm, 0), int(length)))
+        return json.dumps({'channel': number, 'mtu': longest})
+
+    async def do_send(self, channel: str, packet: str) -> None:
+        """central N send CHANNEL HEX: sends a packet, and waits until it has been given to the link, for which the host has to
+        give credits."""
+        await self.central.send(int(channel), parse(packet))
+
+    async def do_close(self, channel: str) -> None:
+        """central N close CHANNEL: closes a channel. Packets that wait for credits are dropped, which is their senders'
+        error."""
+        await self.central.close(int(channel))
+
     # --- notifications ---
 
     async def do_subscribe(self, handle: str, kind: str) -> None:
@@ -153,7 +172,7 @@ class CentralCommands(CommandSet):
         """What is waited for; what the host refuses is a command's error."""
         try:
             return await waited_for
-        except Refused as refusal:
+        except (Refused, ChannelRefused) as refusal:
             raise CommandError(str(refusal)) from None
 
 

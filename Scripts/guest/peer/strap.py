@@ -36,6 +36,7 @@ from bumble.profiles.heart_rate_service import HeartRateService
 from bumble.utils import AsyncRunner
 
 from air import Air
+from channels import accept_channels
 from peripheral import COMPANY, NoSubscriber, Peripheral
 
 ADDRESS = 'F0:F1:F2:F3:F4:F5'
@@ -242,7 +243,8 @@ class Strap(Peripheral):
     """A heart rate strap in the air.
 
     While a central is subscribed, the heart rate measurement is notified every `heart_rate_interval` seconds (never, if
-    that is 0), each time with one beat more. Advertising pauses while there is a link, as a strap's does.
+    that is 0), each time with one beat more. Advertising pauses while there is a link, as a strap's does. Centrals can open
+    channels, too (channels.py).
     """
 
     def __init__(self, air: Air, name: str, advertising_interval: float, heart_rate_interval: float) -> None:
@@ -261,6 +263,7 @@ class Strap(Peripheral):
         # What is included first: bumble would put it between its includer's attributes.
         self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
         self._take_parts()
+        accept_channels(self.device)
 
     async def _indicate(self, connection: Connection, characteristic: Characteristic, value: bytes) -> None:
         with contextlib.suppress(LinkEnded):

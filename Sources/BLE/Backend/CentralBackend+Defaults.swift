@@ -39,6 +39,13 @@ extension CentralBackend {
     }
 
     /// Throws `notSupported`.
+    public func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport {
+        throw .lacking("L2CAP channels")
+    }
+
+    /// Throws `notSupported`.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         throw .lacking("pairing")
     }
@@ -72,7 +79,7 @@ extension CentralBackend {
 }
 
 extension BLEError {
-    fileprivate static func lacking(_ operation: String) -> BLEError {
+    static func lacking(_ operation: String) -> BLEError {
         BLEError(.notSupported, "this Bluetooth stack does not support \(operation)", isRetryable: false)
     }
 }

@@ -119,6 +119,13 @@ public protocol CentralBackend: Actor {
     /// Throws `busy` if a channel is already open, in this or another program.
     func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel
 
+    /// Opens an L2CAP channel to a connected peripheral. The transport has not started yet.
+    ///
+    /// Throws `channelRefused` and `pairingRequired`.
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport
+
     /// Stops notifications. Does nothing if they are off or the link has ended.
     func stopNotifications(of characteristic: AttributeID) async throws(BLEError)
 

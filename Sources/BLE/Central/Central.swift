@@ -76,6 +76,7 @@ public actor Central {
     var connections: [Peripheral.ID: Connection] = [:]
     var subscriptions = SubscriptionMachine()
     var writers = PacketWriters()
+    var channels = OpenChannels()
     var requests = ControlPointRequests()
     var pairings = Pairings()
     var adapter = AdapterWatch()
@@ -168,6 +169,7 @@ public actor Central {
         scanning.shutDown()
         finish(subscriptions.endAll(), .shutDown)
         finish(writers.removeAll(), .shutDown)
+        finish(channels.removeAll(), .shutDown)
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         connections = [:]
         unhandled.finish(.shutDown)
@@ -275,6 +277,7 @@ public actor Central {
         let error = error.at(id)
         operations.fail(error) { $0 == id }
         finish(writers.removeAll(of: id), error)
+        finish(channels.removeAll(to: id), error)
         endPrompts { $0 == id }
         if isMaintained(id) {
             interruptSubscriptions(of: id, error)

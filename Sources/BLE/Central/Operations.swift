@@ -10,6 +10,9 @@ struct Operations {
         case value(AttributeID)
         /// Switching the notifications of one characteristic on and off.
         case notifications(AttributeID)
+        /// Opening an L2CAP channel, which may pair, as using an attribute may. Has a unique number, since channels need
+        /// not wait for each other.
+        case channel(Int)
         /// Pairing with a peripheral, and removing the bond.
         case pairing(Peripheral.ID)
     }
@@ -23,7 +26,7 @@ struct Operations {
     private var operations: [Int: Operation] = [:]
     /// The number of operations on each peripheral.
     private var counts: [Peripheral.ID: Int] = [:]
-    /// The number of those that read, write, or switch notifications on or off.
+    /// The number of those that use a resource: that read, write, switch notifications on or off, or open a channel.
     private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
     /// The operations that are queued.
@@ -34,7 +37,7 @@ struct Operations {
     /// Whether an operation on a peripheral is running or queued.
     func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
 
-    /// Whether an operation on an attribute of a peripheral is running or queued.
+    /// Whether an operation that may make the system pair with a peripheral is running or queued.
     func isAttributeUsed(on peripheral: Peripheral.ID) -> Bool { attributeCounts[peripheral] != nil }
 
     /// Starts an operation, or queues it if its resource is in use. Without a resource, it starts immediately.

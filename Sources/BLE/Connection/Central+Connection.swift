@@ -285,6 +285,7 @@ extension Central {
         let error = endedHere(id)
         finish(subscriptions.endAll(of: id), error)
         finish(writers.removeAll(of: id), error)
+        finish(channels.removeAll(to: id), error)
         endPrompts { $0 == id }
         connections[id]?.voidServices()
         if !hasFailed { connections[id]?.fail(reason) }

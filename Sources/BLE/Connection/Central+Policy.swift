@@ -51,6 +51,7 @@ extension Central {
 
     private func isUnused(_ id: Peripheral.ID) -> Bool {
         connections[id]?.isUnused == true && !operations.isAny(on: id) && !subscriptions.isAny(of: id)
+            && !writers.isAny(on: id) && !channels.isAny(to: id)
     }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {

@@ -14,6 +14,8 @@ public struct PeripheralDefinition: Sendable {
     public var advertisingInterval: Duration
     /// Its services, in the order of their handles.
     public var services: [ServiceDefinition]
+    /// The L2CAP channels that it accepts.
+    public var channels: [ChannelDefinition]
     /// The largest ATT MTU that it accepts, in bytes, 23 to 517. 247 by default, which fits one packet of the link
     /// layer.
     public var maximumATTMTU: Int
@@ -24,7 +26,7 @@ public struct PeripheralDefinition: Sendable {
     public init(
         address: String? = nil, advertisement: Advertisement, advertising: AdvertisingParameters? = nil,
         advertisingInterval: Duration = .milliseconds(200),
-        services: [ServiceDefinition], maximumATTMTU: Int = 247,
+        services: [ServiceDefinition], channels: [ChannelDefinition] = [], maximumATTMTU: Int = 247,
         pairing: SimulatedPairing = .justWorks
     ) {
         self.maximumATTMTU = maximumATTMTU
@@ -34,6 +36,7 @@ public struct PeripheralDefinition: Sendable {
         self.advertising = advertising
         self.advertisingInterval = advertisingInterval
         self.services = services
+        self.channels = channels
     }
 }
 

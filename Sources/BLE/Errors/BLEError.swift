@@ -49,6 +49,8 @@ public struct BLEError: Error, Sendable {
         public static let pairingRequired = Code(rawValue: "pairingRequired")
         /// The peripheral responded with another ATT error; see ``BLEError/attError``.
         public static let attributeError = Code(rawValue: "attributeError")
+        /// The peripheral refused an L2CAP channel: nothing accepts channels at the number, or not this one.
+        public static let channelRefused = Code(rawValue: "channelRefused")
         /// The offset is past the value's end.
         public static let invalidOffset = Code(rawValue: "invalidOffset")
         /// The attribute does not accept a value of this length.

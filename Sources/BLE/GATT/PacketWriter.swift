@@ -126,6 +126,7 @@ extension Central {
 
     func forget(_ writer: PacketWriterCore, _ attribute: AttributeID) {
         writers.remove(writer, of: attribute)
+        considerIdle(attribute.peripheral)
     }
 
     func finish(_ writers: [PacketWriterCore], _ error: BLEError) {

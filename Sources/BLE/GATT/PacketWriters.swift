@@ -2,6 +2,9 @@
 struct PacketWriters {
     private var writers: [Peripheral.ID: [AttributeID: PacketWriterCore]] = [:]
 
+    /// Whether a writer on a peripheral is open.
+    func isAny(on peripheral: Peripheral.ID) -> Bool { writers[peripheral] != nil }
+
     mutating func add(_ writer: PacketWriterCore, to attribute: AttributeID) {
         writers[attribute.peripheral, default: [:]][attribute] = writer
     }

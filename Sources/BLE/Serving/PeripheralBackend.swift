@@ -46,6 +46,24 @@ public protocol PeripheralBackend: Actor {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError)
 
+    /// Accepts channels at a number. Returns the number.
+    ///
+    /// It goes on when the stack or the adapter is lost, and after their return.
+    ///
+    /// Throws `busy` if the number is in use, and `unauthorized` if this user may not use it.
+    ///
+    /// - Parameters:
+    ///   - psm: the number. Nil for one that is free.
+    ///   - accept: receives each channel, in the backend's isolation, with its central and number. The transport has
+    ///     not started yet.
+    func publishChannel(
+        _ psm: PSM?, _ options: ChannelOptions,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    ) async throws(BLEError) -> PSM
+
+    /// Stops accepting channels at a number. Open ones stay open. Does nothing if none are accepted.
+    func unpublishChannel(_ psm: PSM) async
+
     /// Starts to advertise. Returns when the stack has accepted it.
     ///
     /// Throws `busy` if the controller has no advertising set left, and `invalidArgument` for what does not fit.
@@ -55,6 +73,20 @@ public protocol PeripheralBackend: Actor {
 
     /// Stops advertising. Does nothing if it has ended.
     func stopAdvertising(_ advertising: Int) async
+}
+
+/// What a stack may lack. A backend implements only what its stack has.
+extension PeripheralBackend {
+    /// Throws `notSupported`.
+    public func publishChannel(
+        _ psm: PSM?, _ options: ChannelOptions,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    ) async throws(BLEError) -> PSM {
+        throw .lacking("L2CAP channels")
+    }
+
+    /// Does nothing: none are accepted.
+    public func unpublishChannel(_ psm: PSM) async {}
 }
 
 /// The place of an attribute in what a host serves: a characteristic, or one of its descriptors.

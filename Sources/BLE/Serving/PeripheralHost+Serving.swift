@@ -76,6 +76,7 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await backend.register(definition.services, as: number)
             applications[number]?.setRegistered(true)
+            try await publishChannels(of: definition, number)
             if isAdvertised { try await beginAdvertising(parameters, number, isOfDefinition: true) }
             try checkRunning()
         } catch {
@@ -92,6 +93,7 @@ extension PeripheralHost {
         endSubscriptions(of: number)
         endRequests(BLEError(.disconnected, "it is no longer served")) { $0.application == number }
         applications[number] = nil
+        await unpublishChannels(of: number)
         let wasAdvertised = advertisements.removeValue(forKey: number) != nil
         guard !isShutDown else { return }
         await Task { [backend] in

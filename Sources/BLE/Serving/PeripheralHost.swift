@@ -78,6 +78,11 @@ public actor PeripheralHost {
     var centrals: [Peripheral.ID: Int?] = [:]
     var observers = Observers<PeripheralHostEvent>()
     var adapter = AdapterWatch()
+    var channels = OpenChannels()
+    /// The numbers at which channels are accepted, and what tells those who wait for them of the host's shutdown.
+    var listeners: [PSM: @Sendable () -> Void] = [:]
+    /// The channels of the definitions that are served.
+    var servedChannels: [Int: ServedChannels] = [:]
     /// Registers what was lost.
     var renewal: Task<Void, Never>?
 
@@ -153,6 +158,9 @@ public actor PeripheralHost {
             for user in users.values { user.deliver(.failure(.hostShutDown)) }
             for number in applications.keys { endSubscriptions(of: number) }
             endRequests(.hostShutDown) { _ in true }
+            endChannels(.hostShutDown)
+            for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
+            for end in listeners.values { end() }
             observers.finish(.hostShutDown)
             adapter.finish(.hostShutDown)
             // In a separate task, which is never cancelled.
@@ -221,11 +229,12 @@ public actor PeripheralHost {
     }
 
     func centralDisconnected(_ central: Peripheral.ID) {
+        let gone = BLEError(.disconnected, "the central's link ended")
+        endChannels(of: central, gone)
         guard centrals.removeValue(forKey: central) != nil else { return }
         for number in applications.keys {
             for attribute in applications[number]?.remove(central) ?? [] { unsubscribed(attribute, central) }
         }
-        let gone = BLEError(.disconnected, "the central's link ended")
         endRequests(gone) { $0.central == central }
         observers.yield(.centralDisconnected(central))
     }

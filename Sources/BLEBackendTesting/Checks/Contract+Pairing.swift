@@ -4,7 +4,7 @@ import Testing
 
 extension Contract {
     /// Runs a check with a peripheral that pairs in a given way, without a bond before and after.
-    private func withPairing(
+    func withPairing(
         _ method: PeerPairing, _ behavior: PairingBehavior = .justWorks,
         _ check: (Peripheral) async throws -> Void
     ) async throws {

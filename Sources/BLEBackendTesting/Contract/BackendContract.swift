@@ -66,6 +66,12 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case writersSendAllInOrder
     case writersAreExclusive
     case writersEndWithTheLink
+    case channelsCarryPacketsBothWays
+    case channelsAreRefused
+    case channelsEndWithEitherSideAndTheLink
+    case slowReadersOfChannelsMissNothing
+    case fullChannelsWait
+    case channelsAreSecured
     case emptyValuesAreNotified
     // Adapters
     case adaptersAreSwitchedOffAndOn
@@ -167,6 +173,12 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .socketsTakenAwayAreReplaced: try await contract.socketTakenAway()
         case .socketsEndWithTheLink: try await contract.socketAfterReconnect()
         case .indicationsNeedNoSocket: try await contract.indicationsForSocketReader()
+        case .channelsCarryPacketsBothWays: try await contract.channelPackets()
+        case .channelsAreRefused: try await contract.channelRefusals()
+        case .channelsEndWithEitherSideAndTheLink: try await contract.channelEnds()
+        case .slowReadersOfChannelsMissNothing: try await contract.slowChannelReader()
+        case .fullChannelsWait: try await contract.fullChannel()
+        case .channelsAreSecured: try await contract.channelSecurity()
         case .writersSendAllInOrder: try await contract.writerOrder()
         case .writersAreExclusive: try await contract.exclusiveWriter()
         case .writersEndWithTheLink: try await contract.writerAtLinkEnd()

@@ -109,6 +109,16 @@ public enum EchoStrap {
     /// The ATT MTU of a link to the strap.
     public static let packetLength = 247
 
+    /// A channel that returns each packet.
+    public static let echoChannel: PSM = 0x0080
+    /// A channel that takes orders: a number of packets (32 bits) and their length (16 bits), little-endian. It sends
+    /// so many, each of which begins with its number from 0, in 32 bits. Any other order closes it.
+    public static let burstChannel: PSM = 0x0082
+    /// A channel whose packets are never read.
+    public static let stalledChannel: PSM = 0x0083
+    /// The maximum length of a packet that the channels receive, in bytes.
+    public static let channelLength = 512
+
     /// Readable only on an authenticated link.
     public static let sealed = Characteristic(uuid(9), service: service)
     /// The passkey that it displays.

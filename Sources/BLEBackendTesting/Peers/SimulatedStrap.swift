@@ -79,7 +79,32 @@ public actor SimulatedStrap {
                 serviceData: [BluetoothUUID(0x180F): [87]]),
             advertisingInterval: .milliseconds(20),
             services: [heartRate, battery, information, included, echo],
+            channels: channels,
             maximumATTMTU: EchoStrap.packetLength)
+    }
+
+    private nonisolated var channels: [ChannelDefinition] {
+        let options = ChannelOptions(maximumReceiveLength: EchoStrap.channelLength)
+        return [
+            ChannelDefinition(EchoStrap.echoChannel, options: options) { channel in
+                for try await packet in channel.packets { try await channel.send(packet) }
+            },
+            ChannelDefinition(EchoStrap.burstChannel, options: options) { channel in
+                for try await order in channel.packets {
+                    guard order.count == 6 else { return }
+                    let count =
+                        UInt32(order[0]) | UInt32(order[1]) << 8 | UInt32(order[2]) << 16 | UInt32(order[3]) << 24
+                    let rest = [UInt8](repeating: 0, count: Int(order[4]) + Int(order[5]) << 8 - 4)
+                    for number in 0..<count {
+                        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+                        try await channel.send(bytes + rest)
+                    }
+                }
+            },
+            ChannelDefinition(EchoStrap.stalledChannel, options: options) { _ in
+                _ = try? await Outcome<Void>().wait()
+            },
+        ]
     }
 
     private nonisolated var heartRate: ServiceDefinition {

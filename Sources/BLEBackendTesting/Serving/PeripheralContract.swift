@@ -31,6 +31,10 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case indicationsAreConfirmed
     case valuesThatWouldBeCutAreRefused
     case controlPointsAnswer
+    // Channels
+    case channelsAreAccepted
+    case channelsOfDefinitionsAreAccepted
+    case shutDownEndsChannels
     // Life
     case centralsAreReported
     case definitionsAreServedTogether
@@ -73,6 +77,9 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .indicationsAreConfirmed: try await contract.indications()
         case .valuesThatWouldBeCutAreRefused: try await contract.tooLongValues()
         case .controlPointsAnswer: try await contract.controlPoint()
+        case .channelsAreAccepted: try await contract.publishedChannels()
+        case .channelsOfDefinitionsAreAccepted: try await contract.definedChannels()
+        case .shutDownEndsChannels: try await contract.shutDownEndsChannels()
         case .centralsAreReported: try await contract.centrals()
         case .definitionsAreServedTogether: try await contract.together()
         case .servicesEndWithTheirTask: try await contract.servingEnds()

@@ -21,6 +21,8 @@ package actor BlueZHost {
     /// The executor of the loop.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// Makes the sockets of L2CAP channels.
+    nonisolated let channelSockets: any ChannelSockets
     private let address: BusAddress
     private(set) var session: BusSession?
     private(set) var tree = ObjectTree()
@@ -48,8 +50,10 @@ package actor BlueZHost {
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - address: the bus that bluetoothd is on.
-    package init(adapter: String?, address: BusAddress) {
+    ///   - channelSockets: makes the sockets of L2CAP channels; nil for the kernel's.
+    package init(adapter: String?, address: BusAddress, channelSockets: (any ChannelSockets)? = nil) {
         self.address = address
+        self.channelSockets = channelSockets ?? KernelChannelSockets()
         choice = AdapterChoice(wanted: adapter)
         loop = EventLoop(name: "bluez")
         tasks = LoopTaskExecutor(loop)

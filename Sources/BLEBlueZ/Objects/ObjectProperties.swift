@@ -8,10 +8,12 @@ struct AdapterProperties: Equatable {
     var systemName: String?
     var isPowered: Bool?
     var isDiscovering: Bool?
+    var addressType: AddressType?
 
     mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
         switch name {
         case "Address": address = try value.string()
+        case "AddressType": addressType = AddressType(rawValue: try value.string())
         case "Alias": alias = try value.string()
         case "Name": systemName = try value.string()
         case "Powered": isPowered = try value.boolean()

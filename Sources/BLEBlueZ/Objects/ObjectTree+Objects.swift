@@ -3,6 +3,8 @@ internal import BLE
 extension ObjectTree {
     struct AdapterObject: Equatable {
         var address = ""
+        /// Whether its identity address is a static random one, as with controllers without an address of their own.
+        var isAddressRandom = false
         var alias = ""
         /// The alias if none has been set.
         var systemName = ""

@@ -61,6 +61,7 @@ struct ObjectTree: Sendable {
         case .adapter(let properties):
             var adapter = adapters[path] ?? AdapterObject()
             if let value = properties.address { adapter.address = value }
+            if let value = properties.addressType { adapter.isAddressRandom = value == .random }
             if let value = properties.alias { adapter.alias = value }
             if let value = properties.systemName { adapter.systemName = value }
             if let value = properties.isPowered { adapter.isPowered = value }

@@ -42,10 +42,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     private(set) var context: PeripheralContext?
     private var role: Int?
+    /// Whether the role is on its host.
+    var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
     var applications: [Int: BlueZApplication] = [:]
     var advertisements: [Int: BlueZAdvertisement] = [:]
+    /// The numbers at which channels are accepted.
+    var listening: [PSM: ListeningChannel] = [:]
     /// Waits for the confirmation of an indication.
     var confirmations: [ServedAttribute: Outcome<Void>] = [:]
     /// The devices whose links are being asked for.
@@ -86,6 +90,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     public func shutDown() async {
         guard let role else { return }
         self.role = nil
+        unpublishChannels()
         let outcome = Outcome<Void>()
         let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
@@ -102,6 +107,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     deinit {
         // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
         guard let role else { return }
+        host.loop.perform { [listening] in for channel in listening.values { channel.close() } }
         Task { [host] in await host.leave(role) }
     }
 

@@ -22,7 +22,10 @@ enum ExitStatus {
         (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic, or assigned number"),
         (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),
         (18, [.pairingRequired], "the peripheral wants to be paired with"),
-        (19, [.attributeError, .invalidOffset, .invalidLength, .procedureFailed], "the peripheral refused"),
+        (
+            19, [.attributeError, .channelRefused, .invalidOffset, .invalidLength, .procedureFailed],
+            "the peripheral refused"
+        ),
         (20, [.bluetoothLost], "bluetoothd or the bus went away"),
         (
             21, [.pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut],

@@ -74,12 +74,12 @@ public actor SimulatedBackend: CentralBackend {
         try await radio.database(peripheral, port)
     }
 
-    /// Returns the ATT MTU of the link, according to the definition.
     /// Those of bluetoothd, which this backend behaves like.
     public nonisolated var limits: BackendLimits {
         BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
     }
 
+    /// Returns the ATT MTU of the link, according to the definition.
     public func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await radio.attMTU(peripheral, port)
     }
@@ -136,6 +136,13 @@ public actor SimulatedBackend: CentralBackend {
     /// Opens a channel in memory.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         try await radio.acquireWriting(to: characteristic, port)
+    }
+
+    /// Opens an L2CAP channel in memory.
+    public func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport {
+        try await radio.openChannel(psm, options, to: peripheral, port)
     }
 
     /// Cancels the definition's subscription handler.

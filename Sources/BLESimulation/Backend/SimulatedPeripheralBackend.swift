@@ -165,6 +165,22 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         try await notify(value, from: attribute, to: central)
     }
 
+    // MARK: Channels
+
+    /// Accepts channels in memory.
+    public func publishChannel(
+        _ psm: PSM?, _ options: ChannelOptions,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    ) async throws(BLEError) -> PSM {
+        guard let id else { throw .shutDown }
+        return try await radio.listen(psm, options, id) { accept($0, $1, $2) }
+    }
+
+    /// Stops accepting channels.
+    public func unpublishChannel(_ psm: PSM) async {
+        if let id { await radio.stopListening(psm, id) }
+    }
+
     // MARK: Advertising
 
     /// The number of advertisements that a host can have, as with many controllers.

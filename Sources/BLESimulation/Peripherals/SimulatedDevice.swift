@@ -8,6 +8,8 @@ struct SimulatedDevice {
     var isAdvertising = true
     var advertiser: Task<Void, Never>?
     var link: SimulatedLink?
+    /// The numbers at which it accepts L2CAP channels.
+    var listeners: [PSM: SimulatedListener] = [:]
     /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
     /// Whether a central has discovered the services.
@@ -62,6 +64,8 @@ struct SimulatedLink {
     /// The pending operations, which fail when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// The central's ends of L2CAP channels.
+    var channels: [SimulatedTransport] = []
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
     /// The running handlers of writes without response. Nil for one that is about to begin.

@@ -40,7 +40,7 @@ extension SimulatedRadio {
     func read(_ attribute: AttributeID, offset: Int, _ port: Int) async throws(BLEError) -> [UInt8] {
         let characteristic = try characteristic(attribute, port)
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
-        try await secure(attribute, characteristic.definition.security, port)
+        try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset)
         let value = try await value(of: characteristic, attribute.peripheral, request)
         guard offset > 0 else { return value }
@@ -79,7 +79,7 @@ extension SimulatedRadio {
         }
         let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
-        try await secure(attribute, characteristic.definition.security, port)
+        try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
         var value = value
         if offset > 0 {
@@ -163,7 +163,7 @@ extension SimulatedRadio {
         guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
         }
-        try await secure(attribute, characteristic.definition.security, port)
+        try await secure(attribute.peripheral, characteristic.definition.security, port)
         let number = number()
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = SimulatedSubscription(
             number: number, isChannel: isChannel, deliver: deliver)

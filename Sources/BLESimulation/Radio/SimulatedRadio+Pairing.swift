@@ -27,10 +27,9 @@ extension SimulatedRadio {
 
     private static let authenticationFailed = BLEError(.disconnected, "the link ended: pairing failed")
 
-    /// Raises the security of the link to the level that an attribute requires. May start pairing without a call to
+    /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without a call to
     /// `pair`.
-    func secure(_ attribute: AttributeID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        let id = attribute.peripheral
+    func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
         guard let link = try device(id, port).link, link.security < security else { return }
         if peripherals[id]?.bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.

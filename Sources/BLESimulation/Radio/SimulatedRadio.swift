@@ -74,6 +74,7 @@ public actor SimulatedRadio {
         precondition(peripherals[id] == nil, "the radio already has a peripheral with the address \(id)")
         definition.address = id.rawValue
         peripherals[id] = SimulatedDevice(definition: definition)
+        accept(definition.channels, id)
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)
     }
@@ -206,6 +207,7 @@ public actor SimulatedRadio {
             writer.task?.cancel()
             writer.channel.close()
         }
+        for channel in link.channels { channel.lose(error) }
         for command in link.commands.values { command?.cancel() }
         if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
         updateAdvertising(id)

@@ -7,7 +7,8 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// One end of a socket that preserves packet boundaries (SOCK_SEQPACKET), read and awaited on an event loop.
+/// One end of a socket that preserves packet boundaries (SOCK_SEQPACKET), read and awaited on an event loop: a socket
+/// of bluetoothd, or an L2CAP channel of the kernel.
 ///
 /// Safe to share: sending is one system call, which any thread may make. Everything else happens on the loop's thread,
 /// which each entry point checks.
@@ -20,16 +21,20 @@ package final class PacketSocket: @unchecked Sendable {
     private var onEnd: (() -> Void)?
     private var isPaused = false
     private var waiters: [BusOutcome<Void>] = []
+    private var isOpen = false
     private var isClosed = false
-    /// The buffer for one packet. No attribute value is longer.
-    private let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
+    /// The buffer for one packet.
+    private let space: UnsafeMutableRawBufferPointer
 
     /// The maximum number of packets to read before the loop does its other work.
     private static let packetsPerTurn = 64
 
-    package init(_ descriptor: FileDescriptor, on loop: EventLoop) {
+    /// - Parameter maximumLength: the maximum length of a received packet, in bytes. No attribute value is longer than
+    ///   512.
+    package init(_ descriptor: FileDescriptor, on loop: EventLoop, maximumLength: Int = 4096) {
         self.descriptor = descriptor
         self.loop = loop
+        space = .allocate(byteCount: maximumLength, alignment: 1)
     }
 
     deinit {
@@ -61,12 +66,13 @@ package final class PacketSocket: @unchecked Sendable {
         loop.checkIsolated()
         self.onPacket = onPacket
         self.onEnd = onEnd
+        isOpen = true
         attach()
     }
 
     private var condition: GIOCondition {
         // The closing of the other end is always reported.
-        let reading = onPacket == nil ? 0 : G_IO_IN.rawValue
+        let reading = onPacket == nil || isPaused ? 0 : G_IO_IN.rawValue
         return GIOCondition(rawValue: reading | (waiters.isEmpty ? 0 : G_IO_OUT.rawValue))
     }
 
@@ -79,6 +85,14 @@ package final class PacketSocket: @unchecked Sendable {
             Unmanaged<PacketSocket>.fromOpaque(me!).takeUnretainedValue().run(condition)
         }
         source = ble_source_attach(loop.context, descriptor.rawValue, condition, actions)
+    }
+
+    /// Watches for what is awaited now. The end of the socket would be reported again and again to an end that is paused,
+    /// which is therefore only watched for somebody who waits for room.
+    private func updateWatch() {
+        if isPaused, waiters.isEmpty { return detach() }
+        guard let source else { return attach() }
+        ble_source_set_condition(source, condition)
     }
 
     private func detach() {
@@ -108,7 +122,9 @@ package final class PacketSocket: @unchecked Sendable {
     private func run(_ condition: GIOCondition) {
         withExtendedLifetime(self) {
             if condition.rawValue & ~G_IO_IN.rawValue != 0 { wake() }
-            if onPacket != nil {
+            if isPaused {
+                // The end is read when there is room again.
+            } else if onPacket != nil {
                 if read(atMost: Self.packetsPerTurn) { end() }
             } else if condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0 {
                 end()
@@ -133,9 +149,8 @@ package final class PacketSocket: @unchecked Sendable {
             switch receive() {
             case .packet(let packet):
                 guard !onPacket(packet) else { continue }
-                // Not watched while paused, because the end of the socket would be reported again and again.
                 isPaused = true
-                detach()
+                updateWatch()
             case .nothing: return false
             case .end: return true
             }
@@ -150,12 +165,20 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     private func receive() -> Reading {
+        var isLast = false
         while true {
             let count = recv(descriptor.rawValue, space.baseAddress, space.count, Int32(MSG_DONTWAIT))
             if count > 0 { return .packet(Array(space[..<count])) }
             if count == 0 { return isHungUp ? .end : .packet([]) }
-            if errno == EINTR { continue }
-            return errno == EAGAIN || errno == EWOULDBLOCK ? .nothing : .end
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: guard isHungUp else { return .nothing }
+            // The reason that a channel has ended is told once, before the packets that have arrived.
+            default: break
+            }
+            // A packet may have arrived just before the end.
+            if isLast { return .end }
+            isLast = true
         }
     }
 
@@ -170,7 +193,7 @@ package final class PacketSocket: @unchecked Sendable {
         loop.checkIsolated()
         guard isPaused else { return }
         isPaused = false
-        attach()
+        if !isClosed { updateWatch() }
     }
 
     /// Delivers everything that has arrived, even without room.
@@ -212,19 +235,19 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     private func await(_ waiter: BusOutcome<Void>) {
-        guard !isClosed, let source else {
+        guard !isClosed, isOpen else {
             waiter.deliver(.failure(Self.ended))
             return
         }
         waiters.append(waiter)
-        ble_source_set_condition(source, condition)
+        updateWatch()
     }
 
     private func wake() {
         let waiting = waiters
         waiters = []
         for waiter in waiting { waiter.deliver(.success(())) }
-        if let source, !waiting.isEmpty { ble_source_set_condition(source, condition) }
+        if !waiting.isEmpty { updateWatch() }
     }
 }
 

@@ -24,7 +24,7 @@ private struct FakeServingPeer: PeripheralContractPeer {
     var distinguishesSubscribers: Bool { false }
 
     func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
-        try await PeripheralHost(backend: .bluez(bus: world.bus.address), configuration: configuration)
+        try await world.makeHost(configuration)
     }
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
@@ -48,7 +48,7 @@ struct FakeServingTests {
 
     init() async throws {
         world = try await BlueZWorld()
-        host = try await PeripheralHost(backend: .bluez(bus: world.bus.address))
+        host = try await world.makeHost()
     }
 
     @Test func `an advertisement for which no set is free is refused, and the others stay`() async throws {

@@ -43,7 +43,7 @@ struct SharedHostTests {
     init() async throws {
         world = try await BlueZWorld()
         battery = await world.radio.add(.battery())
-        host = BlueZHost(adapter: nil, address: .address(world.bus.address))
+        host = world.makeStack()
         other = Other(host)
     }
 

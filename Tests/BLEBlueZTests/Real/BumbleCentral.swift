@@ -12,6 +12,9 @@ actor BumbleCentral: CentralBackend {
     private var scan: Task<Void, Never>?
     private var heard: [Peripheral.ID: Advertisement] = [:]
     private var link: Link?
+    /// The number of channels that are being opened, and what has arrived on them.
+    private var openings = 0
+    private var early: [Event] = []
 
     private struct Link {
         let id: Peripheral.ID
@@ -20,6 +23,7 @@ actor BumbleCentral: CentralBackend {
         var values: [UInt16: UInt16] = [:]
         var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
         var serviceChanged: UInt16?
+        var channels: [Int: BumbleChannel] = [:]
     }
 
     private struct Service: Decodable {
@@ -34,7 +38,10 @@ actor BumbleCentral: CentralBackend {
         let characteristics: [Characteristic]
     }
 
-    private struct Event: Decodable { let event: String, handle: UInt16?, value: String?, reason: Int? }
+    private struct Event: Decodable {
+        let event: String, handle: UInt16?, value: String?, reason: Int?, channel: Int?
+    }
+    private struct Opened: Decodable { let channel: Int, mtu: Int }
     private struct Report: Decodable { let address: String, type: String, data: String }
 
     init(_ number: Int) { self.number = number }
@@ -48,6 +55,9 @@ actor BumbleCentral: CentralBackend {
             let words = failure.answer.split(separator: " ")
             if words.count > 2, words[1] == "ATT", let code = UInt8(words[2].dropFirst(2), radix: 16) {
                 throw BLEError(ATTError(rawValue: code))
+            }
+            if words.count > 1, words[1] == "refused" {
+                throw BLEError(.channelRefused, failure.answer, isRetryable: false)
             }
             throw BLEError(failure.answer.contains("LinkEnded") ? .disconnected : .failed, failure.answer)
         } catch {
@@ -75,8 +85,11 @@ actor BumbleCentral: CentralBackend {
 
     func shutDown() async {
         try? await stopDiscovery()
-        link?.events.cancel()
-        link = nil
+        if let ended = link {
+            link = nil
+            ended.events.cancel()
+            for channel in ended.channels.values { channel.end(.shutDown) }
+        }
         _ = try? await ask("reset")
     }
 
@@ -130,6 +143,8 @@ actor BumbleCentral: CentralBackend {
             throw BLEError(.connectionFailed, "it is not connectable")
         }
         if link != nil { return }
+        // What is left of an earlier link, its end perhaps.
+        try await ask("events")
         try await ask("connect")
         link = Link(id: peripheral, events: Task { await self.follow(peripheral) })
     }
@@ -144,6 +159,7 @@ actor BumbleCentral: CentralBackend {
         guard let ended = link else { return }
         link = nil
         ended.events.cancel()
+        for channel in ended.channels.values { channel.end(BLEError(.disconnected, "the link ended")) }
         context?.handleEvent(.linkEnded(ended.id, error))
     }
 
@@ -161,6 +177,7 @@ actor BumbleCentral: CentralBackend {
                 } else {
                     link?.deliveries[handle]?(bytes(event.value ?? "-"))
                 }
+            case "packet", "closed": take(event)
             case "disconnected": return end(BLEError(.disconnected, "the link ended", disconnectReason: .remote))
             default: break
             }
@@ -246,4 +263,52 @@ actor BumbleCentral: CentralBackend {
         link?.deliveries[handle] = nil
         try await ask("unsubscribe \(handle)")
     }
+
+    // MARK: Channels
+
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport {
+        openings += 1
+        defer {
+            openings -= 1
+            if openings == 0 { early = [] }
+        }
+        let opened: Opened = try decode(try await ask("channel \(psm) \(options.maximumReceiveLength)"))
+        guard link?.id == peripheral else { throw BLEError(.disconnected, "the link ended") }
+        let channel = BumbleChannel(
+            self, number: opened.channel, maximumLength: opened.mtu, maximumReceiveLength: options.maximumReceiveLength)
+        link?.channels[opened.channel] = channel
+        for event in early where event.channel == opened.channel { take(event) }
+        return channel
+    }
+
+    private func take(_ event: Event) {
+        guard let number = event.channel else { return }
+        guard let channel = link?.channels[number] else {
+            // The peer may tell of a channel before it answers that it has opened it.
+            if openings > 0 { early.append(event) }
+            return
+        }
+        if event.event == "packet" {
+            channel.take(bytes(event.value ?? "-"))
+        } else {
+            link?.channels[number] = nil
+            channel.end(nil)
+        }
+    }
+
+    /// Sends a packet on a channel. Returns when it has left.
+    func send(_ packet: [UInt8], on channel: Int) async throws(BLEError) {
+        try await ask("send \(channel) \(spell(packet))")
+    }
+
+    /// Closes a channel. Does nothing if it has ended.
+    func closeChannel(_ channel: Int) async {
+        guard link?.channels.removeValue(forKey: channel) != nil else { return }
+        _ = try? await ask("close \(channel)")
+    }
+
+    /// Runs `work` in the central's isolation.
+    func perform(_ work: @Sendable () -> Void) { work() }
 }

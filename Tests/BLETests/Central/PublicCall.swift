@@ -105,6 +105,9 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         + onLink("Peripheral.packetWriter(to:timeout:), bytes", .acquireWriting) {
             _ = try await $0.strap.packetWriter(to: Bench.command.key.bytes)
         }
+        + onLink("Peripheral.openChannel(_:security:maximumReceiveLength:timeout:)", .openChannel) {
+            _ = try await $0.strap.openChannel(0x0080)
+        }
         + onLink("Peripheral.readableValues(timeout:)", .read) { _ = try await $0.strap.readableValues() }
         + onLink("Peripheral.values(_:timeout:)", .startNotifications) {
             _ = try await $0.strap.values([.readAndNotify(Bench.level)])

@@ -84,6 +84,15 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
             bench.backend.channel.setRoom(0)
             return { try await writer.write([1]) }
         },
+        PublicWait("L2CAPChannel.send(_:timeout:)") { bench in
+            let channel = try await bench.strap.openChannel(0x0080)
+            bench.backend.channel.setRoom(0)
+            return { try await channel.send([1]) }
+        },
+        PublicWait("L2CAPChannel.packets") { bench in
+            let channel = try await bench.strap.openChannel(0x0080)
+            return { for try await _ in channel.packets {} }
+        },
         PublicWait("Peripheral.disconnect()") { bench in
             try await bench.strap.connect()
             await bench.backend.script(.disconnect, .ignore)

@@ -11,7 +11,7 @@ actor ScriptedBackend: CentralBackend {
         case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
-        case attMTU, signalStrength, acquireNotifications, acquireWriting
+        case attMTU, signalStrength, acquireNotifications, acquireWriting, openChannel
         case pair, unpair, pairingState, set
     }
 
@@ -34,6 +34,7 @@ actor ScriptedBackend: CentralBackend {
         case signalStrength(Peripheral.ID)
         case acquireNotifications(UInt16)
         case acquireWriting(UInt16)
+        case openChannel(PSM)
         case pair(Peripheral.ID)
         case unpair(Peripheral.ID)
         case pairingState(Peripheral.ID)
@@ -61,6 +62,7 @@ actor ScriptedBackend: CentralBackend {
             case .signalStrength: .signalStrength
             case .acquireNotifications: .acquireNotifications
             case .acquireWriting: .acquireWriting
+            case .openChannel: .openChannel
             case .pair: .pair
             case .unpair: .unpair
             case .pairingState: .pairingState
@@ -90,7 +92,7 @@ actor ScriptedBackend: CentralBackend {
     private var attMTU = 247
     private var channels: [UInt16: @Sendable ([UInt8]) -> Bool] = [:]
     private(set) var resumed: [UInt16] = []
-    /// What ``acquireWriting(to:)`` gives.
+    /// What ``acquireWriting(to:)`` and ``openChannel(_:_:to:)`` give.
     let channel = ScriptedChannel()
     private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
@@ -271,6 +273,13 @@ actor ScriptedBackend: CentralBackend {
 
     func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         try await answer(.acquireWriting(characteristic.handle))
+        return channel
+    }
+
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport {
+        try await answer(.openChannel(psm))
         return channel
     }
 

@@ -3,18 +3,22 @@ import Synchronization
 import Waiting
 
 /// A channel that takes as many packets as a test lets it.
-final class ScriptedChannel: PacketChannel {
+final class ScriptedChannel: ChannelTransport {
     private struct State {
         var room = Int.max
         var packets: [[UInt8]] = []
         var isClosed = false
         var waiters: [Outcome<Void>] = []
+        var deliver: (@Sendable ([UInt8]) -> Bool)?
+        var onEnd: (@Sendable (BLEError?) -> Void)?
+        var resumed = 0
     }
 
     private let state = Mutex(State())
     private static let ended = BLEError(.disconnected, "scripted")
 
     let maximumLength = 5
+    let maximumReceiveLength = 23
 
     var packets: [[UInt8]] { state.withLock { $0.packets } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -56,6 +60,20 @@ final class ScriptedChannel: PacketChannel {
         }
         try await outcome.wait()
     }
+
+    func start(deliver: @escaping @Sendable ([UInt8]) -> Bool, onEnd: @escaping @Sendable (BLEError?) -> Void) {
+        state.withLock { ($0.deliver, $0.onEnd) = (deliver, onEnd) }
+    }
+
+    func drain() {}
+    func resume() { state.withLock { $0.resumed += 1 } }
+
+    /// How often the reader had room again.
+    var resumeCount: Int { state.withLock { $0.resumed } }
+    /// Delivers a packet as the other side's. Returns whether there is room for another.
+    func receive(_ packet: [UInt8]) -> Bool { state.withLock { $0.deliver }?(packet) ?? false }
+    /// Ends as if the other side had closed it, or with an error.
+    func end(_ error: BLEError? = nil) { state.withLock { $0.onEnd }?(error) }
 
     func close() {
         let waiters = state.withLock { state in

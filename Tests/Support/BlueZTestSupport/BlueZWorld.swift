@@ -1,5 +1,6 @@
 public import BLE
-import BLEBlueZ
+package import BLEBlueZ
+import DBus
 public import BLESimulation
 public import BLETestSupport
 
@@ -21,7 +22,18 @@ public struct BlueZWorld: Sendable {
 
     /// A central on the daemon, to be shut down by whoever asked for it.
     public func makeCentral(_ configuration: Central.Configuration = .quiet()) async throws -> Central {
-        try await Central(
-            backend: .bluez(bus: bus.address), configuration: configuration)
+        try await Central(backend: BlueZCentral(makeStack()), configuration: configuration)
+    }
+
+    /// A host on the daemon, to be shut down by whoever asked for it.
+    public func makeHost(
+        _ configuration: PeripheralHost.Configuration = PeripheralHost.Configuration()
+    ) async throws -> PeripheralHost {
+        try await PeripheralHost(backend: BlueZPeripheral(makeStack()), configuration: configuration)
+    }
+
+    /// What the roles on one adapter share.
+    package func makeStack() -> BlueZHost {
+        BlueZHost(adapter: nil, address: .address(bus.address), channelSockets: daemon.channelSockets)
     }
 }

@@ -59,7 +59,7 @@ extension FakeBlueZ {
     }
 
     /// The radio's peripheral for what is served, from the first registration on.
-    private func startedServing() async throws(BLEError) -> FakeServing {
+    func startedServing() async throws(BLEError) -> FakeServing {
         if let serving { return serving }
         let new = FakeServing(.simulated(radio))
         serving = new
@@ -72,6 +72,7 @@ extension FakeBlueZ {
                 write: { [weak self] (attribute, value, request) throws(ATTError) in
                     try await self?.writeServed(value, to: attribute, request)
                 }, logger: Logger(label: "fake"), clock: radio.clock))
+        try await publishListeners(on: new.backend)
         return new
     }
 

@@ -41,6 +41,8 @@ public actor FakeBlueZ {
     var offersMonitors = false
     /// What clients serve and advertise; nil before the first registration.
     var serving: FakeServing?
+    /// The numbers at which clients accept channels.
+    var listeners: [PSM: FakeListener] = [:]
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
     /// The links of centrals that have begun or ended, and have not been signaled yet.

@@ -1,0 +1,73 @@
+extension Peripheral {
+    /// Opens an L2CAP channel to a number at which the peripheral accepts them.
+    ///
+    /// Connects if there is no link. The peripheral often publishes the number in a characteristic:
+    ///
+    /// ```swift
+    /// let channel = try await peripheral.openChannel(try await peripheral.read(.publishedPSM))
+    /// ```
+    ///
+    /// Throws `channelRefused` if nothing accepts channels at that number or the peripheral refuses this one,
+    /// `pairingRequired` if it wants more security than the link has, and `notSupported` if the system has no channels.
+    ///
+    /// - Parameters:
+    ///   - security: the security that the link must have. The system pairs if it has less.
+    ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
+    ///   - timeout: the maximum wait for the peripheral's consent, once connected. Nil for the configuration's operation
+    ///     timeout.
+    public func openChannel(
+        _ psm: PSM, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048, timeout: Duration? = nil
+    ) async throws(BLEError) -> L2CAPChannel {
+        let options = ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength)
+        return try await central.openChannel(psm, options, to: id, timeout)
+    }
+}
+
+extension Central {
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to id: Peripheral.ID, _ timeout: Duration?
+    ) async throws(BLEError) -> L2CAPChannel {
+        do throws(BLEError) {
+            try options.check(psm)
+            try await connect(id, timeout: nil)
+            try checkRunning()
+            let transport = try await perform(
+                on: id, timeout: timeout ?? configuration.operationTimeout, name: "opening a channel",
+                using: .channel(token())
+            ) { [weak self] (backend) throws(BLEError) in
+                let transport = try await backend.openChannel(psm, options, to: id)
+                // A caller that has given up cannot close the channel.
+                guard !Task.isCancelled, self != nil else {
+                    transport.close()
+                    throw .cancelled
+                }
+                return transport
+            }
+            guard connectionState(id) == .connected, !isShutDown else {
+                transport.close()
+                throw isShutDown ? .shutDown : BLEError(.disconnected, "the link ended")
+            }
+            return open(transport, psm, to: id)
+        } catch {
+            throw error.at(id)
+        }
+    }
+
+    private func open(_ transport: any ChannelTransport, _ psm: PSM, to id: Peripheral.ID) -> L2CAPChannel {
+        let channel = L2CAPChannel(
+            transport, peer: id, psm: psm, clock: configuration.clock, timeout: configuration.operationTimeout
+        ) { [weak self] channel in Task { await self?.forget(channel, to: id) } }
+        channels.add(channel.handle, to: id)
+        channel.start()
+        return channel
+    }
+
+    private func forget(_ channel: ChannelCore, to id: Peripheral.ID) {
+        channels.remove(channel, to: id)
+        considerIdle(id)
+    }
+
+    func finish(_ channels: [ChannelCore], _ error: BLEError) {
+        for channel in channels { channel.finish(.lost(error)) }
+    }
+}

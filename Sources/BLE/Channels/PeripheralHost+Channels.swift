@@ -1,0 +1,131 @@
+internal import Logging
+
+extension PeripheralHost {
+    /// Accepts L2CAP channels of centrals.
+    ///
+    /// The number is the listener's ``ChannelListener/psm``, which centrals have to know; it can be the value of a
+    /// characteristic:
+    ///
+    /// ```swift
+    /// let listener = try await host.publishChannel()
+    /// let psm = try CharacteristicDefinition(.publishedPSM, [.read], value: listener.psm)
+    /// ```
+    ///
+    /// For a number that is known before, and a handler, see ``PeripheralDefinition/channels``.
+    ///
+    /// Throws `busy` if the number is in use, `unauthorized` for a number that this user may not use, and `notSupported`
+    /// if the system has no channels.
+    ///
+    /// - Parameters:
+    ///   - psm: the number. Nil for one that is free.
+    ///   - security: the security that a central's link must have. It is asked to pair if it has less.
+    ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
+    public func publishChannel(
+        _ psm: PSM? = nil, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048
+    ) async throws(BLEError) -> ChannelListener {
+        try checkRunning()
+        let options = ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength)
+        try options.check(psm)
+        let queue = ChannelQueue()
+        let chosen = try await publish(psm, options) { queue.add($0) }
+        listeners[chosen] = { queue.finish(throwing: .hostShutDown) }
+        return ChannelListener(psm: chosen, queue) { [weak self] in
+            Task { await self?.unpublish(chosen) }
+        }
+    }
+
+    private func publish(
+        _ psm: PSM?, _ options: ChannelOptions, accept: @escaping @Sendable (L2CAPChannel) -> Void
+    ) async throws(BLEError) -> PSM {
+        let chosen = try await backend.publishChannel(psm, options) { [weak self] transport, central, psm in
+            guard let self else { return transport.close() }
+            assumeIsolated { $0.open(transport, psm, to: central, accept) }
+        }
+        do throws(BLEError) {
+            try checkRunning()
+        } catch {
+            await Task { [backend] in await backend.unpublishChannel(chosen) }.value
+            throw error
+        }
+        return chosen
+    }
+
+    private func unpublish(_ psm: PSM) async {
+        guard listeners.removeValue(forKey: psm) != nil, !isShutDown else { return }
+        await backend.unpublishChannel(psm)
+    }
+
+    private func open(
+        _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID,
+        _ accept: @Sendable (L2CAPChannel) -> Void
+    ) {
+        guard !isShutDown else { return transport.close() }
+        let channel = L2CAPChannel(
+            transport, peer: central, psm: psm, clock: clock, timeout: configuration.confirmationTimeout
+        ) { [weak self] channel in Task { await self?.forget(channel, to: central) } }
+        channels.add(channel.handle, to: central)
+        logger.debug("channel opened", metadata: ["central": "\(central)", "psm": "\(psm)"])
+        accept(channel)
+        channel.start()
+    }
+
+    private func forget(_ channel: ChannelCore, to central: Peripheral.ID) { channels.remove(channel, to: central) }
+
+    /// Ends the channels of a central whose link has ended, or all of them.
+    func endChannels(of central: Peripheral.ID? = nil, _ error: BLEError) {
+        let ended = central.map { channels.removeAll(to: $0) } ?? channels.removeAll()
+        for channel in ended { channel.finish(.lost(error)) }
+    }
+
+    // MARK: Of definitions
+
+    /// Accepts the channels of a definition.
+    func publishChannels(of definition: PeripheralDefinition, _ number: Int) async throws(BLEError) {
+        for channel in definition.channels {
+            let psm = try await publish(channel.psm, channel.options) { [weak self] opened in
+                self?.assumeIsolated { $0.run(channel.onOpen, opened, number) }
+            }
+            listeners[psm] = {}
+            servedChannels[number, default: ServedChannels()].psms.append(psm)
+        }
+    }
+
+    private func run(_ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int) {
+        let token = self.number()
+        let task = Task {
+            let failure: (any Error)?
+            do {
+                try await handler(channel)
+                failure = nil
+            } catch {
+                failure = error
+            }
+            channel.close()
+            handlerEnded(token, of: number, failure, channel)
+        }
+        servedChannels[number]?.handlers[token] = task
+    }
+
+    private func handlerEnded(_ token: Int, of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel) {
+        guard servedChannels[number]?.handlers.removeValue(forKey: token) != nil, let error else { return }
+        // The end of the channel is no failure of its handler.
+        if let code = (error as? BLEError)?.code, [.disconnected, .cancelled].contains(code) { return }
+        report(
+            BLEError(.failed, "the handler of the channel \(channel.psm) has failed", cause: error).at(channel.peer))
+    }
+
+    /// Ends the channels of a definition that is no longer served.
+    func unpublishChannels(of number: Int) async {
+        guard let ended = servedChannels.removeValue(forKey: number) else { return }
+        for handler in ended.handlers.values { handler.cancel() }
+        for psm in ended.psms { await unpublish(psm) }
+    }
+}
+
+/// The channels of a definition that a host serves.
+struct ServedChannels {
+    /// The numbers at which they are accepted.
+    var psms: [PSM] = []
+    /// The handlers of the open ones.
+    var handlers: [Int: Task<Void, Never>] = [:]
+}

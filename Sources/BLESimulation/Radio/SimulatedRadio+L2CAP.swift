@@ -1,0 +1,70 @@
+internal import BLE
+internal import Logging
+
+/// A number at which a simulated peripheral accepts channels.
+struct SimulatedListener {
+    let options: ChannelOptions
+    /// Receives the peripheral's end of a channel, and the central that opened it.
+    let accept: @Sendable (SimulatedTransport, Peripheral.ID) -> Void
+}
+
+extension SimulatedRadio {
+    // MARK: L2CAP channels
+
+    /// Runs `work` on the radio's executor.
+    func perform(_ work: @Sendable () -> Void) { work() }
+
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to id: Peripheral.ID, _ port: Int
+    ) async throws(BLEError) -> SimulatedTransport {
+        guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
+        try await secure(id, max(options.security, listener.options.security), port)
+        // Pairing takes time.
+        guard try device(id, port).listeners[psm] != nil else { throw Self.refused(psm) }
+        let (ours, theirs) = SimulatedTransport.pair(
+            self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
+        peripherals[id]?.link?.channels.removeAll { $0.isClosed }
+        peripherals[id]?.link?.channels.append(ours)
+        listener.accept(theirs, Self.central(port))
+        return ours
+    }
+
+    private static func refused(_ psm: PSM) -> BLEError {
+        BLEError(
+            .channelRefused, "the peripheral refused the channel \(psm)", isRetryable: false,
+            remedy: "Check the number, and the security that the peripheral asks for.")
+    }
+
+    /// Accepts the channels of a definition.
+    func accept(_ channels: [ChannelDefinition], _ id: Peripheral.ID) {
+        for definition in channels {
+            peripherals[id]?.listeners[definition.psm] = SimulatedListener(options: definition.options) {
+                [clock] transport, central in
+                let channel = L2CAPChannel(
+                    transport, peer: central, psm: definition.psm, clock: clock, timeout: .seconds(30))
+                channel.start()
+                Task {
+                    try? await definition.onOpen(channel)
+                    channel.close()
+                }
+            }
+        }
+    }
+
+    /// Accepts channels for a host. Returns the number, or nil if it is in use.
+    func listen(
+        _ psm: PSM?, _ options: ChannelOptions, _ id: Peripheral.ID,
+        _ accept: @escaping @Sendable (SimulatedTransport, Peripheral.ID, PSM) -> Void
+    ) throws(BLEError) -> PSM {
+        guard let device = peripherals[id] else { throw .shutDown }
+        let free = (PSM.dynamic.lowerBound.rawValue...PSM.dynamic.upperBound.rawValue).lazy
+            .map(PSM.init(rawValue:)).first { device.listeners[$0] == nil }
+        guard let chosen = psm ?? free, device.listeners[chosen] == nil else {
+            throw BLEError(.busy, "another listener has the channel number", remedy: "Use another one.")
+        }
+        peripherals[id]?.listeners[chosen] = SimulatedListener(options: options) { accept($0, $1, chosen) }
+        return chosen
+    }
+
+    func stopListening(_ psm: PSM, _ id: Peripheral.ID) { peripherals[id]?.listeners[psm] = nil }
+}

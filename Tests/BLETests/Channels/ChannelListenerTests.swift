@@ -1,0 +1,106 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// The host's side of L2CAP channels. What all stacks have in common is in the contract.
+@Suite(.hangLimit) struct ChannelListenerTests {
+    private let radio = SimulatedRadio()
+    private static let service = BluetoothUUID(0xFFE0)
+    private let definition = PeripheralDefinition(
+        advertisement: Advertisement(serviceUUIDs: [service]),
+        services: [ServiceDefinition(service, characteristics: [])])
+
+    /// A host that advertises, and a central's handle for it.
+    private func withHost(
+        _ definition: PeripheralDefinition, _ body: (PeripheralHost, Peripheral) async throws -> Void
+    ) async throws {
+        let host = try await PeripheralHost(backend: .simulated(radio))
+        let central = try await Central(backend: .simulated(radio), configuration: .quiet())
+        try await host.withServed(definition) { _ in
+            let remote = try await central.first(matching: .service(Self.service)).peripheral
+            try await body(host, remote)
+        }
+        await central.shutDown()
+        await host.shutDown()
+    }
+
+    @Test func `channels that nobody takes are closed, once enough wait`() async throws {
+        try await withHost(definition) { host, remote in
+            let listener = try await host.publishChannel()
+            var opened: [L2CAPChannel] = []
+            for _ in 0..<20 { opened.append(try await remote.openChannel(listener.psm)) }
+            await until { opened.count { $0.isClosed } == 4 }
+            #expect(opened.prefix(16).allSatisfy { !$0.isClosed })
+            var channels = listener.makeAsyncIterator()
+            let first = try await channels.next()
+            #expect(first?.isClosed == false)
+            // The end of the listener closes those that wait, and leaves the one that was taken.
+            listener.close()
+            await until { opened.count { $0.isClosed } == 19 }
+            #expect(first?.isClosed == false)
+        }
+    }
+
+    @Test func `a listener that is released accepts no more`() async throws {
+        try await withHost(definition) { host, remote in
+            var listener: ChannelListener? = try await host.publishChannel(0x0090)
+            try await remote.openChannel(0x0090).close()
+            _ = listener
+            listener = nil
+            await until {
+                do throws(BLEError) {
+                    try await remote.openChannel(0x0090).close()
+                    return false
+                } catch {
+                    return error.code == .channelRefused
+                }
+            }
+            _ = try await host.publishChannel(0x0090)
+        }
+    }
+
+    @Test func `a handler that fails closes its channel and is reported, and the others go on`() async throws {
+        var served = definition
+        served.channels = [
+            ChannelDefinition(0x0091) { channel in
+                for try await packet in channel.packets {
+                    guard packet != [0] else { throw ATTError.unlikelyError }
+                    try await channel.send(packet)
+                }
+            }
+        ]
+        try await withHost(served) { host, remote in
+            var events = await host.events().makeAsyncIterator()
+            let good = try await remote.openChannel(0x0091)
+            let bad = try await remote.openChannel(0x0091)
+            try await bad.send([0])
+            for try await _ in bad.packets {}
+            while let event = try await events.next() {
+                guard case .failed(let error) = event else { continue }
+                #expect(error.code == .failed)
+                #expect(error.message.contains("0x0091"))
+                #expect(error.cause as? ATTError == .unlikelyError)
+                break
+            }
+            try await good.send([1])
+            for try await packet in good.packets {
+                #expect(packet == [1])
+                break
+            }
+        }
+    }
+
+    @Test func `a number that is in use ends serving with nothing left behind`() async throws {
+        var served = definition
+        served.channels = [0x0092, 0x0093].map { psm in ChannelDefinition(PSM(rawValue: psm)) { _ in } }
+        let host = try await PeripheralHost(backend: .simulated(radio))
+        let listener = try await host.publishChannel(0x0093)
+        await expectError(.busy) { try await host.serve(served) }
+        let other = try await host.publishChannel(0x0092)
+        other.close()
+        listener.close()
+        await until { (try? await host.publishChannel(0x0093).close()) != nil }
+        await host.shutDown()
+    }
+}

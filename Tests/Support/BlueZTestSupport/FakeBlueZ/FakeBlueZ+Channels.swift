@@ -1,0 +1,103 @@
+package import BLE
+package import BLEBlueZ
+import BLESimulation
+package import DBus
+
+/// The sockets of L2CAP channels, which the kernel makes beside bluetoothd: here, over the radio's channels.
+package struct FakeChannelSockets: ChannelSockets {
+    let daemon: FakeBlueZ
+
+    package func connect(
+        from own: ChannelAddress, to peer: ChannelAddress, _ psm: PSM, _ options: ChannelOptions,
+        on loop: EventLoop, isolation: isolated (any Actor)?
+    ) async throws(BLEError) -> ChannelSocket {
+        try await daemon.openChannel(psm, options, to: Peripheral.ID(rawValue: peer.address))
+    }
+
+    package func listen(
+        at own: ChannelAddress, _ psm: PSM?, _ options: ChannelOptions, on loop: EventLoop,
+        accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void,
+        onFailure: @escaping @Sendable (BLEError, PSM) -> Void, isolation: isolated (any Actor)?
+    ) async throws(BLEError) -> ListeningChannel {
+        let psm = try await daemon.listen(psm, options) { socket, central, psm in
+            loop.perform { accept(socket, central, psm) }
+        }
+        return ListeningChannel(psm: psm) { [daemon] in Task { await daemon.stopListening(psm) } }
+    }
+}
+
+/// A number at which a client accepts channels.
+struct FakeListener {
+    let options: ChannelOptions
+    let accept: @Sendable (ChannelSocket, String, PSM) -> Void
+}
+
+extension FakeBlueZ {
+    package nonisolated var channelSockets: FakeChannelSockets { FakeChannelSockets(daemon: self) }
+
+    func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> ChannelSocket {
+        try bridge(try await backend.openChannel(psm, options, to: peripheral), peripheral, psm)
+    }
+
+    func listen(
+        _ psm: PSM?, _ options: ChannelOptions, _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
+    ) async throws(BLEError) -> PSM {
+        let listener = FakeListener(options: options, accept: accept)
+        let chosen = try await publish(listener, psm, on: try await startedServing().backend)
+        listeners[chosen] = listener
+        return chosen
+    }
+
+    func stopListening(_ psm: PSM) async {
+        listeners[psm] = nil
+        await serving?.backend.unpublishChannel(psm)
+    }
+
+    /// The kernel's sockets outlive bluetoothd.
+    func publishListeners(on backend: SimulatedPeripheralBackend) async throws(BLEError) {
+        for (psm, listener) in listeners { _ = try await publish(listener, psm, on: backend) }
+    }
+
+    private func publish(
+        _ listener: FakeListener, _ psm: PSM?, on backend: SimulatedPeripheralBackend
+    ) async throws(BLEError) -> PSM {
+        try await backend.publishChannel(psm, listener.options) { [weak self] transport, central, psm in
+            self?.assumeIsolated { daemon in
+                guard let socket = try? daemon.bridge(transport, central, psm) else { return }
+                listener.accept(socket, central.rawValue, psm)
+            }
+        }
+    }
+
+    /// Returns the client's end of a socket whose other end forwards to a channel of the radio.
+    private func bridge(
+        _ transport: any ChannelTransport, _ peer: Peripheral.ID, _ psm: PSM
+    ) throws(BLEError) -> ChannelSocket {
+        guard let (ours, theirs) = try? PacketSocket.pair() else { throw BLEError(.failed, "no socket") }
+        let loop = loop
+        let channel = L2CAPChannel(transport, peer: peer, psm: psm, clock: ContinuousClock(), timeout: .seconds(3600))
+        channel.start()
+        let socket = PacketSocket(ours, on: loop, maximumLength: 65535)
+        let (packets, producer) = BoundedStream.make(of: [UInt8].self, policy: .fail(capacity: 16)) {
+        } onRoom: {
+            loop.perform { socket.resume() }
+        }
+        loop.perform { socket.open(onPacket: { producer.offer($0) }, onEnd: { producer.finish() }) }
+        Task {
+            do {
+                for try await packet in packets { try await channel.send(packet) }
+            } catch {}
+            channel.close()
+        }
+        Task {
+            do {
+                for try await packet in channel.packets { while try !socket.send(packet) { try await socket.room() } }
+            } catch {}
+            loop.perform { socket.close() }
+        }
+        return ChannelSocket(
+            theirs, sendLength: channel.maximumLength, receiveLength: channel.maximumReceiveLength)
+    }
+}
