@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let listener = try await host.publishChannel()
-/// for try await channel in listener { Task { try await serve(channel) } }
+/// for try await channel in listener { print("\(channel.peer) has opened a channel") }
 /// ```
 ///
 /// Channels are accepted until ``close()``, the release of the last reference, or the host's shutdown. A restart of

@@ -6,8 +6,8 @@ internal import Waiting
 ///
 /// ```swift
 /// let channel = try await peripheral.openChannel(0x0080)
-/// try await channel.send(request)
-/// for try await packet in channel.packets { … }
+/// try await channel.send(Array("list".utf8))
+/// for try await packet in channel.packets { print(packet) }
 /// ```
 ///
 /// The channel is closed by ``close()``, with the release of its last reference, by the other side, and with the link.

@@ -21,7 +21,8 @@ struct BLECommand: AsyncParsableCommand {
         subcommands: [
             AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,
-            NotifyCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self, BatteryCommand.self,
+            NotifyCommand.self, ChannelCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self,
+            BatteryCommand.self,
             InfoCommand.self,
             PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, NumbersCommand.self,
         ] + deviceCommands)

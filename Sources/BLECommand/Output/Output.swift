@@ -101,8 +101,13 @@ struct Output: Sendable {
     }
 
     private func write(_ text: String, terminator: String = "\n") throws {
+        try bytes(Array((text + terminator).utf8))
+    }
+
+    /// Writes bytes as they are.
+    func bytes(_ bytes: [UInt8]) throws {
         progress.clear()
-        var bytes = Array((text + terminator).utf8)[...]
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }

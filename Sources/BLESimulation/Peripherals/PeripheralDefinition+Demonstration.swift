@@ -3,7 +3,8 @@ internal import Synchronization
 
 extension PeripheralDefinition {
     /// A lamp: the service FF00 with the brightness FF01, in percent, which can be read and written, with and without
-    /// response. Values above 100 are rejected with the ATT error 0xFF (out of range).
+    /// response. Values above 100 are rejected with the ATT error 0xFF (out of range). An L2CAP channel at 0x0080 returns
+    /// each packet.
     public static func lamp(name: String = "Simulated Lamp") -> PeripheralDefinition {
         let brightness = Brightness()
         return PeripheralDefinition(
@@ -22,6 +23,11 @@ extension PeripheralDefinition {
                                 brightness.value.withLock { $0 = value }
                             })
                     ])
+            ],
+            channels: [
+                ChannelDefinition(0x0080) { channel in
+                    for try await packet in channel.packets { try await channel.send(packet) }
+                }
             ])
     }
 

@@ -89,7 +89,7 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
             bench.backend.channel.setRoom(0)
             return { try await channel.send([1]) }
         },
-        PublicWait("L2CAPChannel.packets") { bench in
+        PublicWait("L2CAPChannel.Packets.Iterator.next()") { bench in
             let channel = try await bench.strap.openChannel(0x0080)
             return { for try await _ in channel.packets {} }
         },

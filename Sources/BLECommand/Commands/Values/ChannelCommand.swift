@@ -1,0 +1,159 @@
+import ArgumentParser
+import BLE
+
+struct ChannelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "channel", abstract: "Exchange packets over an L2CAP channel, as netcat does.",
+        discussion: """
+            Each line on standard input is a packet in hexadecimal, and so is each line of the output. With --raw, both are \
+            bytes, and the input is cut into packets of the greatest length. The end of the input does not end the channel: \
+            the other side does, or Ctrl-C, or --count.
+            """)
+
+    @OptionGroup var options: CommonOptions
+
+    @Argument(help: idHelp)
+    var id: String?
+
+    @Flag(help: "Accept one channel of a central, instead: advertise, and serve the number.")
+    var listen = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The number, such as 0x0080. By default, the one that the peripheral publishes, or one that is free.",
+            valueName: "number"), transform: PSM.init(argument:))
+    var psm: PSM?
+
+    @Option(help: ArgumentHelp("open, encrypted or authenticated.", valueName: "level"))
+    var security = SecurityArgument.open
+
+    @Option(help: ArgumentHelp("The maximum length of a received packet, 23 to 65535 bytes.", valueName: "bytes"))
+    var length = 2048
+
+    @Option(help: ArgumentHelp("The name to advertise with --listen.", valueName: "text"))
+    var name = "Channel"
+
+    @Option(help: ArgumentHelp("End after so many received packets.", valueName: "n"))
+    var count: Int?
+
+    @Flag(help: "Bytes instead of lines of hexadecimal.")
+    var raw = false
+
+    func validate() throws {
+        try checkCount(count)
+        guard (id == nil) == listen else {
+            throw ValidationError("Give a peripheral to connect to, or --listen, and not both.")
+        }
+        guard 23...65535 ~= length else { throw ValidationError("--length is 23 to 65535.") }
+        guard !raw || !options.json else { throw ValidationError("--raw and --json exclude each other.") }
+    }
+
+    func run() async throws {
+        let exchange = Exchange(isRaw: raw, count: count)
+        let (psm, security, length, timeout) = (psm, security.level, length, options.timeoutDuration)
+        if let id {
+            try await Session.run(options) { central, output in
+                let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+                let channel = try await output.progress.during("Opening a channel to \(peripheral)") {
+                    let number: PSM
+                    if let psm { number = psm } else { number = try await peripheral.read(.publishedPSM) }
+                    return try await peripheral.openChannel(number, security: security, maximumReceiveLength: length)
+                }
+                try await exchange.run(channel, output.about(peripheral))
+            }
+        } else {
+            let name = name
+            try await Session.serve(options) { host, output in
+                let listener = try await host.publishChannel(psm, security: security, maximumReceiveLength: length)
+                let definition = PeripheralDefinition(
+                    advertisement: Advertisement(localName: name),
+                    services: [
+                        ServiceDefinition(
+                            Self.service,
+                            characteristics: [try CharacteristicDefinition(.publishedPSM, [.read], value: listener.psm)]
+                        )
+                    ])
+                try await host.withServed(definition) { _ in
+                    output.note("accepting a channel at \(listener.psm) as \(name); Ctrl-C ends")
+                    for try await channel in listener {
+                        try await exchange.run(channel, output)
+                        break
+                    }
+                }
+            }
+        }
+    }
+
+    /// The service in which this tool publishes the number.
+    private static let service = BluetoothUUID("0D4BFE2A-6F3C-4C8E-9B6A-2F1A6C9E7D10")!
+}
+
+/// A level of security on the command line.
+enum SecurityArgument: String, ExpressibleByArgument, CaseIterable {
+    case open, encrypted, authenticated
+
+    var level: AttributeSecurity {
+        switch self {
+        case .open: .open
+        case .encrypted: .encrypted
+        case .authenticated: .authenticated
+        }
+    }
+}
+
+extension PSM {
+    /// A number on the command line, decimal or, with 0x, hexadecimal.
+    fileprivate init(argument text: String) throws {
+        let isHexadecimal = text.lowercased().hasPrefix("0x")
+        let number = isHexadecimal ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
+        guard let number, PSM.valid ~= PSM(rawValue: number) else {
+            throw ValidationError("\"\(text)\" is not the number of a channel: 1 to 255, or 0x01 to 0xff.")
+        }
+        self.init(rawValue: number)
+    }
+}
+
+/// Standard input and output as the other side of a channel.
+private struct Exchange: Sendable {
+    let isRaw: Bool
+    let count: Int?
+
+    func run(_ channel: L2CAPChannel, _ output: Output) async throws {
+        output.note("opened \(channel.psm), packets of up to \(channel.maximumLength) bytes (Ctrl-C ends)")
+        let input = Task { try await send(channel, output) }
+        defer { input.cancel() }
+        var received = 0
+        for try await packet in channel.packets {
+            received += 1
+            if isRaw {
+                try output.bytes(packet)
+            } else {
+                try output.line(.object(["value": .hex(packet)]), packet.isEmpty ? "-" : Hex.string(packet))
+            }
+            if received == count { break }
+        }
+        channel.close()
+    }
+
+    /// Sends what standard input has. An error ends the channel's packets, too, and is told there.
+    private func send(_ channel: L2CAPChannel, _ output: Output) async throws {
+        guard !CommandClock.isVirtual else { return }
+        while let packet = await isRaw ? InputBytes.next(atMost: channel.maximumLength) : nextPacket(output) {
+            do throws(BLEError) {
+                try await channel.send(packet)
+            } catch {
+                guard error.code == .invalidLength else { throw error }
+                output.complain(error)
+            }
+        }
+    }
+
+    /// Returns the packet of the next line that is one.
+    private func nextPacket(_ output: Output) async -> [UInt8]? {
+        while let line = await InputBytes.nextLine() {
+            if let bytes = Hex.bytes(line.filter { $0 != " " }), !bytes.isEmpty { return bytes }
+            output.note("not a packet in hexadecimal: \(line)")
+        }
+        return nil
+    }
+}

@@ -1,1 +1,0 @@
-private let host: PeripheralHost = given()
