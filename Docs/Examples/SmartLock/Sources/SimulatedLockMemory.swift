@@ -19,18 +19,13 @@ public struct SimulatedLockMemory: Sendable, Equatable {
     /// Whether a central listens to networks, and wants the updates encrypted; nil: none listens.
     var listener: Bool?
 
-    /// Why a request has no reply.
-    enum Rejection: Error {
-        case unknownCommand
-        case wrongPayload
-        case notEncrypted
-    }
-
     static let encryptedCommands: Set<MessageCommand> = [.setDevicePassword, .setLockState, .guestUnlock]
 
     /// Does what a request says. The payload of the reply to it. What throws changes nothing.
-    mutating func carryOut(_ request: Message) throws -> [UInt8] {
-        if Self.encryptedCommands.contains(request.command), !request.isEncrypted { throw Rejection.notEncrypted }
+    mutating func carryOut(_ request: MessageRequest) throws -> [UInt8] {
+        if Self.encryptedCommands.contains(request.command), !request.isEncrypted {
+            throw MessageRejection.notEncrypted
+        }
         let payload = request.payload
         switch request.command {
         case .setName: name = String(try text(payload).prefix(20))
@@ -55,19 +50,21 @@ public struct SimulatedLockMemory: Sendable, Equatable {
             password = payload
         case .getLockState: return [state.rawValue]
         case .setLockState:
-            guard payload.count == 1, let wanted = LockState(rawValue: payload[0]) else { throw Rejection.wrongPayload }
+            guard payload.count == 1, let wanted = LockState(rawValue: payload[0]) else {
+                throw MessageRejection.wrongPayload
+            }
             state = wanted
         case .guestUnlock:
             guard !password.isEmpty, payload == password else { return [0] }
             state = .unlocked
             return [1]
-        default: throw Rejection.unknownCommand
+        default: throw MessageRejection.unknownCommand
         }
         return []
     }
 
     private mutating func join(_ payload: [UInt8]) throws -> Bool {
-        guard let separator = payload.firstIndex(of: LockNetwork.separator) else { throw Rejection.wrongPayload }
+        guard let separator = payload.firstIndex(of: LockNetwork.separator) else { throw MessageRejection.wrongPayload }
         let wanted = try text(Array(payload[..<separator]))
         guard networks.contains(wanted) else { return false }
         network = wanted
@@ -75,11 +72,11 @@ public struct SimulatedLockMemory: Sendable, Equatable {
     }
 
     private func text(_ payload: [UInt8]) throws -> String {
-        guard let text = String(validating: payload, as: UTF8.self) else { throw Rejection.wrongPayload }
+        guard let text = String(validating: payload, as: UTF8.self) else { throw MessageRejection.wrongPayload }
         return text
     }
 
     private func require(_ condition: Bool) throws {
-        if !condition { throw Rejection.wrongPayload }
+        if !condition { throw MessageRejection.wrongPayload }
     }
 }

@@ -4,12 +4,19 @@ import BLEAssignedNumbers
 import BLESimulation
 import FoundationEssentials
 
+#if DeviceCommands
+    import SmartLock
+#endif
+
 /// A ready-made peripheral, by name.
 enum ServedName: String, ExpressibleByArgument, CaseIterable {
     case strap
     case battery
     case weatherStation = "weather-station"
     case lamp
+    #if DeviceCommands
+        case lock
+    #endif
 
     func definition(name: String) -> PeripheralDefinition {
         var definition: PeripheralDefinition =
@@ -18,10 +25,16 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
             case .battery: .battery(name: name)
             case .weatherStation: .weatherStation(name: name)
             case .lamp: .lamp(name: name)
+            #if DeviceCommands
+                case .lock: SimulatedLock().definition
+            #endif
             }
         definition.advertisement.rssi = nil
+        definition.advertisement.localName = name
         return definition
     }
+
+    static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
     var defaultName: String {
         switch self {
@@ -29,6 +42,9 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
         case .battery: "Battery"
         case .weatherStation: "Weather Station"
         case .lamp: "Lamp"
+        #if DeviceCommands
+            case .lock: "Lock"
+        #endif
         }
     }
 }
@@ -45,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "strap, battery, weather-station or lamp, or a file with a definition in JSON.", valueName: "peripheral"))
+            "\(ServedName.list), or a file with a definition in JSON.", valueName: "peripheral"))
     var peripheral: String
 
     @Option(help: ArgumentHelp("The name to advertise, up to 29 bytes.", valueName: "text"))
@@ -81,8 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             json = try Data(contentsOf: URL(filePath: peripheral))
         } catch {
-            let names = ServedName.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("\(peripheral) is neither a file that can be read nor one of: \(names).")
+            throw ValidationError("\(peripheral) is neither a file that can be read nor one of: \(ServedName.list).")
         }
         do {
             var definition = try DefinitionFile(json: json).definition

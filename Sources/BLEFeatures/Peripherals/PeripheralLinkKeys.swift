@@ -1,0 +1,83 @@
+/// A device's keys for one link: those in use, and those of an exchange in progress.
+///
+/// The other half of ``LinkKeys``; `Docs/MessageEncryption.md` has the rules.
+struct PeripheralLinkKeys {
+    /// Keys that the central has yet to confirm.
+    private struct Candidate {
+        let pairingKey: MessageKey
+        var cipher: MessageCipher
+    }
+
+    private let encryption: MessageEncryption?
+    /// Opens requests and seals replies. Nil without keys.
+    private var cipher: MessageCipher?
+    /// Opens and seals the messages of the exchange in progress.
+    private var candidate: Candidate?
+
+    /// The keys of a new link. In `firmware` mode, the key is that of the last pairing.
+    init(_ encryption: MessageEncryption?, pairings: [MessageKey]) {
+        self.encryption = encryption
+        if let encryption, encryption.mode == .firmware, let key = pairings.last {
+            cipher = MessageCipher(.firmware, role: .peripheral, key: key)
+        }
+    }
+
+    /// Returns the payload of the reply to a key exchange, and the pairing key if the exchange is complete. The payload
+    /// is empty if the pairing that is to be resumed is not known.
+    mutating func exchange(
+        _ payload: [UInt8], among pairings: [MessageKey]
+    ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?) {
+        guard let encryption else { throw .missingKey }
+        let request = try KeyExchangeRequest(decoding: payload)
+        var resumed: MessageKey?
+        if request.identifier != nil {
+            // In `firmware` mode, devices only pair anew.
+            guard encryption.mode == .bound else { throw .invalidPublicKey }
+            guard let known = request.pairingKey(among: pairings) else { return ([], nil) }
+            resumed = known
+        }
+        let (keys, reply) = try KeyExchange().answer(
+            request, resuming: resumed, derivation: encryption.derivation, mode: encryption.mode)
+        let cipher = MessageCipher(encryption.mode, role: .peripheral, keys: keys)
+        guard encryption.mode == .bound else {
+            (self.cipher, candidate) = (cipher, nil)
+            return (reply, keys.pairingKey)
+        }
+        candidate = Candidate(pairingKey: keys.pairingKey, cipher: cipher)
+        return (reply, nil)
+    }
+
+    /// Uses the keys of the exchange in progress, which the central has confirmed. Returns the pairing key.
+    mutating func confirm() -> MessageKey? {
+        guard let candidate else { return nil }
+        (cipher, self.candidate) = (candidate.cipher, nil)
+        return candidate.pairingKey
+    }
+
+    /// Decodes a frame.
+    mutating func decode(_ frame: [UInt8]) throws(MessageError) -> Message {
+        let header = try MessageHeader(decoding: frame.span)
+        guard header.isEncrypted else { return try Message(decoding: frame) }
+        if header.command == encryption?.command {
+            guard candidate != nil else { throw .missingKey }
+            return try candidate!.cipher.open(frame)
+        }
+        guard cipher != nil else { throw .missingKey }
+        return try cipher!.open(frame)
+    }
+
+    /// The counter of the request that was decoded last, for ``encode(_:answering:)``.
+    var requestCounter: UInt64? { cipher?.requestCounter }
+
+    /// Encodes a message.
+    ///
+    /// - Parameter request: the ``requestCounter`` of the request that a reply answers.
+    mutating func encode(_ message: Message, answering request: UInt64? = nil) throws(MessageError) -> [UInt8] {
+        guard message.isEncrypted else { return try message.encode() }
+        guard cipher != nil else { throw .missingKey }
+        return try cipher!.seal(message, answering: request)
+    }
+
+    /// Forgets all keys.
+    mutating func forget() { (cipher, candidate) = (nil, nil) }
+}

@@ -1,0 +1,153 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Synchronization
+import Testing
+
+@testable import BLEFeatures
+
+/// The device's side, with handlers called as a host calls them. What it is to a central is in the lock's tests.
+@Suite(.hangLimit) struct MessagePeripheralTests {
+    private static let name = MessageCommand(rawValue: 0x0201)
+    private static let exchange = MessageCommand(rawValue: 0x0103)
+    private static let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
+    private static let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
+    private static let encryption = MessageEncryption(
+        derivation: KeyDerivation(salt: "salt", info: "info"), command: exchange)
+
+    private let sent = SharedValue<[[UInt8]]>([])
+
+    /// Subscribes until the task is cancelled. BlueZ does not tell who.
+    private func subscribe(_ device: MessagePeripheral, _ central: Peripheral.ID? = nil) -> Task<Void, any Error> {
+        let characteristic = device.service.characteristics[1]
+        return Task {
+            try await characteristic.onSubscribe?(
+                Notifier(clock: ContinuousClock(), central: central) { part in sent.change { $0.append(part) } })
+        }
+    }
+
+    private func write(
+        _ frame: [UInt8], to device: MessagePeripheral, from central: Peripheral.ID = one, attMTU: Int? = nil
+    ) async throws(ATTError) {
+        let characteristic = device.service.characteristics[0]
+        try await characteristic.onWrite?(frame, AttributeRequest(central: central, attMTU: attMTU))
+    }
+
+    private func rejection(_ work: () async throws(ATTError) -> Void) async -> ATTError? {
+        do throws(ATTError) { try await work() } catch { return error }
+        return nil
+    }
+
+    @Test func `requests are answered one at a time, in their order`() async throws {
+        let running = SharedValue(0)
+        let device = MessagePeripheral { request, _ in
+            #expect(
+                running.change {
+                    $0 += 1; return $0
+                } == 1)
+            for _ in 0..<10 { await Task.yield() }
+            running.change { $0 -= 1 }
+            return request.payload
+        }
+        let session = subscribe(device)
+        for number in UInt8(0)..<20 { try await write(try Message(Self.name, payload: [number]).encode(), to: device) }
+        await until { sent.value.count == 20 }
+        let numbers = try sent.value.map { try Message(decoding: $0).payload[0] }
+        #expect(numbers == Array(0..<20))
+        session.cancel()
+        _ = await session.result
+        #expect(await device.subscribers.isEmpty)
+    }
+
+    @Test func `a reply is cut into what fits a packet`() async throws {
+        let device = MessagePeripheral { _, _ in [UInt8](repeating: 7, count: 60) }
+        let session = subscribe(device)
+        let request = try Message(Self.name).encode()
+        try await write(request, to: device)
+        await until { sent.value.count == 4 }
+        #expect(sent.value.map(\.count) == [20, 20, 20, 5])
+        try await write(request, to: device, attMTU: 50)
+        await until { sent.value.count == 6 }
+        #expect(sent.value.map(\.count).suffix(2) == [47, 18])
+        session.cancel()
+    }
+
+    @Test func `where subscribers are not told apart, one central has the session until it ends`() async throws {
+        let device = MessagePeripheral { request, _ in Array("\(request.central)".utf8) }
+        let request = try Message(Self.name).encode()
+        let first = subscribe(device)
+        try await write(request, to: device)
+        #expect(
+            await rejection { () throws(ATTError) in try await write(request, to: device, from: Self.other) }
+                == .insufficientResources)
+        first.cancel()
+        _ = await first.result
+        let second = subscribe(device)
+        await until { await !device.subscribers.isEmpty }
+        try await write(request, to: device, from: Self.other)
+        await until { await device.subscribers == [Self.other] }
+        second.cancel()
+    }
+
+    @Test func `a request without a subscription waits for one, or ends with its link`() async throws {
+        let device = MessagePeripheral { _, _ in [] }
+        let request = try Message(Self.name).encode()
+        let early = Task { await rejection { () throws(ATTError) in try await write(request, to: device) } }
+        let lost = Task { await rejection { () throws(ATTError) in try await write(request, to: device) } }
+        for _ in 0..<20 { await Task.yield() }
+        lost.cancel()
+        #expect(await lost.value == .unlikelyError)
+        let session = subscribe(device)
+        #expect(await early.value == nil)
+        await until { sent.value.count == 1 }
+        session.cancel()
+    }
+
+    @Test func `what is not answered is told, and the next request is`() async throws {
+        let device = MessagePeripheral { request, _ in
+            guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
+            return [1]
+        }
+        var problems = await device.problems().makeAsyncIterator()
+        let session = subscribe(device)
+        try await write([1, 2], to: device)
+        try await write(try Message(Self.name, payload: [0]).encode(), to: device)
+        try await write(try Message(Self.name, type: .reply).encode(), to: device)
+        try await write(
+            try Message(Self.name, isEncrypted: true, payload: [UInt8](repeating: 0, count: 40)).encode(), to: device)
+        let codes: [BLEError.Code] = [.invalidMessage, .failed, .failed, .encryptionFailed]
+        for code in codes {
+            let problem = try await problems.next()
+            #expect(problem?.code == code)
+            #expect(problem?.peripheral == Self.one)
+        }
+        #expect(await device.problemCount == 4)
+        try await write(try Message(Self.name).encode(), to: device)
+        await until { sent.value.count == 1 }
+        session.cancel()
+    }
+
+    @Test func `the oldest pairings are forgotten`() async throws {
+        let pairings = MemoryPeripheralPairings()
+        let device = MessagePeripheral(encryption: Self.encryption, pairings: pairings, partLength: 250) { _, _ in nil }
+        let session = subscribe(device)
+        var keys: [MessageKey] = []
+        for _ in 0..<MessagePeripheral.maximumPairings + 2 {
+            let exchange = KeyExchange()
+            let count = sent.value.count
+            try await write(try Message(Self.exchange, payload: exchange.request()).encode(), to: device)
+            await until { sent.value.count == count + 1 }
+            let reply = try Message(decoding: sent.value[count])
+            let agreed = try exchange.keys(from: reply.payload, derivation: Self.encryption.derivation)
+            keys.append(agreed.pairingKey)
+            var cipher = MessageCipher(.bound, role: .central, keys: agreed)
+            try await write(try cipher.seal(Message(Self.exchange)), to: device)
+            await until { sent.value.count == count + 2 }
+            #expect(try cipher.open(sent.value[count + 1]).type == .reply)
+        }
+        #expect(await pairings.keys() == Array(keys.suffix(MessagePeripheral.maximumPairings)))
+        try await device.forgetPairings()
+        #expect(await pairings.keys().isEmpty)
+        session.cancel()
+    }
+}
