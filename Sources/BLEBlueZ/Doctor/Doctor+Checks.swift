@@ -211,6 +211,25 @@ extension Doctor {
         return findings
     }
 
+    /// Reports what matters to programs that serve, on any adapter.
+    static func serving(_ system: SystemFacts) -> [Finding] {
+        let missing = system.interfacesWithoutPolicy
+        let policy =
+            missing.isEmpty
+            ? Finding(.servingPolicy, .ok, "the bus's policies name what bluetoothd calls on programs that serve")
+            : Finding(
+                .servingPolicy, .note,
+                "no policy of the bus names \(missing.joined(separator: ", ")), which bluetoothd calls on programs that serve",
+                remedy: "Allow root to send to these interfaces, as BlueZ's own policy does; see Docs/Peripherals.md.")
+        let discovery = Finding(
+            .reverseDiscovery, .ok,
+            system.isReverseDiscoveryOff
+                ? "bluetoothd leaves the services of centrals that connect alone"
+                : "bluetoothd examines the services of centrals that connect, for which phones may ask to pair "
+                    + "(ReverseServiceDiscovery=false in /etc/bluetooth/main.conf ends that)")
+        return [policy, discovery]
+    }
+
     // MARK: Links
 
     static func links(_ adapter: AdapterFacts, _ facts: DoctorFacts) -> [Finding] {

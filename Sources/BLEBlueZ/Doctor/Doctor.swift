@@ -55,6 +55,9 @@ public enum Doctor {
             findings += [power(adapter, facts), scan(adapter), experimental(adapter)].compactMap(\.self)
             findings += managers(adapter) + links(adapter, facts)
         }
+        if facts.adapters.contains(where: { $0.interfaces.contains(BlueZ.gattManager) }) {
+            findings += serving(facts.system)
+        }
         return findings
     }
 }

@@ -41,6 +41,10 @@ public struct Finding: Hashable, Sendable {
         public static let advertising = Check(rawValue: "advertising")
         /// Serving GATT applications, with GattManager.
         public static let gattServer = Check(rawValue: "gattServer")
+        /// Whether a policy lets bluetoothd call what programs serve.
+        public static let servingPolicy = Check(rawValue: "servingPolicy")
+        /// Whether bluetoothd examines the centrals that connect.
+        public static let reverseDiscovery = Check(rawValue: "reverseDiscovery")
         /// The links that bluetoothd and the kernel report.
         public static let links = Check(rawValue: "links")
         /// How many more links are possible.

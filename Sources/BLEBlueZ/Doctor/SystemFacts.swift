@@ -23,6 +23,10 @@ struct SystemFacts: Equatable, Sendable {
     var kernelLinks: [String: Int] = [:]
     /// USB interfaces of Bluetooth controllers without a driver, such as `1-1:1.0`.
     var driverlessControllers: [String] = []
+    /// The interfaces of served objects that no policy lets bluetoothd call. Empty if the policies cannot be read.
+    var interfacesWithoutPolicy: [String] = []
+    /// Whether bluetoothd, by its configuration, leaves the services of centrals alone.
+    var isReverseDiscoveryOff = false
     /// The kernel's kill switches for Bluetooth.
     var switches: [RadioSwitch] = []
 
@@ -44,6 +48,27 @@ struct SystemFacts: Equatable, Sendable {
             ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"].contains(where: files.exists)
             || ["docker", "kubepods", "lxc"].contains { files.text("/proc/self/cgroup")?.contains($0) == true }
         switches = RadioSwitch.all(files)
+        readPolicies(files)
+        isReverseDiscoveryOff = (files.text("/etc/bluetooth/main.conf") ?? "").split(separator: "\n").contains { line in
+            line.filter { $0 != " " && $0 != "\t" } == "ReverseServiceDiscovery=false"
+        }
+    }
+
+    /// The interfaces that bluetoothd calls on the objects of a program that serves or advertises.
+    private static let servedInterfaces = [
+        "org.bluez.GattCharacteristic1", "org.bluez.GattDescriptor1", "org.bluez.LEAdvertisement1",
+        "org.freedesktop.DBus.ObjectManager", "org.freedesktop.DBus.Properties",
+    ]
+
+    /// Looks for the interfaces in the policies of the system bus. What a policy says of them is not interpreted.
+    private mutating func readPolicies(_ files: SystemFiles) {
+        let texts = ["/usr/share/dbus-1/system.d", "/etc/dbus-1/system.d"].flatMap { directory in
+            files.list(directory).compactMap { files.text("\(directory)/\($0)") }
+        }
+        guard texts.contains(where: { $0.contains("org.bluez") }) else { return }
+        interfacesWithoutPolicy = Self.servedInterfaces.filter { interface in
+            !texts.contains { $0.contains("\"\(interface)\"") }
+        }
     }
 
     private mutating func readUser(_ files: SystemFiles) {

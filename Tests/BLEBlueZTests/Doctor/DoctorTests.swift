@@ -65,7 +65,7 @@ import Testing
         #expect(
             findings.map(\.check) == [
                 .bus, .bluetoothd, .permission, .adapter, .power, .scan, .experimental, .passiveScan, .advertising,
-                .gattServer, .links, .connectionSlots, .killSwitch,
+                .gattServer, .links, .connectionSlots, .servingPolicy, .reverseDiscovery, .killSwitch,
             ])
         #expect(findings[1].message.contains("5.66"))
     }
@@ -196,6 +196,12 @@ import Testing
         try expect(.passiveScan, .note, message: "not there", remedy: "Linux") { $0.adapters[0].interfaces = [] }
         try expect(.advertising, .note, message: "not there") { $0.adapters[0].interfaces = [] }
         try expect(.gattServer, .note, message: "not there") { $0.adapters[0].interfaces = [] }
+        try expect(
+            .servingPolicy, .note, message: "no policy of the bus names org.bluez.LEAdvertisement1",
+            remedy: "Allow root"
+        ) { $0.system.interfacesWithoutPolicy = ["org.bluez.LEAdvertisement1"] }
+        try expect(.reverseDiscovery, .ok, message: "phones may ask to pair (Reverse") { _ in }
+        try expect(.reverseDiscovery, .ok, message: "alone") { $0.system.isReverseDiscoveryOff = true }
         try expect(.advertising, .ok, message: "1 registered, 4 more") { _ in }
         try expect(.advertising, .note, message: "0 more", remedy: "End a program") {
             $0.adapters[0].freeAdvertisements = 0

@@ -44,6 +44,24 @@ import Testing
             ])
     }
 
+    @Test func `policies are looked through for what bluetoothd calls, and its configuration is read`() throws {
+        try machine.write("<policy/>", "etc/dbus-1/system.d/other.conf")
+        #expect(SystemFacts(machine.files).interfacesWithoutPolicy.isEmpty)
+        let allowed = ["org.bluez.GattCharacteristic1", "org.bluez.GattDescriptor1", "org.freedesktop.DBus.Properties"]
+        let lines = allowed.map { "<allow send_interface=\"\($0)\"/>" }.joined(separator: "\n")
+        try machine.write("<busconfig>\(lines)</busconfig>", "etc/dbus-1/system.d/bluetooth.conf")
+        #expect(
+            SystemFacts(machine.files).interfacesWithoutPolicy
+                == ["org.bluez.LEAdvertisement1", "org.freedesktop.DBus.ObjectManager"])
+        try machine.write(
+            "<allow send_interface=\"org.bluez.LEAdvertisement1\"/>", "usr/share/dbus-1/system.d/more.conf")
+        #expect(SystemFacts(machine.files).interfacesWithoutPolicy == ["org.freedesktop.DBus.ObjectManager"])
+        try machine.write("[General]\n#ReverseServiceDiscovery = false\n", "etc/bluetooth/main.conf")
+        #expect(!SystemFacts(machine.files).isReverseDiscoveryOff)
+        try machine.write("[General]\nReverseServiceDiscovery = false\n", "etc/bluetooth/main.conf")
+        #expect(SystemFacts(machine.files).isReverseDiscoveryOff)
+    }
+
     @Test func `the kernel's adapters and links are told apart`() throws {
         for name in ["hci10", "hci2", "hci2:64", "hci2:65", "hci10:1"] {
             try machine.write("", "sys/class/bluetooth/\(name)/uevent")
