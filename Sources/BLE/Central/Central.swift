@@ -136,6 +136,8 @@ public actor Central {
         guard !isShutDown else { return }
         scanning.shutDown()
         for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
+        // Not in the backend's isolation, in which they would be drained.
+        for channel in channels.all { channel.finish(.lost(.shutDown), drains: false) }
         for id in connections.keys { connections[id]?.finish(.shutDown) }
         pairings.finish()
         unhandled.finish(.shutDown)

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension Peripheral {
     /// Opens an L2CAP channel to a number at which the peripheral accepts them.
     ///
@@ -7,8 +9,10 @@ extension Peripheral {
     /// let channel = try await peripheral.openChannel(try await peripheral.read(.publishedPSM))
     /// ```
     ///
+    /// If the peripheral wants more security than the link has, the system pairs, as for an attribute.
+    ///
     /// Throws `channelRefused` if nothing accepts channels at that number or the peripheral refuses this one,
-    /// `pairingRequired` if it wants more security than the link has, and `notSupported` if the system has no channels.
+    /// `pairingRequired` if the system says that security is the reason, and `notSupported` if it has no channels.
     ///
     /// - Parameters:
     ///   - security: the security that the link must have. The system pairs if it has less.
@@ -31,17 +35,18 @@ extension Central {
             try options.check(psm)
             try await connect(id, timeout: nil)
             try checkRunning()
-            let transport = try await perform(
-                on: id, timeout: timeout ?? configuration.operationTimeout, name: "opening a channel",
-                using: .channel(token())
-            ) { [weak self] (backend) throws(BLEError) in
-                let transport = try await backend.openChannel(psm, options, to: id)
-                // A caller that has given up cannot close the channel.
-                guard !Task.isCancelled, self != nil else {
-                    transport.close()
-                    throw .cancelled
+            let opened = OpenedTransport()
+            let transport: any ChannelTransport
+            do throws(BLEError) {
+                transport = try await perform(
+                    on: id, timeout: timeout ?? configuration.operationTimeout, name: "opening a channel",
+                    using: .channel(token())
+                ) { (backend) throws(BLEError) in
+                    try opened.keep(try await backend.openChannel(psm, options, to: id))
                 }
-                return transport
+            } catch {
+                opened.abandon()
+                throw error
             }
             guard connectionState(id) == .connected, !isShutDown else {
                 transport.close()
@@ -69,5 +74,28 @@ extension Central {
 
     func finish(_ channels: [ChannelCore], _ error: BLEError) {
         for channel in channels { channel.finish(.lost(error)) }
+    }
+}
+
+/// The transport of a channel that is being opened, which is closed if its caller has given up.
+private final class OpenedTransport: Sendable {
+    private let state = Mutex<(transport: (any ChannelTransport)?, isAbandoned: Bool)>((nil, false))
+
+    func keep(_ transport: any ChannelTransport) throws(BLEError) -> any ChannelTransport {
+        let isAbandoned = state.withLock { state in
+            state.transport = transport
+            return state.isAbandoned
+        }
+        guard isAbandoned || Task.isCancelled else { return transport }
+        transport.close()
+        throw .cancelled
+    }
+
+    func abandon() {
+        let transport = state.withLock { state in
+            state.isAbandoned = true
+            return state.transport
+        }
+        transport?.close()
     }
 }

@@ -17,13 +17,16 @@ public final class ChannelListener: AsyncSequence, Sendable {
 
     /// The number at which the host accepts channels.
     public let psm: PSM
-    private let queue: ChannelQueue
-    private let onClose: @Sendable () -> Void
+    private let queue: SharedQueue<L2CAPChannel>
+    private let onClose: Mutex<(@Sendable () -> Void)?>
 
-    init(psm: PSM, _ queue: ChannelQueue, onClose: @escaping @Sendable () -> Void) {
+    /// The number of channels that wait to be taken. Further ones are closed at once.
+    static let capacity = 16
+
+    init(psm: PSM, _ queue: SharedQueue<L2CAPChannel>, onClose: @escaping @Sendable () -> Void) {
         self.psm = psm
         self.queue = queue
-        self.onClose = onClose
+        self.onClose = Mutex(onClose)
     }
 
     deinit { close() }
@@ -31,68 +34,28 @@ public final class ChannelListener: AsyncSequence, Sendable {
     /// Stops accepting channels, and closes those that nobody has taken. The others stay open.
     public func close() {
         queue.finish()
-        onClose()
+        for channel in queue.takeAll() { channel.close() }
+        let onClose = onClose.withLock { onClose in
+            defer { onClose = nil }
+            return onClose
+        }
+        onClose?()
     }
 
-    /// Creates an iterator, which keeps the listener from being released. It is meant for one reader. Throws `shutDown`
-    /// with the host.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(listener: self, arrivals: queue.arrivals.makeAsyncIterator())
-    }
+    /// Creates an iterator, which keeps the listener from being released. Several readers divide the channels. Throws
+    /// `shutDown` with the host, and what ended the accepting.
+    public func makeAsyncIterator() -> Iterator { Iterator(listener: self) }
 
     /// An iterator over the channels that centrals open.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let listener: ChannelListener
-        fileprivate var arrivals: BoundedStream<Void>.Iterator
 
         /// Returns the next channel, or nil when the listener was closed.
         public mutating func next() async throws(BLEError) -> L2CAPChannel? { try await next(isolation: #isolation) }
 
         /// Returns the next channel, or nil when the listener was closed, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> L2CAPChannel? {
-            while try await arrivals.next(isolation: actor) != nil {
-                if let channel = listener.queue.take() { return channel }
-            }
-            return nil
+            try await listener.queue.next(isolation: actor)
         }
-    }
-}
-
-/// The channels that wait to be taken by the reader of a listener.
-///
-/// They are not the elements of the stream, because a reader's iterator takes several elements at once, and these have not
-/// been taken yet.
-final class ChannelQueue: Sendable {
-    /// An element for each channel that has arrived.
-    let arrivals: BoundedStream<Void>
-    private let producer: BoundedStream<Void>.Producer
-    private let waiting = Mutex<[L2CAPChannel]>([])
-
-    /// The number of channels that wait to be taken. Further ones are closed at once.
-    static let capacity = 16
-
-    init() {
-        (arrivals, producer) = BoundedStream.make(of: Void.self, policy: .dropNewest(capacity: Self.capacity))
-    }
-
-    func add(_ channel: L2CAPChannel) {
-        let hasRoom = waiting.withLock { waiting in
-            guard waiting.count < Self.capacity else { return false }
-            waiting.append(channel)
-            return true
-        }
-        if hasRoom { producer.yield(()) } else { channel.close() }
-    }
-
-    func take() -> L2CAPChannel? { waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
-
-    /// Ends the reader's wait, and closes the channels that wait.
-    func finish(throwing error: BLEError? = nil) {
-        producer.finish(throwing: error)
-        let left = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
-        for channel in left { channel.close() }
     }
 }

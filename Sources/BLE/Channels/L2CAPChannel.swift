@@ -24,7 +24,6 @@ public final class L2CAPChannel: Sendable {
     private let transport: any ChannelTransport
     private let clock: any Clock<Duration>
     private let defaultTimeout: Duration
-    private let stream: BoundedStream<[UInt8]>
     private let core: ChannelCore
 
     /// The number of received packets that wait for the reader. Further ones wait in the system, and then on the other
@@ -43,10 +42,7 @@ public final class L2CAPChannel: Sendable {
         self.psm = psm
         self.clock = clock
         defaultTimeout = timeout
-        let (stream, producer) = BoundedStream.make(
-            of: [UInt8].self, policy: .fail(capacity: Self.capacity), onRoom: { transport.resume() })
-        self.stream = stream
-        core = ChannelCore(transport, producer, onClose)
+        core = ChannelCore(transport, SharedQueue(capacity: Self.capacity) { transport.resume() }, onClose)
     }
 
     /// Creates a channel that neither a central nor a host keeps account of.
@@ -62,7 +58,7 @@ public final class L2CAPChannel: Sendable {
     package func start() {
         let (core, peer) = (core, peer)
         transport.start { packet in
-            core.producer.offer(packet)
+            core.packets.offer(packet) ?? true
         } onEnd: { error in
             core.finish(error.map { .lost($0.at(peer)) } ?? .closedThere)
         }
@@ -70,10 +66,11 @@ public final class L2CAPChannel: Sendable {
 
     // MARK: Receiving
 
-    /// The received packets, in order, for one reader.
+    /// The received packets, in order.
     ///
-    /// A reader that is slow loses nothing: the other side waits. The sequence ends when either side closes the channel,
-    /// after the packets that have arrived. If the link is lost, it throws `disconnected`. It keeps the channel open.
+    /// A reader that is slow loses nothing: the other side waits. A reader that stops leaves the next packets to the next
+    /// one; several readers at a time divide them. The sequence ends when either side closes the channel, after the
+    /// packets that have arrived. If the link is lost, it throws `disconnected`. It keeps the channel open.
     public var packets: Packets { Packets(channel: self) }
 
     /// The received packets of a channel.
@@ -87,13 +84,12 @@ public final class L2CAPChannel: Sendable {
 
         /// Creates an iterator.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(channel: channel, base: channel.stream.makeAsyncIterator())
+            Iterator(channel: channel)
         }
 
         /// An iterator over the received packets.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let channel: L2CAPChannel
-            fileprivate var base: BoundedStream<[UInt8]>.Iterator
 
             /// Returns the next packet, or nil when the channel was closed.
             public mutating func next() async throws(BLEError) -> [UInt8]? {
@@ -102,7 +98,7 @@ public final class L2CAPChannel: Sendable {
 
             /// Returns the next packet, or nil when the channel was closed, without leaving the caller's actor.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> [UInt8]? {
-                try await base.next(isolation: actor)
+                try await channel.core.packets.next(isolation: actor)
             }
         }
     }
@@ -127,36 +123,49 @@ public final class L2CAPChannel: Sendable {
             )
             .at(peer)
         }
-        while true {
-            if Task.isCancelled { throw BLEError.cancelled.at(peer) }
-            if let end = core.end { throw end.error.at(peer) }
-            do throws(BLEError) {
-                if try transport.send(packet) { return }
-                try await room(timeout ?? defaultTimeout)
-            } catch {
-                // The error that ended the channel is more specific than the transport's.
-                throw (error.code == .disconnected ? core.end?.error ?? error : error).at(peer)
-            }
+        if try attempt(packet) { return }
+        try await sendWithRoom(packet, timeout ?? defaultTimeout)
+    }
+
+    /// Sends a packet if there is room.
+    private func attempt(_ packet: [UInt8]) throws(BLEError) -> Bool {
+        if Task.isCancelled { throw BLEError.cancelled.at(peer) }
+        if let end = core.end { throw end.error.at(peer) }
+        do throws(BLEError) {
+            return try transport.send(packet)
+        } catch {
+            throw specific(error)
         }
     }
 
-    private func room(_ timeout: Duration) async throws(BLEError) {
-        let outcome = Outcome<Void>()
-        let deadline = outcome.expire(after: timeout, clock: clock) {
-            BLEError(.timedOut, "the other side has taken no packet for \(timeout)")
+    /// Waits for room as often as it takes, with one deadline.
+    private func sendWithRoom(_ packet: [UInt8], _ timeout: Duration) async throws(BLEError) {
+        let limit = SharedDeadline(timeout, clock: clock) {
+            BLEError(.timedOut, "the other side has not taken the packet for \(timeout)")
         }
-        defer { deadline.cancel() }
-        let transport = transport
-        try await outcome.race { () throws(BLEError) in try await transport.waitForRoom() }
+        defer { limit.end() }
+        repeat {
+            do throws(BLEError) {
+                let transport = transport
+                try await limit.race { () throws(BLEError) in try await transport.waitForRoom() }
+            } catch {
+                throw specific(error)
+            }
+        } while try !attempt(packet)
+    }
+
+    /// The error that ended the channel is more specific than the transport's.
+    private func specific(_ error: BLEError) -> BLEError {
+        (error.code == .disconnected ? core.end?.error ?? error : error).at(peer)
     }
 
     // MARK: Closing
 
-    /// Closes the channel. Packets that wait for credits of the other side are dropped. Packets that have arrived can
-    /// still be read.
+    /// Closes the channel. Packets that wait for credits of the other side are dropped; to be sure, let the other side
+    /// close it. Packets that this process has received can still be read.
     public func close() { core.finish(.closedHere) }
 
-    /// Whether the channel has ended.
+    /// Whether the channel has ended. While received packets wait for a reader, the other side's end may not be known yet.
     public var isClosed: Bool { core.end != nil }
 
     /// Identifies the channel to the central or the host, which does not retain it.
@@ -182,7 +191,7 @@ enum ChannelEnd: Sendable {
 /// What a channel shares with its central or host, and with its transport.
 final class ChannelCore: Sendable {
     let transport: any ChannelTransport
-    let producer: BoundedStream<[UInt8]>.Producer
+    let packets: SharedQueue<[UInt8]>
     private let state: Mutex<State>
 
     private struct State {
@@ -191,19 +200,21 @@ final class ChannelCore: Sendable {
     }
 
     init(
-        _ transport: any ChannelTransport, _ producer: BoundedStream<[UInt8]>.Producer,
+        _ transport: any ChannelTransport, _ packets: SharedQueue<[UInt8]>,
         _ onClose: @escaping @Sendable (ChannelCore) -> Void
     ) {
         self.transport = transport
-        self.producer = producer
+        self.packets = packets
         state = Mutex(State(onClose: onClose))
     }
 
     var end: ChannelEnd? { state.withLock { $0.end } }
 
-    /// Ends the channel, once. That it was lost is told in the backend's isolation.
-    func finish(_ end: ChannelEnd) {
-        if case .lost = end, self.end == nil { transport.drain() }
+    /// Ends the channel, once.
+    ///
+    /// - Parameter drains: whether to take what has arrived for a lost channel, which is done in the backend's isolation.
+    func finish(_ end: ChannelEnd, drains: Bool = true) {
+        if case .lost = end, drains, self.end == nil { transport.drain() }
         let onClose = state.withLock { state in
             guard state.end == nil else { return nil as (@Sendable (ChannelCore) -> Void)? }
             state.end = end
@@ -212,7 +223,7 @@ final class ChannelCore: Sendable {
         }
         guard let onClose else { return }
         transport.close()
-        if case .lost(let error) = end { producer.finish(throwing: error) } else { producer.finish() }
+        if case .lost(let error) = end { packets.finish(throwing: error) } else { packets.finish() }
         onClose(self)
     }
 }

@@ -2,6 +2,9 @@
 struct OpenChannels {
     private var channels: [Peripheral.ID: [ObjectIdentifier: ChannelCore]] = [:]
 
+    /// All of them.
+    var all: [ChannelCore] { channels.values.flatMap(\.values) }
+
     /// Whether a channel to a peer is open.
     func isAny(to peer: Peripheral.ID) -> Bool { channels[peer] != nil }
 
@@ -22,6 +25,6 @@ struct OpenChannels {
     /// Removes and returns all channels.
     mutating func removeAll() -> [ChannelCore] {
         defer { channels = [:] }
-        return channels.values.flatMap(\.values)
+        return all
     }
 }

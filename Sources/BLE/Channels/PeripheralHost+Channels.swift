@@ -25,34 +25,52 @@ extension PeripheralHost {
     ) async throws(BLEError) -> ChannelListener {
         try checkRunning()
         let options = ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength)
-        try options.check(psm)
-        let queue = ChannelQueue()
-        let chosen = try await publish(psm, options) { queue.add($0) }
-        listeners[chosen] = { queue.finish(throwing: .hostShutDown) }
+        let queue = SharedQueue<L2CAPChannel>(capacity: ChannelListener.capacity)
+        let (number, chosen) = try await publish(psm, options) { channel in
+            if !queue.add(channel) { channel.close() }
+        } onEnd: { error in
+            queue.finish(throwing: error)
+        }
         return ChannelListener(psm: chosen, queue) { [weak self] in
-            Task { await self?.unpublish(chosen) }
+            Task { await self?.unpublish(number) }
         }
     }
 
+    /// Accepts channels, under a number of the host's own: another publication may have the same PSM later.
     private func publish(
-        _ psm: PSM?, _ options: ChannelOptions, accept: @escaping @Sendable (L2CAPChannel) -> Void
-    ) async throws(BLEError) -> PSM {
-        let chosen = try await backend.publishChannel(psm, options) { [weak self] transport, central, psm in
-            guard let self else { return transport.close() }
-            assumeIsolated { $0.open(transport, psm, to: central, accept) }
-        }
+        _ psm: PSM?, _ options: ChannelOptions, accept: @escaping @Sendable (L2CAPChannel) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
+    ) async throws(BLEError) -> (number: Int, PSM) {
+        try options.check(psm)
+        let number = number()
+        // Channels may arrive, and accepting may end, before the backend has answered.
+        listeners[number] = onEnd
         do throws(BLEError) {
+            let chosen = try await backend.publishChannel(psm, options, as: number) {
+                [weak self] transport, central, psm in
+                guard let self else { return transport.close() }
+                assumeIsolated { $0.open(transport, psm, to: central, accept) }
+            } onEnd: { [weak self] error in
+                self?.assumeIsolated { $0.listeningEnded(number, error) }
+            }
             try checkRunning()
+            return (number, chosen)
         } catch {
-            await Task { [backend] in await backend.unpublishChannel(chosen) }.value
+            listeners[number] = nil
+            await Task { [backend] in await backend.unpublishChannel(number) }.value
             throw error
         }
-        return chosen
     }
 
-    private func unpublish(_ psm: PSM) async {
-        guard listeners.removeValue(forKey: psm) != nil, !isShutDown else { return }
-        await backend.unpublishChannel(psm)
+    private func unpublish(_ number: Int) async {
+        guard listeners.removeValue(forKey: number) != nil, !isShutDown else { return }
+        await backend.unpublishChannel(number)
+    }
+
+    private func listeningEnded(_ number: Int, _ error: BLEError) {
+        guard let end = listeners.removeValue(forKey: number) else { return }
+        report(error)
+        end(error)
     }
 
     private func open(
@@ -60,6 +78,8 @@ extension PeripheralHost {
         _ accept: @Sendable (L2CAPChannel) -> Void
     ) {
         guard !isShutDown else { return transport.close() }
+        // bluetoothd may tell of the link later, or not at all if it is older than this host.
+        centralConnected(central)
         let channel = L2CAPChannel(
             transport, peer: central, psm: psm, clock: clock, timeout: configuration.confirmationTimeout
         ) { [weak self] channel in Task { await self?.forget(channel, to: central) } }
@@ -81,18 +101,24 @@ extension PeripheralHost {
 
     /// Accepts the channels of a definition.
     func publishChannels(of definition: PeripheralDefinition, _ number: Int) async throws(BLEError) {
+        guard !definition.channels.isEmpty else { return }
+        servedChannels[number] = ServedChannels()
         for channel in definition.channels {
-            let psm = try await publish(channel.psm, channel.options) { [weak self] opened in
+            let (listener, _) = try await publish(channel.psm, channel.options) { [weak self] opened in
                 self?.assumeIsolated { $0.run(channel.onOpen, opened, number) }
+            } onEnd: { _ in
             }
-            listeners[psm] = {}
-            servedChannels[number, default: ServedChannels()].psms.append(psm)
+            // It may have ended meanwhile.
+            guard servedChannels[number] != nil else { return await unpublish(listener) }
+            servedChannels[number]?.listeners.append(listener)
         }
     }
 
     private func run(_ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int) {
+        guard servedChannels[number] != nil else { return channel.close() }
         let token = self.number()
-        let task = Task {
+        // Not on the executor of this actor, which the handler must not block.
+        let task = Task { @concurrent [weak self] in
             let failure: (any Error)?
             do {
                 try await handler(channel)
@@ -101,7 +127,7 @@ extension PeripheralHost {
                 failure = error
             }
             channel.close()
-            handlerEnded(token, of: number, failure, channel)
+            await self?.handlerEnded(token, of: number, failure, channel)
         }
         servedChannels[number]?.handlers[token] = task
     }
@@ -118,14 +144,14 @@ extension PeripheralHost {
     func unpublishChannels(of number: Int) async {
         guard let ended = servedChannels.removeValue(forKey: number) else { return }
         for handler in ended.handlers.values { handler.cancel() }
-        for psm in ended.psms { await unpublish(psm) }
+        for listener in ended.listeners { await unpublish(listener) }
     }
 }
 
 /// The channels of a definition that a host serves.
 struct ServedChannels {
-    /// The numbers at which they are accepted.
-    var psms: [PSM] = []
+    /// What accepts them.
+    var listeners: [Int] = []
     /// The handlers of the open ones.
     var handlers: [Int: Task<Void, Never>] = [:]
 }

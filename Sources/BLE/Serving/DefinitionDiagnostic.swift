@@ -37,6 +37,7 @@ extension PeripheralDefinition {
                 DefinitionDiagnostic(
                     isError: true, message: error.message, remedy: error.remedy, service: nil, characteristic: nil))
         }
+        found += channelDiagnostics
         let types = Set(services.map(\.uuid))
         for service in services {
             func add(_ isError: Bool, _ message: String, _ remedy: String, _ characteristic: BluetoothUUID? = nil) {
@@ -90,6 +91,23 @@ extension PeripheralDefinition {
                         true, "a characteristic with a subscription handler neither notifies nor indicates",
                         "Add .notify or .indicate.", characteristic.uuid)
                 }
+            }
+        }
+        return found
+    }
+
+    private var channelDiagnostics: [DefinitionDiagnostic] {
+        var found: [DefinitionDiagnostic] = []
+        func add(_ message: String, _ remedy: String?) {
+            found.append(
+                DefinitionDiagnostic(
+                    isError: true, message: message, remedy: remedy, service: nil, characteristic: nil))
+        }
+        var seen: Set<PSM> = []
+        for channel in channels {
+            do throws(BLEError) { try channel.options.check(channel.psm) } catch { add(error.message, error.remedy) }
+            if !seen.insert(channel.psm).inserted {
+                add("several channels have the number \(channel.psm)", "Give each a number of its own.")
             }
         }
         return found

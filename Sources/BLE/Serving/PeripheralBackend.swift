@@ -46,7 +46,7 @@ public protocol PeripheralBackend: Actor {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError)
 
-    /// Accepts channels at a number. Returns the number.
+    /// Accepts channels. Returns the number at which it does.
     ///
     /// It goes on when the stack or the adapter is lost, and after their return.
     ///
@@ -54,15 +54,18 @@ public protocol PeripheralBackend: Actor {
     ///
     /// - Parameters:
     ///   - psm: the number. Nil for one that is free.
+    ///   - publication: a number for ``unpublishChannel(_:)``.
     ///   - accept: receives each channel, in the backend's isolation, with its central and number. The transport has
     ///     not started yet.
+    ///   - onEnd: called once, in the backend's isolation, if no more channels can be accepted.
     func publishChannel(
-        _ psm: PSM?, _ options: ChannelOptions,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM
 
-    /// Stops accepting channels at a number. Open ones stay open. Does nothing if none are accepted.
-    func unpublishChannel(_ psm: PSM) async
+    /// Stops accepting channels. Open ones stay open. Does nothing if the publication has ended.
+    func unpublishChannel(_ publication: Int) async
 
     /// Starts to advertise. Returns when the stack has accepted it.
     ///
@@ -79,14 +82,15 @@ public protocol PeripheralBackend: Actor {
 extension PeripheralBackend {
     /// Throws `notSupported`.
     public func publishChannel(
-        _ psm: PSM?, _ options: ChannelOptions,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         throw .lacking("L2CAP channels")
     }
 
     /// Does nothing: none are accepted.
-    public func unpublishChannel(_ psm: PSM) async {}
+    public func unpublishChannel(_ publication: Int) async {}
 }
 
 /// The place of an attribute in what a host serves: a characteristic, or one of its descriptors.

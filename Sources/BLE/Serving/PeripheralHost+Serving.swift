@@ -215,6 +215,7 @@ extension PeripheralHost {
             applications[number]?.forgetReaders()
         }
         for central in Array(centrals.keys) { centralDisconnected(central) }
+        endChannels(error)
         for number in advertisements.keys where advertisements[number]?.isActive == true {
             advertisements[number]?.isActive = false
             observers.yield(.advertisingEnded(error))

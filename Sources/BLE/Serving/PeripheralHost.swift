@@ -79,8 +79,8 @@ public actor PeripheralHost {
     var observers = Observers<PeripheralHostEvent>()
     var adapter = AdapterWatch()
     var channels = OpenChannels()
-    /// The numbers at which channels are accepted, and what tells those who wait for them of the host's shutdown.
-    var listeners: [PSM: @Sendable () -> Void] = [:]
+    /// What tells those who wait for channels that no more are accepted, by publication.
+    var listeners: [Int: @Sendable (BLEError) -> Void] = [:]
     /// The channels of the definitions that are served.
     var servedChannels: [Int: ServedChannels] = [:]
     /// Registers what was lost.
@@ -146,6 +146,10 @@ public actor PeripheralHost {
         guard !isShutDown else { return }
         observers.finish(.hostShutDown)
         adapter.finish(.hostShutDown)
+        for end in listeners.values { end(.hostShutDown) }
+        for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
+        // Not in the backend's isolation, in which they would be drained.
+        for channel in channels.all { channel.finish(.lost(.hostShutDown), drains: false) }
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -160,7 +164,7 @@ public actor PeripheralHost {
             endRequests(.hostShutDown) { _ in true }
             endChannels(.hostShutDown)
             for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
-            for end in listeners.values { end() }
+            for end in listeners.values { end(.hostShutDown) }
             observers.finish(.hostShutDown)
             adapter.finish(.hostShutDown)
             // In a separate task, which is never cancelled.
@@ -221,7 +225,7 @@ public actor PeripheralHost {
         }
     }
 
-    private func centralConnected(_ central: Peripheral.ID) {
+    func centralConnected(_ central: Peripheral.ID) {
         // Its first request may have come earlier.
         guard centrals[central] == nil else { return }
         centrals.updateValue(nil, forKey: central)

@@ -55,7 +55,11 @@ extension BLEError {
         case (.connecting, SystemError.timedOut), (.connecting, SystemError.reset),
             (.connecting, SystemError.aborted), (.connecting, SystemError.hostDown),
             (.connecting, SystemError.unreachable), (.connecting, SystemError.notConnected):
-            self.init(.disconnected, "the link ended", cause: cause)
+            self.init(.disconnected, "the channel or its link ended as soon as it was made", cause: cause)
+        case (.making, SystemError.notConnected):
+            self.init(.disconnected, "the channel ended as soon as it was made", cause: cause)
+        case (.binding, SystemError.invalid) where psm == nil:
+            self.init(.busy, "every channel number that can be chosen is in use", isRetryable: true, cause: cause)
         default:
             self.init(.failed, "the channel\(number) could not be opened: \(cause)", cause: cause)
         }

@@ -1,37 +1,79 @@
 public import BLE
 internal import Logging
 
+/// What a host accepts channels for.
+struct PublishedChannel {
+    let options: ChannelOptions
+    let accept: @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    let onEnd: @Sendable (BLEError) -> Void
+    /// The adapter's address at which it listens.
+    var own: ChannelAddress
+    var listening: ListeningChannel
+}
+
 extension BlueZPeripheral {
     /// Listens on an L2CAP socket of the kernel, which outlives bluetoothd.
     public func publishChannel(
-        _ psm: PSM?, _ options: ChannelOptions,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
-        let channel = try await host.channelSockets.listen(
-            at: try ownAddress(), psm, options, on: host.loop,
+        let own = try ownAddress()
+        let listening = try await listen(at: own, psm, options, publication, accept)
+        published[publication] = PublishedChannel(
+            options: options, accept: accept, onEnd: onEnd, own: own, listening: listening)
+        return listening.psm
+    }
+
+    private func listen(
+        at own: ChannelAddress, _ psm: PSM?, _ options: ChannelOptions, _ publication: Int,
+        _ accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    ) async throws(BLEError) -> ListeningChannel {
+        let listening = try await host.channelSockets.listen(
+            at: own, psm, options, on: host.loop,
             accept: { [weak self] socket, address, psm in
                 self?.assumeIsolated { peripheral in
                     let device = peripheral.path(ofCentral: address)
                     accept(peripheral.transport(socket, device: device), Peripheral.ID(devicePath: device), psm)
                 }
             },
-            onFailure: { [weak self] error, psm in self?.assumeIsolated { $0.listeningFailed(psm, error) } },
+            onFailure: { [weak self] error, _ in self?.assumeIsolated { $0.listeningFailed(publication, error) } },
             isolation: self)
         // The role may have been shut down meanwhile.
         guard isStarted else {
-            channel.close()
+            listening.close()
             throw .shutDown
         }
-        listening[channel.psm] = channel
-        return channel.psm
+        return listening
     }
 
     /// Closes the listening socket.
-    public func unpublishChannel(_ psm: PSM) async { listening.removeValue(forKey: psm)?.close() }
+    public func unpublishChannel(_ publication: Int) async {
+        published.removeValue(forKey: publication)?.listening.close()
+    }
 
     func unpublishChannels() {
-        for channel in listening.values { channel.close() }
-        listening = [:]
+        for channel in published.values { channel.listening.close() }
+        published = [:]
+    }
+
+    /// Listens at the address of the adapter in use, which may be another one than before. Called when it is on.
+    func followAdapter() {
+        guard let own = try? ownAddress() else { return }
+        for (publication, channel) in published where channel.own != own {
+            channel.listening.close()
+            Task {
+                do throws(BLEError) {
+                    let listening = try await listen(
+                        at: own, channel.listening.psm, channel.options, publication, channel.accept)
+                    guard published[publication] != nil else { return listening.close() }
+                    published[publication]?.own = own
+                    published[publication]?.listening = listening
+                } catch {
+                    listeningFailed(publication, error)
+                }
+            }
+        }
     }
 
     /// Returns the path of a central, which bluetoothd may not have told yet.
@@ -40,9 +82,9 @@ extension BlueZPeripheral {
             ?? "\(adapterPath)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
     }
 
-    private func listeningFailed(_ psm: PSM, _ error: BLEError) {
-        // Otherwise, the socket would be reported again and again.
-        logger.warning("no more channels are accepted", metadata: ["psm": "\(psm)", "error": "\(error)"])
-        listening.removeValue(forKey: psm)?.close()
+    private func listeningFailed(_ publication: Int, _ error: BLEError) {
+        guard let channel = published.removeValue(forKey: publication) else { return }
+        channel.listening.close()
+        channel.onEnd(error)
     }
 }

@@ -10,7 +10,10 @@ extension BlueZRole {
 
     /// Returns a channel over a connected socket.
     func transport(_ socket: ChannelSocket, device: String) -> SocketTransport {
-        SocketTransport(socket, loop: host.loop) { [weak self] in await self?.reasonOfEnd(device) }
+        SocketTransport(socket, loop: host.loop) { [weak self] in
+            guard let self else { return .shutDown }
+            return await reasonOfEnd(device)
+        }
     }
 
     /// Returns why a channel has ended: with its link, or nil if the other side has closed it.

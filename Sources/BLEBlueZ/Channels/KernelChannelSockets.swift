@@ -13,7 +13,6 @@ struct KernelChannelSockets: ChannelSockets {
     private static let family: Int32 = 31  // AF_BLUETOOTH
     private static let l2cap: Int32 = 0  // BTPROTO_L2CAP
     private static let level: Int32 = 274  // SOL_BLUETOOTH
-    private static let anyAddress = "00:00:00:00:00:00"
 
     /// Options of `SOL_BLUETOOTH` (the kernel's `include/net/bluetooth/bluetooth.h`).
     private enum Option: Int32 {
@@ -54,6 +53,13 @@ struct KernelChannelSockets: ChannelSockets {
         guard set(.security, (level, UInt8(0)), of: socket),
             set(.receiveLength, UInt16(clamping: options.maximumReceiveLength), of: socket)
         else { throw ChannelSocketError(.making, errno) }
+        // The kernel gives up after this time, 40 s by default, and says that the channel was refused.
+        var limit = timeval()
+        limit.tv_sec = 600
+        _ = setsockopt(socket.rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        // A packet is cut into small parts, all of which the buffer has to hold.
+        var room: Int32 = 1 << 20
+        _ = setsockopt(socket.rawValue, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
     }
 
     private func set<Value>(_ option: Option, _ value: Value, of socket: FileDescriptor) -> Bool {
@@ -93,14 +99,15 @@ struct KernelChannelSockets: ChannelSockets {
 
     private static func read(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
-    ) -> (result: Int32, psm: PSM, address: String) {
+    ) -> (result: Int32, number: Int32, psm: PSM, address: String) {
         var bytes = [UInt8](repeating: 0, count: addressLength)
         var length = socklen_t(addressLength)
         let result = bytes.withUnsafeMutableBytes {
             body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
         }
+        let number = errno
         let address = bytes[4..<10].reversed().map { Hex.string([$0]).uppercased() }.joined(separator: ":")
-        return (result, PSM(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8), address)
+        return (result, number, PSM(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8), address)
     }
 
     // MARK: Connecting
@@ -119,7 +126,7 @@ struct KernelChannelSockets: ChannelSockets {
             throw BLEError(error, psm)
         }
         let outcome = Outcome<ChannelSocket>()
-        let watch = DescriptorWatch(socket, on: loop, for: .writing) {
+        let watch = DescriptorWatch(socket, on: loop, for: .writing) { _ in
             do throws(ChannelSocketError) {
                 try checkConnection(of: socket)
                 outcome.deliver(.success(try channel(socket)))
@@ -158,11 +165,14 @@ struct KernelChannelSockets: ChannelSockets {
             try bind(socket, own, psm, options)
             guard systemListen(socket.rawValue, Self.backlog) == 0 else { throw ChannelSocketError(.binding, errno) }
             let bound = Self.read { getsockname(socket.rawValue, $0, $1) }
-            guard bound.result == 0 else { throw ChannelSocketError(.binding, errno) }
-            let watch = DescriptorWatch(socket, on: loop, for: .reading) {
+            guard bound.result == 0 else { throw ChannelSocketError(.binding, bound.number) }
+            let watch = DescriptorWatch(socket, on: loop, for: .reading) { watch in
                 do throws(ChannelSocketError) {
                     while let (channel, central) = try nextChannel(of: socket) { accept(channel, central, bound.psm) }
                 } catch {
+                    // Otherwise, the socket would be reported again and again.
+                    guard !Self.shortages.contains(error.number) else { return watch.pause(for: .seconds(1)) }
+                    watch.cancel()
                     onFailure(BLEError(error, psm), bound.psm)
                 }
             }
@@ -171,6 +181,9 @@ struct KernelChannelSockets: ChannelSockets {
             throw BLEError(error, psm)
         }
     }
+
+    /// What the process or the system may lack for a while, such as descriptors.
+    private static let shortages = [EMFILE, ENFILE, ENOMEM, ENOBUFS]
 
     /// The number of channels that wait to be accepted.
     private static let backlog: Int32 = 16
@@ -186,10 +199,10 @@ struct KernelChannelSockets: ChannelSockets {
                 guard let channel = try? channel(socket) else { continue }
                 return (channel, accepted.address)
             }
-            switch errno {
+            switch accepted.number {
             case EINTR, ECONNABORTED: continue
             case EAGAIN, EWOULDBLOCK: return nil
-            default: throw ChannelSocketError(.making, errno)
+            default: throw ChannelSocketError(.making, accepted.number)
             }
         }
     }

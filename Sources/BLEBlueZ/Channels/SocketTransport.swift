@@ -1,5 +1,7 @@
 internal import BLE
 internal import DBus
+internal import Synchronization
+internal import Waiting
 
 /// An L2CAP channel over a socket.
 final class SocketTransport: ChannelTransport {
@@ -7,6 +9,8 @@ final class SocketTransport: ChannelTransport {
     let maximumReceiveLength: Int
     private let socket: PacketSocket
     private let loop: EventLoop
+    /// The number of attempts to send since the last that had room.
+    private let refusals = Atomic<Int>(0)
     /// Returns why the channel has ended: nil if the other side has closed it, while the link is up.
     private let reason: @Sendable () async -> BLEError?
 
@@ -41,19 +45,33 @@ final class SocketTransport: ChannelTransport {
 
     func send(_ packet: [UInt8]) throws(BLEError) -> Bool {
         do throws(DBusError) {
-            return try socket.send(packet)
+            guard socket.hasRoom, try socket.send(packet) else {
+                refusals.add(1, ordering: .relaxed)
+                return false
+            }
+            refusals.store(0, ordering: .relaxed)
+            return true
         } catch {
             throw BLEError(.disconnected, "the channel has ended", cause: error)
         }
     }
 
     func waitForRoom() async throws(BLEError) {
+        // The kernel may report room although a long packet does not fit into it.
+        if refusals.load(ordering: .relaxed) > 1 { try await pause() }
         do throws(DBusError) {
             try await socket.room()
         } catch {
             throw error.kind == .cancelled
                 ? .cancelled : BLEError(.disconnected, "the channel has ended", cause: error)
         }
+    }
+
+    private func pause() async throws(BLEError) {
+        let outcome = Outcome<Void>()
+        let timer = loop.schedule(after: .milliseconds(5)) { outcome.deliver(.success(())) }
+        defer { timer.cancel() }
+        try await outcome.wait()
     }
 
     func close() {

@@ -24,5 +24,6 @@ struct SystemError: Error, CustomStringConvertible {
     static let hostDown = EHOSTDOWN
     static let unreachable = EHOSTUNREACH
     static let notConnected = ENOTCONN
+    static let invalid = EINVAL
     static let keyRejected = EKEYREJECTED
 }

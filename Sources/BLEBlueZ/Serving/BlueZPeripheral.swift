@@ -48,8 +48,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private var lastPath = 0
     var applications: [Int: BlueZApplication] = [:]
     var advertisements: [Int: BlueZAdvertisement] = [:]
-    /// The numbers at which channels are accepted.
-    var listening: [PSM: ListeningChannel] = [:]
+    /// The channels that are accepted, by publication.
+    var published: [Int: PublishedChannel] = [:]
     /// Waits for the confirmation of an indication.
     var confirmations: [ServedAttribute: Outcome<Void>] = [:]
     /// The devices whose links are being asked for.
@@ -107,7 +107,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     deinit {
         // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
         guard let role else { return }
-        host.loop.perform { [listening] in for channel in listening.values { channel.close() } }
+        host.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
         Task { [host] in await host.leave(role) }
     }
 
@@ -123,6 +123,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             // bluetoothd keeps advertisements that it no longer sends, and the adapter's next state starts new ones.
             if state != .poweredOn { forgetAdvertisements(isKnown: state == .poweredOff) }
             if state == .unavailable { forgetApplications() }
+            if state == .poweredOn { followAdapter() }
             report(.adapterStateChanged(state))
         case .stackLost(let message, _):
             forgetApplications()

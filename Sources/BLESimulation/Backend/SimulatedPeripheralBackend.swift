@@ -19,6 +19,8 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     private var applications: [(number: Int, services: [ServiceDefinition])] = []
     private var advertisements: [(number: Int, parameters: AdvertisingParameters, end: Task<Void, Never>?)] = []
     private var notifiers: [ServedAttribute: [Peripheral.ID: (number: Int, notifier: Notifier)]] = [:]
+    /// The numbers at which channels are accepted.
+    private var publications: [Int: PSM] = [:]
     private var lastNumber = 0
 
     /// The same as the radio's.
@@ -169,16 +171,20 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Accepts channels in memory.
     public func publishChannel(
-        _ psm: PSM?, _ options: ChannelOptions,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         guard let id else { throw .shutDown }
-        return try await radio.listen(psm, options, id) { accept($0, $1, $2) }
+        let chosen = try await radio.listen(psm, options, id) { accept($0, $1, $2) }
+        publications[publication] = chosen
+        return chosen
     }
 
     /// Stops accepting channels.
-    public func unpublishChannel(_ psm: PSM) async {
-        if let id { await radio.stopListening(psm, id) }
+    public func unpublishChannel(_ publication: Int) async {
+        guard let id, let psm = publications.removeValue(forKey: publication) else { return }
+        await radio.stopListening(psm, id)
     }
 
     // MARK: Advertising

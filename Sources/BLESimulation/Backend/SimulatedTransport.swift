@@ -54,7 +54,9 @@ final class SimulatedTransport: ChannelTransport {
     func start(
         deliver: @escaping @Sendable ([UInt8]) -> Bool, onEnd: @escaping @Sendable (BLEError?) -> Void
     ) {
-        state.withLock { ($0.deliver, $0.onEnd) = (deliver, onEnd) }
+        state.withLock { state in
+            if !state.isClosed { (state.deliver, state.onEnd) = (deliver, onEnd) }
+        }
         pump()
     }
 
@@ -132,6 +134,7 @@ final class SimulatedTransport: ChannelTransport {
         }
         // It may have appeared before this one waited.
         if other?.hasRoom == true { outcome.deliver(.success(())) }
+        defer { state.withLock { $0.senders.removeAll { $0 === outcome } } }
         try await outcome.wait()
     }
 

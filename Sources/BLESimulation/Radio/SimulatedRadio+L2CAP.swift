@@ -17,10 +17,10 @@ extension SimulatedRadio {
     func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to id: Peripheral.ID, _ port: Int
     ) async throws(BLEError) -> SimulatedTransport {
+        guard let asked = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
+        try await secure(id, max(options.security, asked.options.security), port)
+        // Pairing takes time, in which there may be another listener.
         guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
-        try await secure(id, max(options.security, listener.options.security), port)
-        // Pairing takes time.
-        guard try device(id, port).listeners[psm] != nil else { throw Self.refused(psm) }
         let (ours, theirs) = SimulatedTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
         peripherals[id]?.link?.channels.removeAll { $0.isClosed }

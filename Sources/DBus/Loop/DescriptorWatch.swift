@@ -12,41 +12,64 @@ package final class DescriptorWatch: @unchecked Sendable {
 
     private let descriptor: FileDescriptor
     private let loop: EventLoop
-    private let onReady: () -> Void
+    private let readiness: Readiness
+    private let onReady: (DescriptorWatch) -> Void
+    private var timer: LoopTimer?
+    private var isCancelled = false
     private var source: UnsafeMutablePointer<GSource>?
+    private var retained: DescriptorWatch?
 
     /// - Parameter onReady: called on the loop's thread each time that the descriptor is found ready.
     package init(
-        _ descriptor: FileDescriptor, on loop: EventLoop, for readiness: Readiness, onReady: @escaping () -> Void
+        _ descriptor: FileDescriptor, on loop: EventLoop, for readiness: Readiness,
+        onReady: @escaping (DescriptorWatch) -> Void
     ) {
         loop.checkIsolated()
         self.descriptor = descriptor
         self.loop = loop
+        self.readiness = readiness
         self.onReady = onReady
+        attach()
+    }
+
+    private func attach() {
+        guard source == nil, !isCancelled else { return }
         var actions = BLESourceActions()
         actions.context = Unmanaged.passUnretained(self).toOpaque()
         actions.ready = { _ in 0 }
         actions.run = { me, _ in Unmanaged<DescriptorWatch>.fromOpaque(me!).takeUnretainedValue().run() }
         let condition = readiness == .reading ? G_IO_IN : G_IO_OUT
+        // The source does not retain the watch, which therefore retains itself until it is cancelled.
+        retained = self
         source = ble_source_attach(loop.context, descriptor.rawValue, condition, actions)
-    }
-
-    deinit {
-        // The source does not retain the watch, so the watch must be cancelled first.
-        assert(source == nil, "dropped while watching")
     }
 
     private func run() {
         withExtendedLifetime(self) {
-            onReady()
+            onReady(self)
             // The work that this has started runs immediately, without another turn of the loop.
             loop.runPending()
         }
     }
 
+    /// Stops watching for a while, in which the descriptor may be ready.
+    package func pause(for duration: Duration) {
+        loop.checkIsolated()
+        detach()
+        timer = loop.schedule(after: duration) { [weak self] in self?.attach() }
+    }
+
     /// Stops watching.
     package func cancel() {
         loop.checkIsolated()
+        isCancelled = true
+        timer?.cancel()
+        timer = nil
+        detach()
+        retained = nil
+    }
+
+    private func detach() {
         guard let source else { return }
         g_source_destroy(source)
         g_source_unref(source)

@@ -64,6 +64,7 @@ package final class PacketSocket: @unchecked Sendable {
     ///     read. Not called if this end is closed.
     package func open(onPacket: (([UInt8]) -> Bool)?, onEnd: @escaping () -> Void) {
         loop.checkIsolated()
+        guard !isClosed else { return }
         self.onPacket = onPacket
         self.onEnd = onEnd
         isOpen = true
@@ -169,14 +170,17 @@ package final class PacketSocket: @unchecked Sendable {
         while true {
             let count = recv(descriptor.rawValue, space.baseAddress, space.count, Int32(MSG_DONTWAIT))
             if count > 0 { return .packet(Array(space[..<count])) }
-            if count == 0 { return isHungUp ? .end : .packet([]) }
-            switch errno {
-            case EINTR: continue
-            case EAGAIN, EWOULDBLOCK: guard isHungUp else { return .nothing }
-            // The reason that a channel has ended is told once, before the packets that have arrived.
-            default: break
+            if count == 0 {
+                guard isHungUp else { return .packet([]) }
+            } else {
+                switch errno {
+                case EINTR: continue
+                case EAGAIN, EWOULDBLOCK: guard isHungUp else { return .nothing }
+                default: break
+                }
             }
-            // A packet may have arrived just before the end.
+            // The end of a channel is told once, as an error or as no bytes, before the packets that have arrived; and a
+            // packet may have arrived just before it.
             if isLast { return .end }
             isLast = true
         }
@@ -204,6 +208,12 @@ package final class PacketSocket: @unchecked Sendable {
 
     // MARK: Writing
 
+    /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even if it is told not to.
+    package var hasRoom: Bool {
+        var state = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
+        return poll(&state, 1, 0) > 0
+    }
+
     /// Sends a packet. Returns false if there is no room for it now. May be called from any thread.
     ///
     /// Throws `.disconnected` if the socket has ended.
@@ -229,7 +239,10 @@ package final class PacketSocket: @unchecked Sendable {
             try await waiter.wait()
         } catch {
             // A caller that has given up no longer waits for room.
-            loop.perform { self.waiters.removeAll { $0 === waiter } }
+            loop.perform {
+                self.waiters.removeAll { $0 === waiter }
+                if self.isOpen, !self.isClosed { self.updateWatch() }
+            }
             throw error
         }
     }
@@ -247,7 +260,7 @@ package final class PacketSocket: @unchecked Sendable {
         let waiting = waiters
         waiters = []
         for waiter in waiting { waiter.deliver(.success(())) }
-        if !waiting.isEmpty { updateWatch() }
+        updateWatch()
     }
 }
 

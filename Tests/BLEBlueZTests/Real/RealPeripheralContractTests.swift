@@ -40,14 +40,3 @@ private struct RealServingPeer: PeripheralContractPeer {
         try await peer.setPowered(true)
     }
 }
-
-/// What is served, beside the contract. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
-struct RealPeripheralExampleTests {
-    @Test func `the worked example's lock opens for a central of another stack`() async throws {
-        try await RealServingPeer().reset()
-        let host = try await PeripheralHost()
-        let central = try await Central(backend: BumbleCentral(1))
-        try await LockOnHost(host: host, central: central).check()
-    }
-}

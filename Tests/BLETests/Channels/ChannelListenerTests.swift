@@ -60,6 +60,70 @@ import Testing
         }
     }
 
+    @Test func `the end of a listener does not concern another one at its number`() async throws {
+        try await withHost(definition) { host, remote in
+            var first: ChannelListener? = try await host.publishChannel(0x0094)
+            first?.close()
+            var second: ChannelListener?
+            await until {
+                second = try? await host.publishChannel(0x0094)
+                return second != nil
+            }
+            first?.close()
+            _ = first
+            first = nil
+            for _ in 0..<50 { await Task.yield() }
+            let theirs = try await remote.openChannel(0x0094)
+            var channels = try #require(second).makeAsyncIterator()
+            let ours = try #require(try await channels.next())
+            try await ours.send([1])
+            for try await packet in theirs.packets {
+                #expect(packet == [1])
+                break
+            }
+        }
+    }
+
+    @Test func `readers take channels one at a time`() async throws {
+        try await withHost(definition) { host, remote in
+            let listener = try await host.publishChannel()
+            var opened: [L2CAPChannel] = []
+            for _ in 0..<3 { opened.append(try await remote.openChannel(listener.psm)) }
+            for channel in opened {
+                var channels = listener.makeAsyncIterator()
+                let taken = try #require(try await channels.next())
+                try await taken.send([7])
+                for try await packet in channel.packets {
+                    #expect(packet == [7])
+                    break
+                }
+            }
+        }
+    }
+
+    @Test func `the listener of a host that is released ends`() async throws {
+        var host: PeripheralHost? = try await PeripheralHost(backend: .simulated(radio))
+        let listener = try #require(try await host?.publishChannel())
+        host = nil
+        await expectError(.shutDown) { for try await _ in listener {} }
+    }
+
+    @Test func `numbers and lengths that cannot be are found before serving`() async throws {
+        var wrong = definition
+        wrong.channels = [
+            ChannelDefinition(0x0100) { _ in }, ChannelDefinition(0x0080) { _ in }, ChannelDefinition(0x0080) { _ in },
+            ChannelDefinition(0x0081, options: ChannelOptions(maximumReceiveLength: 0)) { _ in },
+        ]
+        let messages = wrong.diagnostics().filter(\.isError).map(\.message)
+        #expect(messages.count == 3)
+        #expect(messages.contains { $0.contains("0x0100") })
+        #expect(messages.contains { $0.contains("several channels") })
+        #expect(messages.contains { $0.contains("not 0") })
+        let host = try await PeripheralHost(backend: .simulated(radio))
+        await expectError(.invalidArgument) { try await host.serve(wrong) }
+        await host.shutDown()
+    }
+
     @Test func `a handler that fails closes its channel and is reported, and the others go on`() async throws {
         var served = definition
         served.channels = [

@@ -141,14 +141,67 @@ import Testing
         var packets = channel.packets.makeAsyncIterator()
         let first = try await packets.next()
         #expect(first == [0])
-        await until { transport.resumeCount == 1 }
+        #expect(transport.resumeCount == 0)
+        for number in UInt8(1)..<32 {
+            let packet = try await packets.next()
+            #expect(packet == [number])
+        }
+        #expect(transport.resumeCount == 1)
         // The other side's end is told after all of them.
         transport.end()
         #expect(transport.isClosed)
         #expect(channel.isClosed)
-        var count = 1
+        // A reader that stops leaves the others to the next.
+        for try await packet in channel.packets {
+            #expect(packet == [32])
+            break
+        }
+        var count = 33
         while try await packets.next() != nil { count += 1 }
         #expect(count == 64)
         await bench.central.shutDown()
+    }
+
+    @Test func `a packet has one deadline, however often there seems to be room`() async throws {
+        let bench = try await Bench()
+        let channel = try await bench.strap.openChannel(Self.psm)
+        let transport = bench.backend.channel
+        transport.setRoom(0)
+        let sending = Task { try await channel.send([1], timeout: .seconds(5)) }
+        for _ in 0..<4 {
+            await until { transport.waiterCount == 1 }
+            bench.clock.advance(by: .seconds(1))
+            transport.setRoom(0)
+        }
+        await until { transport.waiterCount == 1 }
+        bench.clock.advance(by: .seconds(1))
+        await expectError(.timedOut) { try await sending.value }
+        transport.setRoom(1)
+        try await channel.send([2])
+        #expect(transport.packets == [[2]])
+        await bench.central.shutDown()
+    }
+
+    @Test func `a channel that is opened too late is closed`() async throws {
+        let bench = try await Bench()
+        try await bench.strap.connect()
+        await bench.backend.script(.openChannel, .ignore)
+        let opening = Task { try await bench.strap.openChannel(Self.psm, timeout: .seconds(5)) }
+        await until { await bench.backend.calls.contains(.openChannel(Self.psm)) }
+        await bench.clock.sleepers(for: .seconds(5))
+        bench.clock.advance(by: .seconds(5))
+        await expectError(.timedOut) { _ = try await opening.value }
+        #expect(!bench.backend.channel.isClosed)
+        await bench.backend.release(.openChannel)
+        await until { bench.backend.channel.isClosed }
+        await bench.central.shutDown()
+    }
+
+    @Test func `the channels of a central that is released end`() async throws {
+        let backend = ScriptedBackend()
+        var central: Central? = try await Central(backend: backend, configuration: .quiet())
+        let channel = try await central?.peripheral("C0:00:00:00:00:01").openChannel(Self.psm)
+        central = nil
+        await expectError(.shutDown) { for try await _ in try #require(channel).packets {} }
     }
 }

@@ -19,15 +19,16 @@ package struct FakeChannelSockets: ChannelSockets {
         accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void,
         onFailure: @escaping @Sendable (BLEError, PSM) -> Void, isolation: isolated (any Actor)?
     ) async throws(BLEError) -> ListeningChannel {
-        let psm = try await daemon.listen(psm, options) { socket, central, psm in
+        let (number, psm) = try await daemon.listen(psm, options) { socket, central, psm in
             loop.perform { accept(socket, central, psm) }
         }
-        return ListeningChannel(psm: psm) { [daemon] in Task { await daemon.stopListening(psm) } }
+        return ListeningChannel(psm: psm) { [daemon] in Task { await daemon.stopListening(number) } }
     }
 }
 
 /// A number at which a client accepts channels.
 struct FakeListener {
+    var psm: PSM?
     let options: ChannelOptions
     let accept: @Sendable (ChannelSocket, String, PSM) -> Void
 }
@@ -43,31 +44,37 @@ extension FakeBlueZ {
 
     func listen(
         _ psm: PSM?, _ options: ChannelOptions, _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
-    ) async throws(BLEError) -> PSM {
-        let listener = FakeListener(options: options, accept: accept)
-        let chosen = try await publish(listener, psm, on: try await startedServing().backend)
-        listeners[chosen] = listener
-        return chosen
+    ) async throws(BLEError) -> (number: Int, PSM) {
+        let backend = try await startedServing().backend
+        lastListener += 1
+        let number = lastListener
+        var listener = FakeListener(psm: psm, options: options, accept: accept)
+        let chosen = try await publish(listener, number, on: backend)
+        listener.psm = chosen
+        listeners[number] = listener
+        return (number, chosen)
     }
 
-    func stopListening(_ psm: PSM) async {
-        listeners[psm] = nil
-        await serving?.backend.unpublishChannel(psm)
+    func stopListening(_ number: Int) async {
+        listeners[number] = nil
+        await serving?.backend.unpublishChannel(number)
     }
 
     /// The kernel's sockets outlive bluetoothd.
     func publishListeners(on backend: SimulatedPeripheralBackend) async throws(BLEError) {
-        for (psm, listener) in listeners { _ = try await publish(listener, psm, on: backend) }
+        for (number, listener) in listeners { _ = try await publish(listener, number, on: backend) }
     }
 
     private func publish(
-        _ listener: FakeListener, _ psm: PSM?, on backend: SimulatedPeripheralBackend
+        _ listener: FakeListener, _ number: Int, on backend: SimulatedPeripheralBackend
     ) async throws(BLEError) -> PSM {
-        try await backend.publishChannel(psm, listener.options) { [weak self] transport, central, psm in
+        try await backend.publishChannel(listener.psm, listener.options, as: number) {
+            [weak self] transport, central, psm in
             self?.assumeIsolated { daemon in
                 guard let socket = try? daemon.bridge(transport, central, psm) else { return }
                 listener.accept(socket, central.rawValue, psm)
             }
+        } onEnd: { _ in
         }
     }
 

@@ -42,7 +42,8 @@ public actor FakeBlueZ {
     /// What clients serve and advertise; nil before the first registration.
     var serving: FakeServing?
     /// The numbers at which clients accept channels.
-    var listeners: [PSM: FakeListener] = [:]
+    var listeners: [Int: FakeListener] = [:]
+    var lastListener = 0
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
     /// The links of centrals that have begun or ended, and have not been signaled yet.

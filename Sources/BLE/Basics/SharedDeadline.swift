@@ -1,0 +1,45 @@
+internal import Synchronization
+internal import Waiting
+
+/// One deadline for several waits, one after the other.
+final class SharedDeadline: Sendable {
+    private struct State {
+        var current: Outcome<Void>?
+        var hasPassed = false
+    }
+
+    private let state = Mutex(State())
+    private let error: @Sendable () -> BLEError
+    private let timer = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ duration: Duration, clock: any Clock<Duration>, _ error: @escaping @Sendable () -> BLEError) {
+        self.error = error
+        let task = Task { [weak self] in
+            guard (try? await clock.sleep(for: duration)) != nil else { return }
+            self?.pass()
+        }
+        timer.withLock { $0 = task }
+    }
+
+    private func pass() {
+        let current = state.withLock { state in
+            state.hasPassed = true
+            return state.current
+        }
+        current?.deliver(.failure(error()))
+    }
+
+    /// Runs `work`, and waits for its end, the deadline or the cancellation of the task.
+    func race(_ work: @escaping @Sendable () async throws(BLEError) -> Void) async throws(BLEError) {
+        let outcome = Outcome<Void>()
+        let hasPassed = state.withLock { state in
+            state.current = outcome
+            return state.hasPassed
+        }
+        if hasPassed { throw error() }
+        try await outcome.race(work)
+    }
+
+    /// Stops the clock.
+    func end() { timer.withLock { $0 }?.cancel() }
+}

@@ -1,0 +1,49 @@
+import BLETestSupport
+import Synchronization
+import Testing
+
+@testable import DBus
+
+@Suite(.hangLimit) struct DescriptorWatchTests {
+    private let loop = EventLoop(name: "watch")
+
+    private func onLoop<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            loop.perform { continuation.resume(returning: work()) }
+        }
+    }
+
+    @Test func `a descriptor is watched until it is cancelled, also if nobody holds the watch`() async throws {
+        let (ours, theirs) = try PacketSocket.pair()
+        let seen = SharedValue(0)
+        await onLoop {
+            _ = DescriptorWatch(ours, on: loop, for: .writing) { watch in
+                if seen.change({
+                    $0 += 1; return $0
+                }) == 3 {
+                    watch.cancel()
+                }
+            }
+        }
+        await until { seen.value == 3 }
+        for _ in 0..<10 { await onLoop {} }
+        #expect(seen.value == 3)
+        withExtendedLifetime(theirs) {}
+    }
+
+    @Test func `a paused watch sees nothing, and goes on`() async throws {
+        let (ours, theirs) = try PacketSocket.pair()
+        let seen = SharedValue(0)
+        let watch = await onLoop {
+            DescriptorWatch(ours, on: loop, for: .writing) { watch in
+                seen.change { $0 += 1 }
+                watch.pause(for: seen.value == 1 ? .milliseconds(1) : .seconds(3600))
+            }
+        }
+        await until { seen.value == 2 }
+        for _ in 0..<10 { await onLoop {} }
+        #expect(seen.value == 2)
+        await onLoop { watch.cancel() }
+        withExtendedLifetime(theirs) {}
+    }
+}
