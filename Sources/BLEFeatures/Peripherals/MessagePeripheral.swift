@@ -16,7 +16,7 @@ internal import Waiting
 /// Requests are handled one at a time, in the order of their arrival. A frame that cannot be read and a handler that
 /// throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is subscribed, with keys
 /// of its own. If the system does not tell subscribers apart, as BlueZ, one central at a time has a session: the first to
-/// send a request. Requests of others are rejected with ``BLE/ATTError/insufficientResources``.
+/// send a request. Requests of others are rejected with `insufficientResources`.
 public actor MessagePeripheral {
     /// Answers a request to a device with the payload of its reply, or with nil if there is none.
     public typealias Handler = @Sendable (MessageRequest, MessagePeripheral) async throws -> [UInt8]?
