@@ -10,6 +10,6 @@ import Testing
         #expect(!parameters.isConnectable)
         #expect(parameters.serviceData == [BluetoothUUID(0xFCD2): [0x40, 0x01, 0x64]])
         #expect(parameters.budget().fields.map(\.count) == [7])
-        try parameters.validated()
+        try parameters.validate()
     }
 }

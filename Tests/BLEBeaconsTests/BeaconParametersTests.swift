@@ -13,7 +13,7 @@ import Testing
         #expect(parameters.budget().advertisement.used == 27)
         parameters.isConnectable = true
         #expect(parameters.budget().advertisement.used == 30)
-        try parameters.validated()
+        try parameters.validate()
     }
 
     @Test func `an iBeacon with a power out of range is an error`() {
@@ -31,6 +31,6 @@ import Testing
         #expect(parameters.budget().fields.map(\.count) == [4, 24])
         parameters.isConnectable = true
         #expect(parameters.budget().advertisement.available == 0)
-        try parameters.validated()
+        try parameters.validate()
     }
 }

@@ -4,7 +4,7 @@ extension AdvertisingParameters {
     /// Throws `invalidArgument` with the name of the first property that is out of range, conflicts with another, or
     /// does not fit, and with a remedy. BlueZ itself does not name the property: it fails with
     /// `org.bluez.Error.Failed`, shortens the name, or ignores the property.
-    public func validated() throws(BLEError) {
+    public func validate() throws(BLEError) {
         try validateTimes()
         try validatePower()
         try validateDiscoverability()

@@ -3,7 +3,7 @@
 /// ```swift
 /// let parameters = AdvertisingParameters(localName: "Strap", serviceUUIDs: [.heartRate], isDiscoverable: true)
 /// print(parameters.budget())
-/// try parameters.validated()
+/// try parameters.validate()
 /// ```
 public struct AdvertisingParameters: Hashable, Sendable {
     /// Whether centrals can connect. A beacon is not connectable.

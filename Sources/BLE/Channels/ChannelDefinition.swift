@@ -1,7 +1,7 @@
 /// A channel that a defined peripheral accepts.
 public struct ChannelDefinition: Sendable {
-    /// Runs for each channel that is opened. The channel is closed when it returns or throws, and it is cancelled when
-    /// the definition is no longer served.
+    /// Runs for each channel that is opened. The channel is closed when it returns or throws. It is cancelled when the
+    /// definition is no longer served. The end of the channel or its link ends what it waits for there.
     public typealias Handler = @Sendable (L2CAPChannel) async throws -> Void
 
     /// The number at which channels are accepted. A ``PeripheralHost`` on Linux needs a privilege for numbers that are
@@ -19,7 +19,20 @@ public struct ChannelDefinition: Sendable {
     ///     for try await packet in channel.packets { try await channel.send(packet) }
     /// }
     /// ```
-    public init(_ psm: PSM, options: ChannelOptions = ChannelOptions(), onOpen: @escaping Handler) {
+    ///
+    /// - Parameters:
+    ///   - security: the security that a central's link must have. It is asked to pair if it has less.
+    ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
+    public init(
+        _ psm: PSM, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048, onOpen: @escaping Handler
+    ) {
+        self.init(
+            psm, options: ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength),
+            onOpen: onOpen)
+    }
+
+    /// Creates the definition of a channel with given options.
+    public init(_ psm: PSM, options: ChannelOptions, onOpen: @escaping Handler) {
         self.psm = psm
         self.options = options
         self.onOpen = onOpen

@@ -31,7 +31,7 @@ extension PeripheralDefinition {
     public func diagnostics(limits: PeripheralLimits = PeripheralLimits()) -> [DefinitionDiagnostic] {
         var found: [DefinitionDiagnostic] = []
         do throws(BLEError) {
-            try (advertising ?? AdvertisingParameters(advertisement)).validated()
+            try (advertising ?? AdvertisingParameters(advertisement)).validate()
         } catch {
             found.append(
                 DefinitionDiagnostic(

@@ -68,7 +68,7 @@ extension PeripheralHost {
             throw BLEError(.invalidArgument, problem.message, isRetryable: false, remedy: problem.remedy)
         }
         let parameters = definition.advertising ?? AdvertisingParameters(definition.advertisement)
-        if isAdvertised { try parameters.validated() }
+        if isAdvertised { try parameters.validate() }
         try await waitUntilOn()
         let number = number()
         // Requests may arrive before the stack has answered.
@@ -121,7 +121,7 @@ extension PeripheralHost {
     /// like ``serve(_:isAdvertised:)``.
     public func advertise(_ parameters: AdvertisingParameters) async throws(BLEError) {
         try checkRunning()
-        try parameters.validated()
+        try parameters.validate()
         try await waitUntilOn()
         let number = number()
         try await beginAdvertising(parameters, number, isOfDefinition: false)

@@ -197,6 +197,8 @@ public actor SimulatedRadio {
     func endLink(_ id: Peripheral.ID, _ error: BLEError) {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
+        // Before the host hears of it and closes its ends, which would look like their regular end.
+        for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
         for operation in link.operations.values { operation(error) }
         for var subscription in link.subscriptions.values {
@@ -207,7 +209,6 @@ public actor SimulatedRadio {
             writer.task?.cancel()
             writer.channel.close()
         }
-        for channel in link.channels { channel.lose(error) }
         for command in link.commands.values { command?.cancel() }
         if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
         updateAdvertising(id)

@@ -93,6 +93,7 @@ struct ServeCommandTests {
         for arguments in [
             ["--name", "This name is longer than 29 bytes"], ["--ibeacon", "1,2"], ["--seconds", "0"],
             ["--manufacturer", "ffff"], ["--eddystone-url", "not a url"],
+            ["--ibeacon", "e2c56db5-dffb-48d2-b060-d0f5a71096e0,1,2", "--eddystone-url", "https://swift.org"],
         ] {
             let result = try await world.ble(["advertise"] + arguments).run()
             #expect(result.status == 64, "\(arguments): \(result.errors)")

@@ -12,7 +12,7 @@ import Testing
 
     private static func error(_ parameters: AdvertisingParameters) -> BLEError? {
         do throws(BLEError) {
-            try parameters.validated()
+            try parameters.validate()
             return nil
         } catch {
             return error

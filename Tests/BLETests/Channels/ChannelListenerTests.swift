@@ -84,6 +84,24 @@ import Testing
         }
     }
 
+    @Test func `the loss of the link is no regular end, on either side`() async throws {
+        try await withHost(definition) { host, remote in
+            let listener = try await host.publishChannel()
+            let theirs = try await remote.openChannel(listener.psm)
+            var channels = listener.makeAsyncIterator()
+            let ours = try #require(try await channels.next())
+            await radio.setPowered(false)
+            await expectError(.disconnected) { for try await _ in theirs.packets {} }
+            do throws(BLEError) {
+                for try await _ in ours.packets {}
+                Issue.record("a regular end")
+            } catch {
+                #expect([.disconnected, .poweredOff].contains(error.code))
+            }
+            await radio.setPowered(true)
+        }
+    }
+
     @Test func `readers take channels one at a time`() async throws {
         try await withHost(definition) { host, remote in
             let listener = try await host.publishChannel()

@@ -38,6 +38,9 @@ struct AdvertiseCommand: AsyncParsableCommand {
     func validate() throws { _ = try parameters() }
 
     private func parameters() throws -> AdvertisingParameters {
+        guard iBeacon == nil || eddystoneURL == nil else {
+            throw ValidationError("--ibeacon and --eddystone-url are two beacons: run two commands.")
+        }
         var parameters = AdvertisingParameters(isConnectable: connectable)
         do {
             if let iBeacon { parameters = try .iBeacon(try Self.beacon(iBeacon)) }
@@ -52,7 +55,7 @@ struct AdvertiseCommand: AsyncParsableCommand {
         for data in serviceData { parameters.serviceData[data.service] = try Self.whole(data.pattern) }
         parameters.duration = seconds.map { .seconds($0) }
         do throws(BLEError) {
-            try parameters.validated()
+            try parameters.validate()
         } catch {
             throw ValidationError("\(error.message). \(error.remedy ?? "")")
         }

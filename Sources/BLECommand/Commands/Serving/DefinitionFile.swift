@@ -62,7 +62,7 @@ struct DefinitionFile {
 
     private static func characteristic(_ entry: Entry) throws -> CharacteristicDefinition {
         let object = try entry.object([
-            "uuid", "properties", "security", "value", "text", "descriptors", "values", "every",
+            "uuid", "properties", "security", "value", "text", "descriptors", "values", "ramp", "random", "every",
         ])
         let name = try object["uuid"].required("\(entry.place).uuid")
         let text = try name.string()
@@ -88,21 +88,56 @@ struct DefinitionFile {
                 return DescriptorDefinition(
                     uuid, value: try value(object), isWritable: try object["isWritable"]?.boolean() ?? false)
             } ?? []
-        if let list = object["values"] {
-            let values = try list.array().map { try $0.bytes() }
-            guard !values.isEmpty else { throw Mistake(place: list.place, message: "there is no value") }
+        if let values = try scripted(object) {
             let every = Duration.milliseconds(Int64((try object["every"]?.number(0.01...86_400) ?? 1) * 1000))
-            definition.value = values[0]
+            var first = values.makeIterator()
+            definition.value = first.next() ?? []
             definition.onSubscribe = { notifier in
-                for index in 0... {
-                    await notifier.notify(values[index % values.count])
+                var values = values.makeIterator()
+                while let value = values.next() {
+                    await notifier.notify(value)
                     try await notifier.clock.sleep(for: every)
                 }
             }
         } else if let every = object["every"] {
-            throw Mistake(place: every.place, message: "there are no \"values\" to send")
+            throw Mistake(
+                place: every.place, message: "there are no \"values\" to send, no \"ramp\", and no \"random\"")
         }
         return definition
+    }
+
+    /// Returns what subscribers receive, if the file says so.
+    private static func scripted(_ object: [String: Entry]) throws -> ScriptedValues? {
+        let entries = ["values", "ramp", "random"].compactMap { object[$0] }
+        guard let entry = entries.first else { return nil }
+        guard entries.count == 1 else {
+            throw Mistake(place: entries[1].place, message: "\"values\", \"ramp\" and \"random\" exclude each other")
+        }
+        if let list = object["values"] {
+            let values = try list.array().map { try $0.bytes() }
+            guard !values.isEmpty else { throw Mistake(place: list.place, message: "there is no value") }
+            return .list(values)
+        }
+        let isRamp = object["ramp"] != nil
+        let script = try entry.object(["from", "to", "format", isRamp ? "step" : "seed"])
+        let format =
+            try script["format"]?.choice(ScriptedValues.NumberFormat.named) ?? ScriptedValues.NumberFormat.named[0].1
+        func number(_ key: String) throws -> Int {
+            let entry = try script[key].required("\(entry.place).\(key)")
+            let number = try entry.integer(Int.self)
+            guard format.range.contains(number) else {
+                throw Mistake(place: entry.place, message: "not a number from \(format.range)")
+            }
+            return number
+        }
+        let (first, last) = (try number("from"), try number("to"))
+        guard isRamp else {
+            let seed = try script["seed"]?.integer(Int.self) ?? 0
+            return .random(min(first, last)...max(first, last), seed: UInt64(bitPattern: Int64(seed)), format)
+        }
+        let step = try script["step"]?.integer(Int.self) ?? 1
+        guard step > 0 else { throw Mistake(place: "\(entry.place).step", message: "not a number above 0") }
+        return .ramp(from: first, to: last, step: step, format)
     }
 
     private static func value(_ object: [String: Entry]) throws -> [UInt8] {

@@ -1,0 +1,76 @@
+/// Values that a definition's file describes, one after the other.
+enum ScriptedValues: Sendable {
+    /// These, in turn.
+    case list([[UInt8]])
+    /// From the first number to the last, and again.
+    case ramp(from: Int, to: Int, step: Int, NumberFormat)
+    /// Numbers in a range, the same ones for the same seed.
+    case random(ClosedRange<Int>, seed: UInt64, NumberFormat)
+
+    /// A number of 1 to 4 bytes, little-endian.
+    struct NumberFormat: Sendable, Equatable {
+        let byteCount: Int
+        let isSigned: Bool
+
+        static let named: [(String, NumberFormat)] = [
+            ("uint8", NumberFormat(byteCount: 1, isSigned: false)),
+            ("uint16", NumberFormat(byteCount: 2, isSigned: false)),
+            ("uint32", NumberFormat(byteCount: 4, isSigned: false)),
+            ("sint8", NumberFormat(byteCount: 1, isSigned: true)),
+            ("sint16", NumberFormat(byteCount: 2, isSigned: true)),
+            ("sint32", NumberFormat(byteCount: 4, isSigned: true)),
+        ]
+
+        var range: ClosedRange<Int> {
+            let bits = byteCount * 8
+            return isSigned ? -(1 << (bits - 1))...(1 << (bits - 1)) - 1 : 0...(1 << bits) - 1
+        }
+
+        func bytes(_ number: Int) -> [UInt8] {
+            (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+    }
+
+    /// The values, without end.
+    func makeIterator() -> Iterator { Iterator(values: self) }
+
+    struct Iterator: IteratorProtocol {
+        private let values: ScriptedValues
+        private var index = 0
+        private var generator: SplitMix
+
+        init(values: ScriptedValues) {
+            self.values = values
+            if case .random(_, let seed, _) = values {
+                generator = SplitMix(state: seed)
+            } else {
+                generator = SplitMix(state: 0)
+            }
+        }
+
+        mutating func next() -> [UInt8]? {
+            defer { index += 1 }
+            switch values {
+            case .list(let values): return values[index % values.count]
+            case .ramp(let first, let last, let step, let format):
+                let count = abs(last - first) / step + 1
+                let distance = index % count * step
+                return format.bytes(first <= last ? first + distance : first - distance)
+            case .random(let range, _, let format): return format.bytes(Int.random(in: range, using: &generator))
+            }
+        }
+    }
+
+    /// Random numbers from a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+    private struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}
