@@ -5,7 +5,8 @@ internal import Waiting
 /// reader that stops.
 final class SharedQueue<Element: Sendable>: Sendable {
     private struct State {
-        var elements: [Element] = []
+        /// Those that were taken are nil, so that the queue keeps none of them.
+        var elements: [Element?] = []
         /// The index of the oldest element.
         var head = 0
         var waiting: [Outcome<Void>] = []
@@ -25,7 +26,9 @@ final class SharedQueue<Element: Sendable>: Sendable {
                     head = 0
                 }
             }
-            return elements[head]
+            let element = elements[head]
+            elements[head] = nil
+            return element
         }
     }
 
@@ -75,6 +78,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
     /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, and `cancelled`.
     func next(isolation: isolated (any Actor)?) async throws(BLEError) -> Element? {
         while true {
+            if Task.isCancelled { throw .cancelled }
             let taking: Taking = state.withLock { state in
                 if let element = state.take() {
                     let hasRoom = state.isFull && state.count <= capacity / 2
@@ -130,7 +134,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
     func takeAll() -> [Element] {
         state.withLock { state in
             defer { (state.elements, state.head) = ([], 0) }
-            return Array(state.elements[state.head...])
+            return state.elements[state.head...].compactMap(\.self)
         }
     }
 }

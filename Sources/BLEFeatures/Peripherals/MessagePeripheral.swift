@@ -39,9 +39,16 @@ public actor MessagePeripheral {
     private let pairings: any PeripheralPairings
     private let partLength: Int?
     private let onStep: @Sendable (Step) async -> Void
+    private let mayPair: @Sendable (Peripheral.ID) async -> Bool
     private let onRequest: Handler
     private var sessions: [Peripheral.ID?: Session] = [:]
     private var lastSession = 0
+    /// The last session that was begun for a central, also while its keys are being read.
+    private var newest: [Peripheral.ID?: Int] = [:]
+    /// The last access to the pairings. They take turns.
+    private var storing: Task<Void, Never>?
+    /// How often the pairings have been forgotten.
+    private var generation = 0
     /// Requests that wait for their central's subscription.
     private var waiting: [Outcome<Void>] = []
     private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
@@ -88,6 +95,8 @@ public actor MessagePeripheral {
     ///   - pairings: stores the keys of encrypted messages.
     ///   - partLength: the maximum number of bytes in a notification. Nil for what fits a packet of the link.
     ///   - onStep: called for each step, and waited for: for a log, or for a test that holds the device there.
+    ///   - mayPair: asked before a new pairing; an earlier one is resumed without a question. By default, any central may
+    ///     pair at any time. If it returns false, the request has no reply.
     ///   - onRequest: answers each request, except those of the key exchange.
     public init(
         service: BluetoothUUID = Devices.Configuration.defaultService,
@@ -96,6 +105,7 @@ public actor MessagePeripheral {
         company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
         encryption: MessageEncryption? = nil, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
         partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool = { _ in true },
         onRequest: @escaping Handler
     ) {
         identifiers = Identifiers(service: service, request: request, reply: reply, company: company)
@@ -103,6 +113,7 @@ public actor MessagePeripheral {
         self.encryption = encryption
         self.pairings = pairings
         self.partLength = partLength.map { max(1, $0) }
+        self.mayPair = mayPair
         self.onStep = onStep
         self.onRequest = onRequest
     }
@@ -111,12 +122,14 @@ public actor MessagePeripheral {
     public init(
         _ configuration: Devices.Configuration, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
         partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool = { _ in true },
         onRequest: @escaping Handler
     ) {
         self.init(
             service: configuration.service, request: configuration.request, reply: configuration.reply,
             company: configuration.company, writeType: configuration.writeType, encryption: configuration.encryption,
-            pairings: pairings, partLength: partLength, onStep: onStep, onRequest: onRequest)
+            pairings: pairings, partLength: partLength, onStep: onStep, mayPair: mayPair,
+            onRequest: onRequest)
     }
 
     // MARK: The definition
@@ -176,7 +189,15 @@ public actor MessagePeripheral {
 
     private func enqueue(_ message: Message, for key: Peripheral.ID?) throws(MessageError) {
         guard let frame = try sessions[key]?.keys.encode(message) else { return }
-        sessions[key]?.frames.yield(frame)
+        deliver(frame, key)
+    }
+
+    private func deliver(_ frame: [UInt8], _ key: Peripheral.ID?) {
+        guard let session = sessions[key], case .dropped = session.frames.yield(frame) else { return }
+        report(
+            BLEError(
+                .overflow, "a message was dropped: \(Self.capacity) wait to be sent", isRetryable: true),
+            session.central)
     }
 
     // MARK: Pairings and problems
@@ -185,8 +206,29 @@ public actor MessagePeripheral {
     ///
     /// Throws `storageFailed`.
     public func forgetPairings() async throws(BLEError) {
-        try await pairings.setKeys([])
+        // An exchange in progress must not bring any of them back.
+        generation += 1
+        for key in sessions.keys { sessions[key]?.keys.dropCandidate() }
+        try await store { _ in [] }
         if handling > 0 { forgetsAfterReply = true } else { forgetKeys() }
+    }
+
+    /// Changes the stored pairings, one change after the other.
+    private func store(_ change: @escaping @Sendable ([MessageKey]) -> [MessageKey]) async throws(BLEError) {
+        let earlier = storing
+        let task = Task { [pairings] () -> Result<Void, BLEError> in
+            await earlier?.value
+            do throws(BLEError) {
+                let known = try await pairings.keys()
+                let changed = change(known)
+                if changed != known { try await pairings.setKeys(changed) }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        storing = Task { _ = await task.value }
+        try await task.value.get()
     }
 
     private func forgetKeys() {
@@ -225,6 +267,8 @@ public actor MessagePeripheral {
     /// Takes a write to the request characteristic.
     private func take(_ frame: [UInt8], _ request: AttributeRequest) async throws(ATTError) {
         await onStep(.received(frame))
+        // Who was refused in the meantime must not be served.
+        if Task.isCancelled { throw .unlikelyError }
         // A request that comes while the subscription is being made waits for it, or its reply would be lost.
         while sessions[request.central] == nil, sessions[nil as Peripheral.ID?] == nil {
             let outcome = Outcome<Void>()
@@ -252,11 +296,16 @@ public actor MessagePeripheral {
         let (requests, request) = AsyncStream.makeStream(
             of: ([UInt8], Peripheral.ID).self, bufferingPolicy: .bufferingOldest(Self.capacity))
         let (frames, frame) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.capacity))
-        var known: [MessageKey] = []
-        do throws(BLEError) { known = try await pairings.keys() } catch { report(error, key) }
         lastSession += 1
         let number = lastSession
+        newest[key] = number
+        defer { if newest[key] == number { newest[key] = nil } }
+        var known: [MessageKey] = []
+        do throws(BLEError) { known = try await pairings.keys() } catch { report(error, key) }
+        // It may have ended meanwhile, or a later one begun.
+        guard !Task.isCancelled, newest[key] == number else { return }
         sessions[key]?.requests.finish()
+        sessions[key]?.frames.finish()
         sessions[key] = Session(
             number: number, central: key, keys: PeripheralLinkKeys(encryption, pairings: known),
             requests: request, frames: frame)
@@ -284,13 +333,15 @@ public actor MessagePeripheral {
 
     /// Handles a request, and sends its reply.
     private func answer(_ frame: [UInt8], _ central: Peripheral.ID, _ key: Peripheral.ID?, _ number: Int) async {
+        // What waited when its session ended is not another one's.
+        guard !Task.isCancelled, sessions[key]?.number == number else { return }
         do {
             guard let request = try sessions[key]?.keys.decode(frame) else { return }
             let counter = sessions[key]?.keys.requestCounter
             guard request.type == .request else { throw MessageRejection.notARequest }
             let payload: [UInt8]?
             if let encryption, request.command == encryption.command {
-                payload = try await exchange(request, key, number)
+                payload = try await exchange(request, central, key, number)
             } else {
                 handling += 1
                 defer { handling -= 1 }
@@ -305,7 +356,7 @@ public actor MessagePeripheral {
                     request.command, type: .reply, isEncrypted: request.isEncrypted, payload: payload)
                 let isExchange = request.command == encryption?.command
                 if let frame = try sessions[key]?.keys.encode(reply, answering: isExchange ? nil : counter) {
-                    sessions[key]?.frames.yield(frame)
+                    deliver(frame, key)
                 }
             }
         } catch {
@@ -315,24 +366,40 @@ public actor MessagePeripheral {
     }
 
     /// Returns the payload of the reply to a message of the key exchange.
-    private func exchange(_ request: Message, _ key: Peripheral.ID?, _ number: Int) async throws -> [UInt8]? {
-        var known = try await pairings.keys()
-        guard sessions[key]?.number == number else { return nil }
-        let reply: [UInt8]
-        let pairingKey: MessageKey?
+    private func exchange(
+        _ request: Message, _ central: Peripheral.ID, _ key: Peripheral.ID?, _ number: Int
+    ) async throws -> [UInt8]? {
+        let begun = generation
         if request.isEncrypted {
             guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
-            (reply, pairingKey) = ([], sessions[key]?.keys.confirm())
-        } else {
-            guard let answer = try sessions[key]?.keys.exchange(request.payload, among: known) else { return nil }
-            (reply, pairingKey) = answer
+            guard let pairingKey = sessions[key]?.keys.candidateKey else { throw MessageError.missingKey }
+            // Stored before it is used: a pairing that cannot be kept is none.
+            try await remember(pairingKey)
+            guard sessions[key]?.number == number, generation == begun,
+                sessions[key]?.keys.candidateKey == pairingKey
+            else { throw MessageError.missingKey }
+            sessions[key]?.keys.confirm()
+            return []
         }
-        if let pairingKey, known.last != pairingKey {
-            known.removeAll { $0 == pairingKey }
-            known.append(pairingKey)
-            try await pairings.setKeys(known.suffix(Self.maximumPairings))
+        if try KeyExchangeRequest(decoding: request.payload).identifier == nil {
+            guard await mayPair(central) else { throw MessageRejection.pairingRefused }
         }
+        let known = try await pairings.keys()
+        guard sessions[key]?.number == number, generation == begun, var keys = sessions[key]?.keys else { return nil }
+        let (reply, pairingKey) = try keys.exchange(request.payload, among: known)
+        if let pairingKey {
+            try await remember(pairingKey)
+            guard sessions[key]?.number == number, generation == begun else { return nil }
+        }
+        sessions[key]?.keys = keys
         return reply
+    }
+
+    /// Stores a pairing key as the newest.
+    private func remember(_ key: MessageKey) async throws(BLEError) {
+        try await store { known in
+            known.last == key ? known : Array((known.filter { $0 != key } + [key]).suffix(Self.maximumPairings))
+        }
     }
 }
 
@@ -344,6 +411,8 @@ public enum MessageRejection: Error, Hashable, Sendable {
     case wrongPayload
     /// The command is only for encrypted messages.
     case notEncrypted
+    /// The device does not let the central pair now.
+    case pairingRefused
     /// The message is a reply or a notification.
     case notARequest
 }

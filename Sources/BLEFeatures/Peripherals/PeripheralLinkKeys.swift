@@ -47,12 +47,16 @@ struct PeripheralLinkKeys {
         return (reply, nil)
     }
 
-    /// Uses the keys of the exchange in progress, which the central has confirmed. Returns the pairing key.
-    mutating func confirm() -> MessageKey? {
-        guard let candidate else { return nil }
-        (cipher, self.candidate) = (candidate.cipher, nil)
-        return candidate.pairingKey
+    /// The pairing key of the exchange in progress.
+    var candidateKey: MessageKey? { candidate?.pairingKey }
+
+    /// Uses the keys of the exchange in progress, which the central has confirmed.
+    mutating func confirm() {
+        if let candidate { (cipher, self.candidate) = (candidate.cipher, nil) }
     }
+
+    /// Ends the exchange in progress.
+    mutating func dropCandidate() { candidate = nil }
 
     /// Decodes a frame.
     mutating func decode(_ frame: [UInt8]) throws(MessageError) -> Message {

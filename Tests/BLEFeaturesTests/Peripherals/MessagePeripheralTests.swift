@@ -3,6 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Synchronization
 import Testing
+import Waiting
 
 @testable import BLEFeatures
 
@@ -124,6 +125,75 @@ import Testing
         #expect(await device.problemCount == 4)
         try await write(try Message(Self.name).encode(), to: device)
         await until { sent.value.count == 1 }
+        session.cancel()
+    }
+
+    @Test func `what waits when a session ends is not carried out in the next`() async throws {
+        let handled = SharedValue<[UInt8]>([])
+        let gate = Outcome<Void>()
+        let device = MessagePeripheral { request, _ in
+            handled.change { $0 += request.payload }
+            try? await gate.wait()
+            return nil
+        }
+        let first = subscribe(device)
+        for number in UInt8(1)...3 { try await write(try Message(Self.name, payload: [number]).encode(), to: device) }
+        await until { handled.value == [1] }
+        first.cancel()
+        _ = await first.result
+        let second = subscribe(device)
+        await until { await !device.subscribers.isEmpty }
+        try await write(try Message(Self.name, payload: [9]).encode(), to: device, from: Self.other)
+        await until { handled.value.contains(9) }
+        #expect(handled.value == [1, 9])
+        second.cancel()
+    }
+
+    @Test func `a device decides who may pair, and a pairing that cannot be kept is none`() async throws {
+        let isOpen = SharedValue(false)
+        let store = RefusingPairings()
+        let device = MessagePeripheral(
+            encryption: Self.encryption, pairings: store, partLength: 250, mayPair: { _ in isOpen.value }
+        ) { _, _ in [] }
+        var problems = await device.problems().makeAsyncIterator()
+        let session = subscribe(device)
+        let exchange = KeyExchange()
+        let request = try Message(Self.exchange, payload: exchange.request()).encode()
+        try await write(request, to: device)
+        #expect(try await problems.next()?.cause as? MessageRejection == .pairingRefused)
+        isOpen.change { $0 = true }
+        try await write(request, to: device)
+        await until { sent.value.count == 1 }
+        let agreed = try exchange.keys(
+            from: try Message(decoding: sent.value[0]).payload, derivation: Self.encryption.derivation)
+        var cipher = MessageCipher(.bound, role: .central, keys: agreed)
+        try await write(try cipher.seal(Message(Self.exchange)), to: device)
+        #expect(try await problems.next()?.code == .storageFailed)
+        // The keys are not used: this is not opened.
+        try await write(try cipher.seal(Message(Self.name)), to: device)
+        #expect(try await problems.next()?.code == .encryptionFailed)
+        #expect(sent.value.count == 1)
+        session.cancel()
+    }
+
+    private actor RefusingPairings: PeripheralPairings {
+        func keys() -> [MessageKey] { [] }
+        func setKeys(_ keys: [MessageKey]) throws(BLEError) { throw BLEError(.storageFailed, "full") }
+    }
+
+    @Test func `an exchange in progress does not outlast the forgetting of pairings`() async throws {
+        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { _, _ in [] }
+        var problems = await device.problems().makeAsyncIterator()
+        let session = subscribe(device)
+        let exchange = KeyExchange()
+        try await write(try Message(Self.exchange, payload: exchange.request()).encode(), to: device)
+        await until { sent.value.count == 1 }
+        let agreed = try exchange.keys(
+            from: try Message(decoding: sent.value[0]).payload, derivation: Self.encryption.derivation)
+        try await device.forgetPairings()
+        var cipher = MessageCipher(.bound, role: .central, keys: agreed)
+        try await write(try cipher.seal(Message(Self.exchange)), to: device)
+        #expect(try await problems.next()?.code == .encryptionFailed)
         session.cancel()
     }
 
