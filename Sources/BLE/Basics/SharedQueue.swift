@@ -12,7 +12,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
         var waiting: [Outcome<Void>] = []
         /// How the queue has ended: no further elements are added, and those that wait can still be taken.
         var end: Result<Void, BLEError>?
-        /// Whether whoever adds was told that there is no room.
+        /// Whether the producer was told that there is no room, and waits to hear of it.
         var isFull = false
 
         var count: Int { elements.count - head }

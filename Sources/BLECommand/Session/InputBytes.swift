@@ -6,7 +6,7 @@ import Dispatch
     import Musl
 #endif
 
-/// Standard input, read when it is asked for: whoever writes it waits meanwhile.
+/// Reads standard input on demand, so that the program that writes it waits while nothing is read.
 enum InputBytes {
     /// Returns what has arrived, up to a number of bytes; nil at the end.
     static func next(atMost count: Int) async -> [UInt8]? {

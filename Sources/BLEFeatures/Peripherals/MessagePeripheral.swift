@@ -18,7 +18,7 @@ internal import Waiting
 /// of its own. If the system does not tell subscribers apart, as BlueZ, one central at a time has a session: the first to
 /// send a request. Requests of others are rejected with `insufficientResources`.
 public actor MessagePeripheral {
-    /// Answers a request to a device with the payload of its reply, or with nil if there is none.
+    /// Returns the payload of the reply to a request, or nil to send no reply.
     public typealias Handler = @Sendable (MessageRequest, MessagePeripheral) async throws -> [UInt8]?
 
     /// A frame on its way, or the end of a session.
@@ -267,7 +267,7 @@ public actor MessagePeripheral {
     /// Takes a write to the request characteristic.
     private func take(_ frame: [UInt8], _ request: AttributeRequest) async throws(ATTError) {
         await onStep(.received(frame))
-        // Who was refused in the meantime must not be served.
+        // A request whose write was rejected in the meantime must not be carried out.
         if Task.isCancelled { throw .unlikelyError }
         // A request that comes while the subscription is being made waits for it, or its reply would be lost.
         while sessions[request.central] == nil, sessions[nil as Peripheral.ID?] == nil {

@@ -89,7 +89,7 @@ private actor Mechanism {
 
     func carryOut(_ request: MessageRequest) throws -> [UInt8] { try memory.carryOut(request) }
 
-    /// Returns whether networks are told encrypted; nil if nobody listens.
+    /// Adds a network. Returns whether its notification is to be encrypted; nil if nobody listens.
     func findNetwork(_ name: String) -> Bool? {
         if !memory.networks.contains(name) { memory.networks.append(name) }
         return memory.listener
