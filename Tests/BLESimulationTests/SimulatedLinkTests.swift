@@ -30,6 +30,19 @@ import Testing
         #expect(await grip.isConnected == false)
     }
 
+    @Test func `a definition is told of the end of each link`() async throws {
+        let told = SharedValue(0)
+        var definition = PeripheralDefinition.battery()
+        definition.services[0].onDisconnect = { _ in told.change { $0 += 1 } }
+        let (peripheral, simulated) = try await world.add(definition)
+        try await peripheral.connect()
+        try await peripheral.disconnect()
+        await until { told.value == 1 }
+        try await peripheral.connect()
+        await simulated.dropLink()
+        await until { told.value == 2 }
+    }
+
     @Test func `a peripheral that is not heard is not found`() async throws {
         let silent = await world.radio.add(.battery())
         await silent.setAdvertising(false)

@@ -51,16 +51,30 @@ public struct ServiceDefinition: Sendable {
     /// The types of the services that this one includes. If the peripheral has several of a type, the first is
     /// included.
     public var includes: [BluetoothUUID]
+    /// Called when the link of a central has ended, whether or not the central has used the service: here, what is
+    /// kept for the central is freed. It begins before a request of the central's next link is handled.
+    public var onDisconnect: DisconnectionHandler?
+
+    /// Receives the central whose link has ended.
+    public typealias DisconnectionHandler = @Sendable (Peripheral.ID) async -> Void
 
     /// Creates the definition of a service.
     public init(
         _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [BluetoothUUID] = [],
-        characteristics: [CharacteristicDefinition]
+        characteristics: [CharacteristicDefinition], onDisconnect: DisconnectionHandler? = nil
     ) {
         self.uuid = uuid
         self.isPrimary = isPrimary
         self.includes = includes
         self.characteristics = characteristics
+        self.onDisconnect = onDisconnect
+    }
+
+    /// Tells the service of the end of a link. A task of its own begins at once, so that it cannot come after a later
+    /// request.
+    package func tellOfDisconnection(of central: Peripheral.ID) {
+        guard let onDisconnect else { return }
+        Task.immediate { await onDisconnect(central) }
     }
 }
 

@@ -240,6 +240,9 @@ public actor PeripheralHost {
             for attribute in applications[number]?.remove(central) ?? [] { unsubscribed(attribute, central) }
         }
         endRequests(gone) { $0.central == central }
+        for application in applications.values {
+            for service in application.definition.services { service.tellOfDisconnection(of: central) }
+        }
         observers.yield(.centralDisconnected(central))
     }
 }

@@ -37,6 +37,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case shutDownEndsChannels
     // Life
     case centralsAreReported
+    case servicesAreToldOfEndedLinks
     case definitionsAreServedTogether
     case servicesEndWithTheirTask
     case restartsOfBluetoothAreSurvived
@@ -81,6 +82,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .channelsOfDefinitionsAreAccepted: try await contract.definedChannels()
         case .shutDownEndsChannels: try await contract.shutDownEndsChannels()
         case .centralsAreReported: try await contract.centrals()
+        case .servicesAreToldOfEndedLinks: try await contract.endedLinks()
         case .definitionsAreServedTogether: try await contract.together()
         case .servicesEndWithTheirTask: try await contract.servingEnds()
         case .restartsOfBluetoothAreSurvived: try await contract.restart()

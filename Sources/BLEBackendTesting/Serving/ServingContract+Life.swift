@@ -19,6 +19,27 @@ extension ServingContract {
         }
     }
 
+    func endedLinks() async throws {
+        let (ended, end) = AsyncStream.makeStream(of: Peripheral.ID.self)
+        var definition = Self.definition(Self.readable)
+        definition.services[0].onDisconnect = { end.yield($0) }
+        try await withHost { host in
+            try await host.withServed(definition) { _ in
+                try await withCentral { central in
+                    let remote = try await find(central)
+                    for _ in 0..<2 {
+                        _ = try await remote.read(Self.plain)
+                        let connected = await host.connectedCentrals
+                        try await remote.disconnect()
+                        var iterator = ended.makeAsyncIterator()
+                        let told = await iterator.next()
+                        #expect(Set([told]) == connected)
+                    }
+                }
+            }
+        }
+    }
+
     func together() async throws {
         let other = BluetoothUUID(0xFFD0)
         let second = PeripheralDefinition(

@@ -21,3 +21,17 @@ public struct MessageRequest: Sendable, Hashable {
         self.central = central
     }
 }
+
+/// Why a handler does not answer a request.
+public enum MessageRejection: Error, Hashable, Sendable {
+    /// The device does not know the command.
+    case unknownCommand
+    /// The payload is not one of the command.
+    case wrongPayload
+    /// The command is only for encrypted messages.
+    case notEncrypted
+    /// The device does not let the central pair now.
+    case pairingRefused
+    /// The message is a reply or a notification.
+    case notARequest
+}

@@ -77,6 +77,8 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         try await radio.checkReady()
         let forwarding = services.enumerated().map { position, service in
             var service = service
+            // The host tells of ended links itself.
+            service.onDisconnect = nil
             service.characteristics = service.characteristics.enumerated().map { index, characteristic in
                 forward(
                     characteristic,

@@ -210,6 +210,9 @@ public actor SimulatedRadio {
             writer.channel.close()
         }
         for command in link.commands.values { command?.cancel() }
+        for service in peripherals[id]?.definition.services ?? [] {
+            service.tellOfDisconnection(of: Self.central(link.port))
+        }
         if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
         updateAdvertising(id)
         linkPending(id)

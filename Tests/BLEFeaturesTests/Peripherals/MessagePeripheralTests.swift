@@ -149,6 +149,83 @@ import Waiting
         second.cancel()
     }
 
+    @Test func `where subscribers are not told apart, a session ends with the link of its central`() async throws {
+        let handled = SharedValue<[UInt8]>([])
+        let steps = SharedValue<[MessagePeripheral.Step]>([])
+        let device = MessagePeripheral(onStep: { step in if case .ended = step { steps.change { $0.append(step) } } }) {
+            request, _ in
+            handled.change { $0 += request.payload }
+            // Until it is cancelled, by which a link ends it.
+            if request.payload == [1] { try await Outcome<Void>().wait() }
+            return request.payload
+        }
+        let subscription = subscribe(device)
+        for number in UInt8(1)...3 { try await write(try Message(Self.name, payload: [number]).encode(), to: device) }
+        await until { handled.value == [1] }
+        await device.service.onDisconnect?(Self.other)
+        #expect(await device.subscribers == [Self.one])
+        await device.service.onDisconnect?(Self.one)
+        #expect(await device.subscribers == [nil])
+        #expect(steps.value == [.ended(Self.one)])
+        try await write(try Message(Self.name, payload: [9]).encode(), to: device, from: Self.other)
+        await until { sent.value.count == 1 }
+        #expect(handled.value == [1, 9])
+        #expect(await device.subscribers == [Self.other])
+        subscription.cancel()
+        _ = await subscription.result
+        #expect(steps.value == [.ended(Self.one), .ended(Self.other)])
+    }
+
+    @Test func `keys end with the link, although the subscription lasts`() async throws {
+        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { request, _ in request.payload }
+        var problems = await device.problems().makeAsyncIterator()
+        let subscription = subscribe(device)
+        var cipher = try await pair(device)
+        let request = try cipher.seal(Message(Self.name, payload: [1]))
+        try await write(request, to: device)
+        await until { sent.value.count == 3 }
+        await device.service.onDisconnect?(Self.one)
+        let later = try cipher.seal(Message(Self.name, payload: [2]))
+        for frame in [request, later] {
+            try await write(frame, to: device)
+            #expect(try await problems.next()?.code == .encryptionFailed)
+        }
+        subscription.cancel()
+    }
+
+    /// Pairs a central with a device, whose replies fit a part.
+    private func pair(_ device: MessagePeripheral) async throws -> MessageCipher {
+        let exchange = KeyExchange()
+        try await write(try Message(Self.exchange, payload: exchange.request()).encode(), to: device)
+        await until { sent.value.count == 1 }
+        let reply = try Message(decoding: sent.value[0]).payload
+        var cipher = MessageCipher(
+            .bound, role: .central, keys: try exchange.keys(from: reply, derivation: Self.encryption.derivation))
+        try await write(try cipher.seal(Message(Self.exchange)), to: device)
+        await until { sent.value.count == 2 }
+        _ = try cipher.open(sent.value[1])
+        return cipher
+    }
+
+    @Test func `a handler that never returns does not keep forgotten keys`() async throws {
+        let gate = Outcome<Void>()
+        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { request, _ in
+            if request.payload == [1] { try? await gate.wait() }
+            return request.payload
+        }
+        let stuck = subscribe(device, Self.other)
+        let session = subscribe(device, Self.one)
+        await until { await device.subscribers.count == 2 }
+        try await write(try Message(Self.name, payload: [1]).encode(), to: device, from: Self.other)
+        var cipher = try await pair(device)
+        try await device.forgetPairings()
+        var problems = await device.problems().makeAsyncIterator()
+        try await write(try cipher.seal(Message(Self.name)), to: device)
+        #expect(try await problems.next()?.code == .encryptionFailed)
+        stuck.cancel()
+        session.cancel()
+    }
+
     @Test func `a device decides who may pair, and a pairing that cannot be kept is none`() async throws {
         let isOpen = SharedValue(false)
         let store = RefusingPairings()

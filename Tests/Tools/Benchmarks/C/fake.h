@@ -9,7 +9,7 @@
 
 #define ADAPTER "/org/bluez/hci0"
 
-// A property of type b, n, q, u, s, o, as, ay or a{qv}. An as has the words of `text`, an ay the `data`. An a{qv} has one entry:
+// A property of type b, y, n, q, u, s, o, as, ay or a{qv}. An as has the words of `text`, an ay the `data`. An a{qv} has one entry:
 // `number` and the `data`.
 typedef struct {
     const char *name, *signature, *text;
@@ -73,6 +73,7 @@ static inline void append_entry(DBusMessageIter *to, const Property *property) {
 static inline void append_value(DBusMessageIter *to, const Property *property) {
     DBusMessageIter variant;
     dbus_bool_t boolean = property->number;
+    uint8_t byte = property->number;
     uint16_t half = property->number;
     dbus_message_iter_open_container(to, DBUS_TYPE_VARIANT, property->signature, &variant);
     switch (property->signature[0]) {
@@ -82,6 +83,7 @@ static inline void append_value(DBusMessageIter *to, const Property *property) {
         else append_entry(&variant, property);
         break;
     case 'b': dbus_message_iter_append_basic(&variant, DBUS_TYPE_BOOLEAN, &boolean); break;
+    case 'y': dbus_message_iter_append_basic(&variant, DBUS_TYPE_BYTE, &byte); break;
     case 'n':
     case 'q': dbus_message_iter_append_basic(&variant, property->signature[0], &half); break;
     case 'u': dbus_message_iter_append_basic(&variant, DBUS_TYPE_UINT32, &property->number); break;

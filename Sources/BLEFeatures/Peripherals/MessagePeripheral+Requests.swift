@@ -1,0 +1,70 @@
+internal import BLE
+
+/// Requests, and the key exchange.
+extension MessagePeripheral {
+    /// Handles a request, and sends its reply.
+    func answer(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) async {
+        // What waited when its session ended is not another one's.
+        guard !Task.isCancelled, isCurrent(number, key) else { return }
+        defer { if isCurrent(number, key) { sessions[key]?.endHandling() } }
+        do {
+            guard let message = try sessions[key]?.decode(request.frame) else { return }
+            guard message.type == .request else { throw MessageRejection.notARequest }
+            if let encryption, message.command == encryption.command {
+                guard let payload = try await exchange(message, request.central, key, number) else { return }
+                try reply(to: message, payload, key, number) { try $0.encode($1) }
+            } else {
+                let counter = sessions[key]?.beginHandling()
+                let payload = try await onRequest(
+                    MessageRequest(
+                        message.command, payload: message.payload, isEncrypted: message.isEncrypted,
+                        from: request.central),
+                    self)
+                guard let payload else { return }
+                try reply(to: message, payload, key, number) { try $0.encodeReply($1, answering: counter) }
+            }
+        } catch {
+            report(error, request.central)
+        }
+    }
+
+    /// Sends a reply, unless the session has ended.
+    private func reply(
+        to request: Message, _ payload: [UInt8], _ key: Peripheral.ID?, _ number: Int,
+        encode: (inout PeripheralSession, Message) throws -> [UInt8]
+    ) throws {
+        guard isCurrent(number, key), sessions[key] != nil else { return }
+        let reply = Message(request.command, type: .reply, isEncrypted: request.isEncrypted, payload: payload)
+        deliver(try encode(&sessions[key]!, reply), key)
+    }
+
+    /// Returns the payload of the reply to a message of the key exchange.
+    private func exchange(
+        _ request: Message, _ central: Peripheral.ID, _ key: Peripheral.ID?, _ number: Int
+    ) async throws -> [UInt8]? {
+        let begun = generation
+        if request.isEncrypted {
+            guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
+            guard let pairingKey = sessions[key]?.candidateKey else { throw MessageError.missingKey }
+            // Stored before it is used: a pairing that cannot be kept is none.
+            try await pairings.remember(pairingKey, limit: Self.maximumPairings)
+            guard isCurrent(number, key), generation == begun, sessions[key]?.candidateKey == pairingKey else {
+                throw MessageError.missingKey
+            }
+            sessions[key]?.confirmKeys()
+            return []
+        }
+        if try KeyExchangeRequest(decoding: request.payload).identifier == nil {
+            guard await mayPair(central) else { throw MessageRejection.pairingRefused }
+        }
+        let known = try await pairings.keys()
+        guard isCurrent(number, key), generation == begun, let session = sessions[key] else { return nil }
+        let (reply, pairingKey, keys) = try session.exchange(request.payload, among: known)
+        if let pairingKey {
+            try await pairings.remember(pairingKey, limit: Self.maximumPairings)
+            guard isCurrent(number, key), generation == begun else { return nil }
+        }
+        sessions[key]?.use(keys)
+        return reply
+    }
+}

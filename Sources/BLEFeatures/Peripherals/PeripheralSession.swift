@@ -1,0 +1,114 @@
+internal import BLE
+
+/// A central's session with a device: who it is, its keys, and what waits to be handled and to be sent.
+///
+/// It begins with a subscription, or with the end of the previous session of the same subscription.
+struct PeripheralSession {
+    /// A request that waits, and who has sent it.
+    typealias Request = (frame: [UInt8], central: Peripheral.ID)
+
+    /// The number of requests, and of messages to send, that may wait.
+    static let capacity = 64
+
+    /// A unique number.
+    let number: Int
+    /// Whose it is. Nil until the first request if the system does not tell subscribers apart.
+    private(set) var central: Peripheral.ID?
+    /// The ATT MTU of the link, in bytes.
+    private(set) var attMTU = 23
+    private var keys: PeripheralLinkKeys
+    /// The keys for the reply of the handler that runs, if they have been forgotten meanwhile.
+    private var retired: PeripheralLinkKeys?
+    private var isHandling = false
+    private let requests: AsyncStream<Request>.Continuation
+    private let frames: AsyncStream<[UInt8]>.Continuation
+    /// Handles the requests and sends the messages.
+    private var work: Task<Void, Never>?
+
+    init(
+        number: Int, central: Peripheral.ID?, keys: PeripheralLinkKeys,
+        work: (_ requests: AsyncStream<Request>, _ frames: AsyncStream<[UInt8]>) -> Task<Void, Never>
+    ) {
+        self.number = number
+        self.central = central
+        self.keys = keys
+        let requests: AsyncStream<Request>
+        let frames: AsyncStream<[UInt8]>
+        (requests, self.requests) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
+        (frames, self.frames) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
+        self.work = work(requests, frames)
+    }
+
+    /// Ends the session: cancels its handler, and drops what waits.
+    func end() {
+        work?.cancel()
+        requests.finish()
+        frames.finish()
+    }
+
+    // MARK: What waits
+
+    /// Takes a request. The first makes its central the session's. Returns false if another central has the session, or
+    /// too many requests wait.
+    mutating func take(_ frame: [UInt8], _ request: AttributeRequest) -> Bool {
+        if central == nil { central = request.central }
+        guard central == request.central else { return false }
+        if let length = request.attMTU { attMTU = length }
+        guard case .enqueued = requests.yield((frame, request.central)) else { return false }
+        return true
+    }
+
+    /// Takes a frame to send. Returns false if too many wait.
+    func send(_ frame: [UInt8]) -> Bool {
+        if case .dropped = frames.yield(frame) { false } else { true }
+    }
+
+    // MARK: Keys
+
+    /// Decodes a frame.
+    mutating func decode(_ frame: [UInt8]) throws(MessageError) -> Message { try keys.decode(frame) }
+
+    /// Encodes a message that is not a reply, or one of the key exchange.
+    mutating func encode(_ message: Message) throws(MessageError) -> [UInt8] { try keys.encode(message) }
+
+    /// Begins to handle the request that was decoded last. Returns its counter.
+    mutating func beginHandling() -> UInt64? {
+        isHandling = true
+        return keys.requestCounter
+    }
+
+    /// Ends the handling of a request.
+    mutating func endHandling() { (isHandling, retired) = (false, nil) }
+
+    /// Encodes the reply to the request that is being handled.
+    mutating func encodeReply(_ message: Message, answering counter: UInt64?) throws(MessageError) -> [UInt8] {
+        guard retired != nil else { return try keys.encode(message, answering: counter) }
+        return try retired!.encode(message, answering: counter)
+    }
+
+    /// Forgets all keys, but for the reply of the handler that runs.
+    mutating func forgetKeys() {
+        if isHandling, retired == nil { retired = keys }
+        keys.forget()
+    }
+
+    /// The pairing key of the exchange in progress.
+    var candidateKey: MessageKey? { keys.candidateKey }
+
+    /// Answers a key exchange. Returns the reply and the keys to ``use(_:)`` then.
+    func exchange(
+        _ payload: [UInt8], among pairings: [MessageKey]
+    ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?, keys: PeripheralLinkKeys) {
+        var keys = keys
+        let (reply, pairingKey) = try keys.exchange(payload, among: pairings)
+        return (reply, pairingKey, keys)
+    }
+
+    mutating func use(_ keys: PeripheralLinkKeys) { self.keys = keys }
+
+    /// Uses the keys of the exchange in progress, which the central has confirmed.
+    mutating func confirmKeys() { keys.confirm() }
+
+    /// Ends the exchange in progress.
+    mutating func dropCandidate() { keys.dropCandidate() }
+}
