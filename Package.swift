@@ -120,10 +120,11 @@ if withBlueZ {
                 .log, .argumentParser,
             ],
             swiftSettings: .strict),
-        // The first program of the README, and a program that runs from boot to shutdown, as any other package would
-        // write them.
+        // The first program of the README, a program that runs from boot to shutdown, and one that serves a definition
+        // in three ways, as any other package would write them.
         .program("FirstProgram", ["BLE", "BLEBlueZ", "BLEProfiles"]),
         .program("StrapLogger", ["BLE", "BLEBlueZ", "BLEProfiles"]),
+        .program("Thermometer", ["BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation"]),
 
         // The tests' adversary on a private bus.
         .systemLibrary(
@@ -136,7 +137,8 @@ if withBlueZ {
             "BLEBlueZTests",
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
-                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", .log, .subprocess,
+                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", "Thermometer", .log,
+                .subprocess,
             ]),
         .tests(
             "BLECommandTests",

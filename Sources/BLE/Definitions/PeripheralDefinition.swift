@@ -44,6 +44,11 @@ public struct PeripheralDefinition: Sendable {
 public struct ServiceDefinition: Sendable {
     /// The type.
     public var uuid: BluetoothUUID
+    /// The handle of its declaration, from 1. Those of what it contains follow. Nil for what the system chooses: a
+    /// ``PeripheralHost`` with BlueZ then has other handles after each restart of bluetoothd or the program, and a
+    /// central that remembers them must discover anew. With BlueZ, choose one above those that bluetoothd assigns, such
+    /// as 0x1000.
+    public var handle: UInt16?
     /// Whether it is a primary service. A secondary service exists only to be included.
     public var isPrimary: Bool
     /// Its characteristics, in the order of their handles.
@@ -60,15 +65,31 @@ public struct ServiceDefinition: Sendable {
 
     /// Creates the definition of a service.
     public init(
-        _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [BluetoothUUID] = [],
+        _ uuid: BluetoothUUID, handle: UInt16? = nil, isPrimary: Bool = true, includes: [BluetoothUUID] = [],
         characteristics: [CharacteristicDefinition], onDisconnect: DisconnectionHandler? = nil
     ) {
         self.uuid = uuid
+        self.handle = handle
         self.isPrimary = isPrimary
         self.includes = includes
         self.characteristics = characteristics
         self.onDisconnect = onDisconnect
     }
+
+    /// How many handles it takes: its declaration, those of the services that it includes, and for each characteristic
+    /// its declaration, its value, the client characteristic configuration if it notifies or indicates, the extended
+    /// properties if it has any, and its other descriptors.
+    package var handleCount: Int {
+        characteristics.reduce(1 + includes.count) { count, characteristic in
+            let properties = characteristic.properties
+            return count + 2 + (properties.isDisjoint(with: [.notify, .indicate]) ? 0 : 1)
+                + (properties.isDisjoint(with: [.reliableWrite, .writableAuxiliaries]) ? 0 : 1)
+                + characteristic.descriptors.count
+        }
+    }
+
+    /// The handles of a service with a fixed one.
+    package var handles: ClosedRange<Int>? { handle.map { Int($0)...Int($0) + handleCount - 1 } }
 
     /// Tells the service of the end of a link. A task of its own begins at once, so that it cannot come after a later
     /// request.
@@ -134,6 +155,10 @@ public struct CharacteristicDefinition: Sendable {
     /// Accepts a write of the whole value, or rejects it. A closure that throws must declare the error:
     /// `{ (value, request) throws(ATTError) in … }`.
     public typealias WriteHandler = @Sendable ([UInt8], AttributeRequest) async throws(ATTError) -> Void
+    /// Returns if a central may read or write the value, or throws the error that rejects the request, usually
+    /// ``ATTError/insufficientAuthorization``.
+    public typealias AuthorizationHandler =
+        @Sendable (AttributeAccess, AttributeRequest) async throws(ATTError) -> Void
     /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
     /// notifier. Any error except a cancellation ends the link, as if the peripheral's program had failed.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
@@ -148,6 +173,9 @@ public struct CharacteristicDefinition: Sendable {
     public var value: [UInt8]
     /// Additional descriptors.
     public var descriptors: [DescriptorDefinition]
+    /// Decides on each read and write of the value, before it is carried out, and before a central prepares a long
+    /// write. All are allowed by default. Subscriptions are not asked for.
+    public var authorize: AuthorizationHandler?
     /// Answers reads instead of the stored value.
     public var onRead: ReadHandler?
     /// Handles writes instead of the stored value.
@@ -158,8 +186,8 @@ public struct CharacteristicDefinition: Sendable {
     /// Creates the definition of a characteristic.
     public init(
         _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, security: AttributeSecurity = .open,
-        value: [UInt8] = [],
-        descriptors: [DescriptorDefinition] = [], onRead: ReadHandler? = nil, onWrite: WriteHandler? = nil,
+        value: [UInt8] = [], descriptors: [DescriptorDefinition] = [], authorize: AuthorizationHandler? = nil,
+        onRead: ReadHandler? = nil, onWrite: WriteHandler? = nil,
         onSubscribe: SubscriptionHandler? = nil
     ) {
         self.uuid = uuid
@@ -167,6 +195,7 @@ public struct CharacteristicDefinition: Sendable {
         self.security = security
         self.value = value
         self.descriptors = descriptors
+        self.authorize = authorize
         self.onRead = onRead
         self.onWrite = onWrite
         self.onSubscribe = onSubscribe

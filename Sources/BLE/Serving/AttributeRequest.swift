@@ -2,6 +2,8 @@
 public struct AttributeRequest: Hashable, Sendable {
     /// The central, by its address. A central with a private address that is not bonded has another one on each link.
     public var central: Peripheral.ID
+    /// The transport of the link, ``Transport/le`` or ``Transport/classic``. Nil if the system does not report it.
+    public var transport: Transport?
     /// The ATT MTU of the link, in bytes. Nil if the system does not report it.
     public var attMTU: Int?
     /// The position of the first byte that is read or written, 0 to 512.
@@ -14,13 +16,23 @@ public struct AttributeRequest: Hashable, Sendable {
 
     /// Creates a request.
     public init(
-        central: Peripheral.ID, attMTU: Int? = nil, offset: Int = 0, writeType: WriteType? = nil,
+        central: Peripheral.ID, transport: Transport? = nil, attMTU: Int? = nil, offset: Int = 0,
+        writeType: WriteType? = nil,
         isPrepared: Bool = false
     ) {
         self.central = central
+        self.transport = transport
         self.attMTU = attMTU
         self.offset = offset
         self.writeType = writeType
         self.isPrepared = isPrepared
     }
+}
+
+/// What a request does with a value.
+public enum AttributeAccess: Hashable, Sendable, CaseIterable {
+    /// Reads it.
+    case read
+    /// Writes it.
+    case write
 }

@@ -39,6 +39,7 @@ extension PeripheralDefinition {
         }
         found += channelDiagnostics
         let types = Set(services.map(\.uuid))
+        var fixed: [ClosedRange<Int>] = []
         for service in services {
             func add(_ isError: Bool, _ message: String, _ remedy: String, _ characteristic: BluetoothUUID? = nil) {
                 found.append(
@@ -48,6 +49,18 @@ extension PeripheralDefinition {
             }
             if limits.reservedServices.contains(service.uuid) {
                 add(true, "the system serves this service itself", "Leave it out.")
+            }
+            if let handles = service.handles {
+                // bluetoothd assigns the handle after the last one, too.
+                if handles.lowerBound < 1 || handles.upperBound > 0xFFFE {
+                    add(
+                        true, "its \(handles.count) handles do not fit",
+                        "Choose a handle from 1 to \(0xFFFF - handles.count).")
+                }
+                if fixed.contains(where: { $0.overlaps(handles) }) {
+                    add(true, "its handles overlap those of another service", "Choose another handle.")
+                }
+                fixed.append(handles)
             }
             for included in service.includes where !types.contains(included) {
                 add(true, "it includes \(included), which the definition does not have", "Add that service.")

@@ -59,7 +59,8 @@ extension PeripheralHost {
             return rest
         }
         let value = try await answer(attribute, request) { (number) throws(ATTError) in
-            try await self.wholeValue(of: attribute, request, number)
+            try await self.authorize(.read, attribute, request, number)
+            return try await self.wholeValue(of: attribute, request, number)
         }
         guard value.count <= Self.maximumLength else {
             report(
@@ -131,6 +132,16 @@ extension PeripheralHost {
         }
     }
 
+    /// Asks the definition, if it decides on requests.
+    private func authorize(
+        _ access: AttributeAccess, _ attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
+    ) async throws(ATTError) {
+        guard attribute.descriptor == nil,
+            let authorize = applications[attribute.application]?.characteristic(attribute)?.authorize
+        else { return }
+        try await run(number) { () throws(ATTError) in try await authorize(access, request) }
+    }
+
     /// Returns the current value, from the handler if there is one.
     private func wholeValue(
         of attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
@@ -146,9 +157,11 @@ extension PeripheralHost {
     ) async throws(ATTError) {
         guard allows(attribute, [.write, .writeWithoutResponse, .reliableWrite]) else { throw .writeNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }
-        // The system asks for permission; the value follows.
-        guard !request.isPrepared else { return }
         try await answer(attribute, request) { (number) throws(ATTError) in
+            // The system asks for permission; the value follows.
+            guard !request.isPrepared else {
+                return try await self.authorize(.write, attribute, request, number)
+            }
             try await self.write(value, to: attribute, request, number)
         }
     }
@@ -171,6 +184,7 @@ extension PeripheralHost {
             if writes.isEmpty(attribute) { floods.remove(attribute) }
         }
         try await wait(turn, number)
+        try await authorize(.write, attribute, request, number)
         var value = value
         if request.offset > 0 {
             let present = try await wholeValue(of: attribute, request, number)

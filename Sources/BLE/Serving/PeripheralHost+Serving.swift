@@ -67,6 +67,7 @@ extension PeripheralHost {
         if let problem = diagnostics(for: definition).first(where: \.isError) {
             throw BLEError(.invalidArgument, problem.message, isRetryable: false, remedy: problem.remedy)
         }
+        try checkHandles(of: definition)
         let parameters = definition.advertising ?? AdvertisingParameters(definition.advertisement)
         if isAdvertised { try parameters.validate() }
         try await waitUntilOn()
@@ -85,6 +86,19 @@ extension PeripheralHost {
         }
         logger.info("serving", metadata: ["services": "\(definition.services.map(\.uuid))"])
         return number
+    }
+
+    /// Throws `invalidArgument` if a definition has fixed handles of another one that is served.
+    private func checkHandles(of definition: PeripheralDefinition) throws(BLEError) {
+        for service in definition.services {
+            guard let handles = service.handles else { continue }
+            for other in applications.values.flatMap(\.definition.services)
+            where other.handles?.overlaps(handles) == true {
+                throw BLEError(
+                    .invalidArgument, "the handles of the service overlap those of one that is served",
+                    service: service.uuid, isRetryable: false, remedy: "Choose another handle.")
+            }
+        }
     }
 
     /// Ends what was registered, also in a cancelled task.

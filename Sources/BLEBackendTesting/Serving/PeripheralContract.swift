@@ -16,6 +16,8 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case servicesAppearInTheirOrder
     case storedValuesAreReadAndWritten
     case requestsTellWhoAsks
+    case requestsAreAuthorized
+    case fixedHandlesAreUsed
     case rejectionsArriveAsTheirCodes
     case longValuesAreReadAsTheyWere
     case longWritesArriveWhole
@@ -64,6 +66,8 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .servicesAppearInTheirOrder: try await contract.order()
         case .storedValuesAreReadAndWritten: try await contract.storedValues()
         case .requestsTellWhoAsks: try await contract.whoAsks()
+        case .requestsAreAuthorized: try await contract.authorization()
+        case .fixedHandlesAreUsed: try await contract.fixedHandles()
         case .rejectionsArriveAsTheirCodes: try await contract.rejections()
         case .longValuesAreReadAsTheyWere: try await contract.longRead()
         case .longWritesArriveWhole: try await contract.longWrite()

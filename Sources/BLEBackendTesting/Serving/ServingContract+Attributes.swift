@@ -48,8 +48,52 @@ extension ServingContract {
             let seen = await requests.value
             #expect(seen.count == 2)
             #expect(Set(seen.map(\.central)) == (await host.connectedCentrals))
-            #expect(seen.allSatisfy { $0.offset == 0 && !$0.isPrepared })
+            #expect(seen.allSatisfy { $0.offset == 0 && !$0.isPrepared && $0.transport == .le })
             #expect(seen.allSatisfy { $0.attMTU.map { (23...517).contains($0) } ?? true })
+        }
+    }
+
+    func authorization() async throws {
+        let asked = Noted<[AttributeAccess]>([])
+        let isAllowed = Noted(false)
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.plain.uuid, [.read, .write], value: [1, 2, 3],
+                authorize: { (access, _) throws(ATTError) in
+                    await asked.change { $0.append(access) }
+                    guard await isAllowed.value else { throw .insufficientAuthorization }
+                }))
+        try await withServed(definition) { _, served, remote in
+            let long = [UInt8](repeating: 7, count: 500)
+            var refused = await error { _ = try await remote.read(Self.plain) }
+            #expect(refused?.attError == .insufficientAuthorization)
+            refused = await error { try await remote.write([4], to: Self.plain) }
+            #expect(refused?.attError == .insufficientAuthorization)
+            #expect(await asked.value == [.read, .write])
+            // Before its parts are sent.
+            refused = await error { try await remote.write(long, to: Self.plain) }
+            #expect(refused?.attError == .insufficientAuthorization)
+            #expect(await asked.value == [.read, .write, .write])
+            #expect(try await served.value(Self.plain) == [1, 2, 3])
+            await isAllowed.change { $0 = true }
+            try await remote.write(long, to: Self.plain)
+            #expect(try await remote.read(Self.plain) == long)
+        }
+    }
+
+    func fixedHandles() async throws {
+        var definition = Self.definition(Self.readable, Self.notifying)
+        definition.services[0].handle = 0x1230
+        definition.services.append(ServiceDefinition(BluetoothUUID(0xFFF0), characteristics: [Self.readable]))
+        for _ in 0..<2 {
+            try await withServed(definition) { host, _, remote in
+                let found = try await remote.services().first { $0.uuid == Self.service }
+                #expect(found?.handle == 0x1230)
+                #expect(found?.characteristics.map(\.handle) == [0x1231, 0x1233])
+                #expect(try await remote.read(Self.plain) == [1, 2, 3])
+                let overlapping = await error { try await host.serve(definition) }
+                #expect(overlapping?.code == .invalidArgument)
+            }
         }
     }
 

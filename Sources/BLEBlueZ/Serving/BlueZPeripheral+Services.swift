@@ -72,6 +72,8 @@ extension BlueZPeripheral {
                         switch name {
                         case "UUID": .string(service.uuid.fullDescription)
                         case "Primary": .boolean(service.isPrimary)
+                        // Absent if bluetoothd chooses. It would set a property that is 0.
+                        case "Handle": service.handle.map { .uint16($0) }
                         case "Includes":
                             included.isEmpty
                                 ? nil : .array(element: "o", included.sorted().map { .objectPath(paths[$0]) })
@@ -137,6 +139,7 @@ extension BlueZPeripheral {
 
     private static let serviceInterface = InterfaceDescription(
         BlueZ.gattService, .property("UUID", type: "s"), .property("Primary", type: "b"),
+        .property("Handle", type: "q"),
         .property("Includes", type: "ao"))
     private static let characteristicInterface = InterfaceDescription(
         BlueZ.gattCharacteristic, .property("UUID", type: "s"), .property("Service", type: "o"),
@@ -181,9 +184,18 @@ extension BlueZPeripheral {
     static func request(_ options: DBusValue?, _ writeType: WriteType?) -> AttributeRequest {
         AttributeRequest(
             central: Peripheral.ID(devicePath: options?[key: "device"]?.string ?? ""),
+            transport: transport(options?[key: "link"]?.string),
             attMTU: options?[key: "mtu"]?.integer.flatMap { (23...517).contains($0) ? $0 : nil },
             offset: options?[key: "offset"]?.integer ?? 0, writeType: writeType,
             isPrepared: options?[key: "prepare-authorize"]?.boolean ?? false)
+    }
+
+    private static func transport(_ link: String?) -> Transport? {
+        switch link {
+        case "LE": .le
+        case "BR/EDR": .classic
+        default: nil
+        }
     }
 
     /// Returns the only type that a characteristic can be written with. bluetoothd does not report it.
@@ -240,6 +252,8 @@ enum BlueZFlags {
     static func characteristic(_ characteristic: CharacteristicDefinition) -> [String] {
         let properties = characteristic.properties
         var flags = names.filter { properties.contains($0.0) }.map(\.1)
+        // bluetoothd asks before it takes the parts of a long write. Other requests arrive anyway.
+        if characteristic.authorize != nil { flags.append("authorize") }
         guard let prefix = prefix(characteristic.security) else { return flags }
         // They add the requirement to the plain ones.
         if properties.contains(.read) { flags.append("\(prefix)-read") }

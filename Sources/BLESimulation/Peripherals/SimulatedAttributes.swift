@@ -4,7 +4,8 @@ internal import BLE
 ///
 /// Handles are assigned as in most peripherals: a service's declaration and those of the services that it includes,
 /// then for each characteristic its declaration, its value, the client characteristic configuration if it notifies or
-/// indicates, the extended properties if it has any, and its other descriptors.
+/// indicates, the extended properties if it has any, and its other descriptors. Services without a fixed handle follow
+/// the highest one.
 struct SimulatedAttributes {
     struct Attribute {
         let definition: CharacteristicDefinition
@@ -22,13 +23,16 @@ struct SimulatedAttributes {
 
     init(_ services: [ServiceDefinition]) {
         var last: UInt16 = 0
+        var highest: UInt16 = 0
         func next() -> UInt16 {
-            last += 1
+            last &+= 1
+            highest = max(highest, last)
             return last
         }
         var characteristics: [UInt16: Attribute] = [:]
         var descriptors: [UInt16: Descriptor] = [:]
         let found = services.map { service in
+            last = service.handle.map { $0 &- 1 } ?? highest
             let declaration = next()
             for _ in service.includes { _ = next() }
             return GATTService(
@@ -56,7 +60,7 @@ struct SimulatedAttributes {
                     includedHandles: definition.includes.compactMap { type in
                         found.first { $0.uuid == type }?.handle
                     }.sorted())
-            })
+            }.sorted { $0.handle < $1.handle })
         self.characteristics = characteristics
         self.descriptors = descriptors
     }

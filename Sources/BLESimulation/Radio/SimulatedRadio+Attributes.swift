@@ -42,6 +42,9 @@ extension SimulatedRadio {
         guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset)
+        if let authorize = characteristic.definition.authorize {
+            try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.read, request) }
+        }
         let value = try await value(of: characteristic, attribute.peripheral, request)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
@@ -65,7 +68,8 @@ extension SimulatedRadio {
         _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
     ) throws(BLEError) -> AttributeRequest {
         AttributeRequest(
-            central: Self.central(port), attMTU: try device(id, port).attMTU, offset: offset, writeType: writeType)
+            central: Self.central(port), transport: .le, attMTU: try device(id, port).attMTU, offset: offset,
+            writeType: writeType)
     }
 
     func write(
@@ -88,14 +92,31 @@ extension SimulatedRadio {
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
         if isAcquired(attribute) { throw Self.writeAcquired }
-        guard let handler = characteristic.definition.onWrite else {
+        let definition = characteristic.definition
+        guard definition.onWrite != nil || definition.authorize != nil else {
             return notify(value, attribute.handle, attribute.peripheral)
         }
         let whole = value
         guard type != .withoutResponse else {
-            return command(attribute.peripheral) { try? await handler(whole, request) }
+            return command(attribute.peripheral) {
+                try? await self.carryOut(whole, to: attribute, definition, request)
+            }
         }
-        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, request) }
+        try await operate(attribute.peripheral) { () throws(ATTError) in
+            try await self.carryOut(whole, to: attribute, definition, request)
+        }
+    }
+
+    /// Writes a value if the definition allows it: to its handler, or else as the stored value.
+    nonisolated func carryOut(
+        _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
+        _ request: AttributeRequest
+    ) async throws(ATTError) {
+        try await definition.authorize?(.write, request)
+        guard let handler = definition.onWrite else {
+            return await notify(value, attribute.handle, attribute.peripheral)
+        }
+        try await handler(value, request)
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels it.

@@ -74,12 +74,10 @@ extension SimulatedRadio {
     /// Delivers a packet to the peripheral as a write without response.
     private func deliver(_ packet: [UInt8], to attribute: AttributeID) async {
         let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
-        guard let handler = characteristic?.definition.onWrite else {
-            return notify(packet, attribute.handle, attribute.peripheral)
-        }
+        guard let definition = characteristic?.definition else { return }
         guard let device = peripherals[attribute.peripheral], let port = device.link?.port else { return }
         let request = AttributeRequest(
-            central: Self.central(port), attMTU: device.attMTU, writeType: .withoutResponse)
-        try? await handler(packet, request)
+            central: Self.central(port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse)
+        try? await carryOut(packet, to: attribute, definition, request)
     }
 }

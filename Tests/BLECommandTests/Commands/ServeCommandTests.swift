@@ -1,4 +1,5 @@
 import BLE
+import BLEBTHome
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
@@ -6,6 +7,8 @@ import BlueZTestSupport
 import Foundation
 import Subprocess
 import Testing
+
+@testable import BLECommand
 
 /// `serve` and `advertise`, heard and used by a central of the radio.
 @Suite(.startsProcesses, .hangLimit)
@@ -26,7 +29,8 @@ struct ServeCommandTests {
     }
 
     @Test func `serve shows what centrals do, and leaves nothing behind`() async throws {
-        let result = try await world.ble("serve", "strap", "--name", "Ours", "--json").afterFirstLine { program in
+        let result = try await world.ble("serve", "heart-rate-strap", "--name", "Ours", "--json").afterFirstLine {
+            program in
             try await withCentral { central in
                 let strap = try await central.first(matching: .name("Ours"), timeout: .seconds(60)).peripheral
                 var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
@@ -49,19 +53,32 @@ struct ServeCommandTests {
     }
 
     @Test func `serve sets the values that its input gives`() async throws {
-        let tool = world.ble("serve", "battery", input: "battery-level 32\nnonsense\n2a19 zz\n2a37 00\n")
+        let tool = world.ble(
+            "serve", "battery",
+            input: """
+                battery-level 32
+                nonsense
+                2a19 zz
+                {"uuid": "2a19"}
+                {"uuid": "2a19", "valeu": "01"}
+                {"uuid": "battery-level", "service": "battery", "value": "28"}
+                2a37 00
+
+                """)
         let result = try await tool.afterFirstLine { program in
             try await program.errors.until("no characteristic 2a37")
             try await withCentral { central in
                 let battery = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
                 let level = try await battery.read(.batteryLevel)
-                #expect(level == 0x32)
+                #expect(level == 0x28)
             }
             program.send(.terminate)
         }
         #expect(result.status == 143)
         #expect(result.errors.contains("hexadecimal: nonsense"))
         #expect(result.errors.contains("hexadecimal: 2a19 zz"))
+        #expect(result.errors.contains("value: is missing: {"))
+        #expect(result.errors.contains("valeu: not known; is \"value\" meant?"))
     }
 
     @Test func `serve goes on after bluetoothd has died`() async throws {
@@ -89,11 +106,30 @@ struct ServeCommandTests {
         #expect(result.errors.contains("manufacturer data 004c  27"))
     }
 
+    @Test func `advertise sends a BTHome report, its objects in the order of their ids`() async throws {
+        let result = try await world.ble(
+            "advertise", "--bthome", "window=open", "--bthome", "temperature=21.5", "--bthome", "count=300", "--bthome",
+            "button=double-press", "--bthome", "0x01=97"
+        ).afterFirstLine { program in
+            try await withCentral { central in
+                let found = try await central.first(matching: .custom { _ in true }, timeout: .seconds(60))
+                let report = try BTHome.decode(found.advertisement)
+                #expect(
+                    report?.description
+                        == "battery 97 %, temperature 21.5 °C, window open, button double press, count 300")
+            }
+            program.send(.interrupt)
+        }
+        #expect(result.status == 130)
+    }
+
     @Test func `what cannot be advertised is told before anything starts`() async throws {
         for arguments in [
             ["--name", "This name is longer than 29 bytes"], ["--ibeacon", "1,2"], ["--seconds", "0"],
             ["--manufacturer", "ffff"], ["--eddystone-url", "not a url"],
             ["--ibeacon", "e2c56db5-dffb-48d2-b060-d0f5a71096e0,1,2", "--eddystone-url", "https://swift.org"],
+            ["--eddystone-url", "https://swift.org", "--bthome", "battery=1"], ["--bthome", "temperature=9000"],
+            ["--bthome", "temprature=1"], ["--bthome", "window=ajar"],
         ] {
             let result = try await world.ble(["advertise"] + arguments).run()
             #expect(result.status == 64, "\(arguments): \(result.errors)")
@@ -105,6 +141,8 @@ struct ServeCommandTests {
         {
           "name": "Tank",
           "manufacturerData": { "ffff": "0102" },
+          "serviceData": { "battery": "32" },
+          "interval": [0.1, 0.2],
           "services": [
             {
               "uuid": "ff00",
@@ -134,6 +172,7 @@ struct ServeCommandTests {
                 try await withCentral { central in
                     let found = try await central.first(matching: .name("Tank"), timeout: .seconds(60))
                     #expect(found.advertisement.manufacturerData == [0xFFFF: [1, 2]])
+                    #expect(found.advertisement.serviceData == [.battery: [0x32]])
                     #expect(found.advertisement.serviceUUIDs == [BluetoothUUID(0xFF00), .battery])
                     let tank = found.peripheral
                     let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
@@ -173,6 +212,9 @@ struct ServeCommandTests {
                 "services[0].characteristics[0].value: not bytes"
             ),
             (#"{"services": [], "appearance": 65536}"#, "appearance: not a number from 0 to 65535"),
+            (#"{"services": [], "interval": [0.2, 0.1]}"#, "interval: not the shortest and the longest time"),
+            (#"{"services": [], "channels": [{"psm": 128, "every": 1}]}"#, "channels[0].every: there are no"),
+            (#"{"services": [], "channels": [{"echo": true}]}"#, "channels[0].psm: is missing"),
         ])
     func `a mistake in a definition is told with its place`(_ text: String, _ message: String) async throws {
         try await withFile(text) { file in
@@ -182,9 +224,56 @@ struct ServeCommandTests {
         }
     }
 
+    @Test func `a definition has channels that return packets, and that send values`() async throws {
+        let file = try DefinitionFile(
+            json: Data(
+                """
+                { "services": [{ "uuid": "ff00", "handle": 256 }],
+                  "channels": [
+                    { "psm": 128, "echo": true }, { "psm": 129, "ramp": { "from": 7, "to": 9 }, "every": 0.01 }
+                  ] }
+                """.utf8))
+        let id = await world.radio.add(file.definition).id
+        try await withCentral { central in
+            let tank = try await central.first(matching: .id(id), timeout: .seconds(60))
+                .peripheral
+            #expect(try await tank.services().map(\.handle) == [256])
+            let echo = try await tank.openChannel(0x0080)
+            try await echo.send([1, 2, 3])
+            var packets = echo.packets.makeAsyncIterator()
+            let packet = try await packets.next()
+            #expect(packet == [1, 2, 3])
+            echo.close()
+            let counter = try await tank.openChannel(0x0081)
+            var counts = counter.packets.makeAsyncIterator()
+            for expected in [7, 8, 9, 7] as [UInt8] {
+                let count = try await counts.next()
+                #expect(count == [expected])
+            }
+            counter.close()
+        }
+    }
+
+    @Test func `the published schema has the keys that a definition can have`() throws {
+        let schema = try JSONDecoder().decode(
+            DefinitionSchema.self, from: Data(try Checkout.text("Docs/Definition.schema.json").utf8))
+        let kinds = schema.definitions.compactMapValues { $0.properties?.keys.sorted() }
+        #expect(kinds == DefinitionFile.keys.mapValues { $0.sorted() })
+    }
+
+    private struct DefinitionSchema: Decodable {
+        struct Kind: Decodable {
+            struct Property: Decodable {}
+            let properties: [String: Property]?
+        }
+        let definitions: [String: Kind]
+
+        enum CodingKeys: String, CodingKey { case definitions = "$defs" }
+    }
+
     @Test func `what is neither a name nor a file is told`() async throws {
         let result = try await world.ble("serve", "stap").run()
         #expect(result.status == 64)
-        #expect(result.errors.contains("nor one of: strap, battery, weather-station, lamp"))
+        #expect(result.errors.contains("nor one of: heart-rate-strap, battery, weather-station, lamp"))
     }
 }

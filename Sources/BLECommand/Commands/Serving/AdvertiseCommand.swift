@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEBTHome
 import BLEBeacons
 
 struct AdvertiseCommand: AsyncParsableCommand {
@@ -29,6 +30,13 @@ struct AdvertiseCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("An Eddystone beacon with a web address.", valueName: "url"))
     var eddystoneURL: String?
 
+    @Option(
+        name: .customLong("bthome"),
+        help: ArgumentHelp(
+            "A BTHome report's object, such as temperature=21.5, window=open or button=press; may be repeated.",
+            valueName: "object=value"))
+    var btHome: [BTHomeArgument] = []
+
     @Flag(help: "Let centrals connect.")
     var connectable = false
 
@@ -38,13 +46,23 @@ struct AdvertiseCommand: AsyncParsableCommand {
     func validate() throws { _ = try parameters() }
 
     private func parameters() throws -> AdvertisingParameters {
-        guard iBeacon == nil || eddystoneURL == nil else {
-            throw ValidationError("--ibeacon and --eddystone-url are two beacons: run two commands.")
+        let beacons = [
+            ("--ibeacon", iBeacon != nil), ("--eddystone-url", eddystoneURL != nil), ("--bthome", !btHome.isEmpty),
+        ].filter(\.1).map(\.0)
+        guard beacons.count < 2 else {
+            throw ValidationError("\(beacons.joined(separator: " and ")) are several beacons: run a command for each.")
         }
         var parameters = AdvertisingParameters(isConnectable: connectable)
         do {
             if let iBeacon { parameters = try .iBeacon(try Self.beacon(iBeacon)) }
             if let eddystoneURL { parameters = try .eddystone(.url(eddystoneURL, txPower: -20)) }
+            if !btHome.isEmpty {
+                // Receivers expect the ids in order. Objects of one kind stay as they were given.
+                let objects = btHome.enumerated().sorted {
+                    ($0.element.object.kind.id, $0.offset) < ($1.element.object.kind.id, $1.offset)
+                }
+                parameters = try .bthome(BTHome(objects.map(\.element.object)))
+            }
         } catch let error as AdvertisementFormatError {
             throw ValidationError("\(error)")
         }

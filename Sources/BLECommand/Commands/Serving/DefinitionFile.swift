@@ -6,29 +6,30 @@ import FoundationEssentials
 ///
 /// Keys that are not known are refused, with their place and the nearest right one.
 struct DefinitionFile {
-    /// What is wrong, and where, such as `services[0].uuid`.
-    struct Mistake: Error, CustomStringConvertible {
-        let place: String
-        let message: String
-        var description: String { place.isEmpty ? message : "\(place): \(message)" }
-    }
-
     let definition: PeripheralDefinition
 
+    /// The keys of each kind of object, which are those of Docs/Definition.schema.json.
+    static let keys = [
+        "definition": [
+            "name", "services", "advertisedServices", "appearance", "manufacturerData", "serviceData", "interval",
+            "txPower", "channels",
+        ],
+        "service": ["uuid", "handle", "isPrimary", "includes", "characteristics"],
+        "characteristic": [
+            "uuid", "properties", "security", "value", "text", "descriptors", "values", "ramp", "random", "every",
+        ],
+        "descriptor": ["uuid", "value", "text", "isWritable"],
+        "ramp": ["from", "to", "format", "step"],
+        "random": ["from", "to", "format", "seed"],
+        "channel": ["psm", "security", "echo", "values", "ramp", "random", "every"],
+    ]
+
     init(json: Data) throws {
-        let root: JSON
-        do {
-            root = try JSONDecoder().decode(JSON.self, from: json)
-        } catch {
-            throw Mistake(place: "", message: "not JSON")
-        }
-        let object = try Entry(root, "").object([
-            "name", "services", "advertisedServices", "appearance", "manufacturerData",
-        ])
+        let object = try Self.object(Entry(text: json), "definition")
         let services = try object["services"].required("services").array().map { try Self.service($0) }
         var advertisement = Advertisement(
             localName: try object["name"]?.string(), serviceUUIDs: Set(services.map(\.uuid).filter { $0.short != nil }))
-        if let listed = try object["advertisedServices"]?.array().map({ try Self.service(named: $0) }) {
+        if let listed = try object["advertisedServices"]?.array().map({ try $0.service() }) {
             advertisement.serviceUUIDs = Set(listed)
         }
         if let appearance = object["appearance"] {
@@ -36,60 +37,70 @@ struct DefinitionFile {
         }
         for (company, data) in try object["manufacturerData"]?.entries() ?? [] {
             guard let digits = Hex.bytes(company), digits.count == 2 else {
-                throw Mistake(place: data.place, message: "not a company of four digits")
+                throw Entry.Mistake(place: data.place, message: "not a company of four digits")
             }
             advertisement.manufacturerData[UInt16(digits[0]) << 8 | UInt16(digits[1])] = try data.bytes()
         }
-        definition = PeripheralDefinition(advertisement: advertisement, services: services)
+        for (name, data) in try object["serviceData"]?.entries() ?? [] {
+            advertisement.serviceData[try Entry(.string(name), data.place).service()] = try data.bytes()
+        }
+        if let power = object["txPower"] { advertisement.txPower = try power.integer(-127...20) }
+        var advertising = AdvertisingParameters(advertisement)
+        if let interval = object["interval"] { advertising.interval = try Self.interval(interval) }
+        definition = PeripheralDefinition(
+            advertisement: advertisement, advertising: advertising, services: services,
+            channels: try object["channels"]?.array().map { try Self.channel($0) } ?? [])
+    }
+
+    private static func object(_ entry: Entry, _ kind: String) throws -> [String: Entry] {
+        try entry.object(keys[kind] ?? [])
+    }
+
+    /// The shortest and the longest interval between advertisements, in seconds.
+    private static func interval(_ entry: Entry) throws -> ClosedRange<Duration> {
+        let bounds = try entry.array().map { try $0.number(0.02...10_485) }
+        guard bounds.count == 2, bounds[0] <= bounds[1] else {
+            throw Entry.Mistake(place: entry.place, message: "not the shortest and the longest time, in seconds")
+        }
+        return .seconds(bounds[0])...(.seconds(bounds[1]))
     }
 
     private static func service(_ entry: Entry) throws -> ServiceDefinition {
-        let object = try entry.object(["uuid", "isPrimary", "includes", "characteristics"])
+        let object = try object(entry, "service")
         return ServiceDefinition(
-            try service(named: object["uuid"].required("\(entry.place).uuid")),
+            try object["uuid"].required("\(entry.place).uuid").service(),
+            handle: try object["handle"].map { UInt16(try $0.integer(1...65_534)) },
             isPrimary: try object["isPrimary"]?.boolean() ?? true,
-            includes: try object["includes"]?.array().map { try service(named: $0) } ?? [],
+            includes: try object["includes"]?.array().map { try $0.service() } ?? [],
             characteristics: try object["characteristics"]?.array().map { try characteristic($0) } ?? [])
     }
 
-    private static func service(named entry: Entry) throws -> BluetoothUUID {
-        let name = try entry.string()
-        guard let uuid = ServiceArgument.catalog.service(name) else {
-            throw Mistake(place: entry.place, message: "\"\(name)\" is not a UUID or the name of a service")
-        }
-        return uuid
+    private static func security(_ object: [String: Entry]) throws -> AttributeSecurity {
+        try object["security"]?.choice([
+            ("open", .open), ("encrypted", .encrypted), ("authenticated", .authenticated),
+        ]) ?? .open
     }
 
     private static func characteristic(_ entry: Entry) throws -> CharacteristicDefinition {
-        let object = try entry.object([
-            "uuid", "properties", "security", "value", "text", "descriptors", "values", "ramp", "random", "every",
-        ])
-        let name = try object["uuid"].required("\(entry.place).uuid")
-        let text = try name.string()
-        guard let uuid = ServiceArgument.catalog.characteristic(text) else {
-            throw Mistake(place: name.place, message: "\"\(text)\" is not a UUID or the name of a characteristic")
-        }
+        let object = try object(entry, "characteristic")
+        let uuid = try object["uuid"].required("\(entry.place).uuid").characteristic()
         var properties: CharacteristicProperties = []
         for property in try object["properties"].required("\(entry.place).properties").array() {
             properties.insert(try property.choice(CharacteristicProperties.names.map { ($0.name, $0.property) }))
         }
-        let security: AttributeSecurity =
-            try object["security"]?.choice([
-                ("open", .open), ("encrypted", .encrypted), ("authenticated", .authenticated),
-            ]) ?? .open
-        var definition = CharacteristicDefinition(uuid, properties, security: security, value: try value(object))
+        var definition = CharacteristicDefinition(
+            uuid, properties, security: try security(object), value: try value(object))
         definition.descriptors =
             try object["descriptors"]?.array().map { entry in
-                let object = try entry.object(["uuid", "value", "text", "isWritable"])
+                let object = try Self.object(entry, "descriptor")
                 let name = try object["uuid"].required("\(entry.place).uuid")
                 guard let uuid = BluetoothUUID(try name.string()) else {
-                    throw Mistake(place: name.place, message: "not a UUID")
+                    throw Entry.Mistake(place: name.place, message: "not a UUID")
                 }
                 return DescriptorDefinition(
                     uuid, value: try value(object), isWritable: try object["isWritable"]?.boolean() ?? false)
             } ?? []
-        if let values = try scripted(object) {
-            let every = Duration.milliseconds(Int64((try object["every"]?.number(0.01...86_400) ?? 1) * 1000))
+        if let (values, every) = try scripted(object) {
             var first = values.makeIterator()
             definition.value = first.next() ?? []
             definition.onSubscribe = { notifier in
@@ -99,36 +110,64 @@ struct DefinitionFile {
                     try await notifier.clock.sleep(for: every)
                 }
             }
-        } else if let every = object["every"] {
-            throw Mistake(
-                place: every.place, message: "there are no \"values\" to send, no \"ramp\", and no \"random\"")
         }
         return definition
     }
 
-    /// Returns what subscribers receive, if the file says so.
-    private static func scripted(_ object: [String: Entry]) throws -> ScriptedValues? {
-        let entries = ["values", "ramp", "random"].compactMap { object[$0] }
-        guard let entry = entries.first else { return nil }
-        guard entries.count == 1 else {
-            throw Mistake(place: entries[1].place, message: "\"values\", \"ramp\" and \"random\" exclude each other")
+    /// A channel that returns what it receives, or that sends values. By default, it only receives.
+    private static func channel(_ entry: Entry) throws -> ChannelDefinition {
+        let object = try object(entry, "channel")
+        let psm = PSM(rawValue: try object["psm"].required("\(entry.place).psm").integer(UInt16.self))
+        let echoes = try object["echo"]?.boolean() ?? false
+        let script = try scripted(object)
+        return ChannelDefinition(psm, security: try security(object)) { channel in
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    for try await packet in channel.packets where echoes { try await channel.send(packet) }
+                }
+                if let (values, every) = script {
+                    group.addTask {
+                        var values = values.makeIterator()
+                        while let value = values.next() {
+                            try await channel.send(value)
+                            try await Task.sleep(for: every)
+                        }
+                    }
+                }
+                // Either end of the channel ends both.
+                defer { group.cancelAll() }
+                try await group.next()
+            }
         }
+    }
+
+    /// Returns the values that are sent, if the file says so, and the time between them.
+    private static func scripted(_ object: [String: Entry]) throws -> (ScriptedValues, Duration)? {
+        let entries = ["values", "ramp", "random"].compactMap { object[$0] }
+        guard let entry = entries.first else {
+            guard let every = object["every"] else { return nil }
+            throw Entry.Mistake(
+                place: every.place, message: "there are no \"values\" to send, no \"ramp\", and no \"random\"")
+        }
+        guard entries.count == 1 else {
+            throw Entry.Mistake(
+                place: entries[1].place, message: "\"values\", \"ramp\" and \"random\" exclude each other")
+        }
+        let every = Duration.milliseconds(Int64((try object["every"]?.number(0.01...86_400) ?? 1) * 1000))
         if let list = object["values"] {
             let values = try list.array().map { try $0.bytes() }
-            guard !values.isEmpty else { throw Mistake(place: list.place, message: "there is no value") }
-            return .list(values)
+            guard !values.isEmpty else { throw Entry.Mistake(place: list.place, message: "there is no value") }
+            return (.list(values), every)
         }
-        let isRamp = object["ramp"] != nil
-        let script = try entry.object(["from", "to", "format", isRamp ? "step" : "seed"])
+        return (try numbers(entry, isRamp: object["ramp"] != nil), every)
+    }
+
+    private static func numbers(_ entry: Entry, isRamp: Bool) throws -> ScriptedValues {
+        let script = try object(entry, isRamp ? "ramp" : "random")
         let format =
             try script["format"]?.choice(ScriptedValues.NumberFormat.named) ?? ScriptedValues.NumberFormat.named[0].1
         func number(_ key: String) throws -> Int {
-            let entry = try script[key].required("\(entry.place).\(key)")
-            let number = try entry.integer(Int.self)
-            guard format.range.contains(number) else {
-                throw Mistake(place: entry.place, message: "not a number from \(format.range)")
-            }
-            return number
+            try script[key].required("\(entry.place).\(key)").integer(format.range)
         }
         let (first, last) = (try number("from"), try number("to"))
         guard isRamp else {
@@ -136,96 +175,12 @@ struct DefinitionFile {
             return .random(min(first, last)...max(first, last), seed: UInt64(bitPattern: Int64(seed)), format)
         }
         let step = try script["step"]?.integer(Int.self) ?? 1
-        guard step > 0 else { throw Mistake(place: "\(entry.place).step", message: "not a number above 0") }
+        guard step > 0 else { throw Entry.Mistake(place: "\(entry.place).step", message: "not a number above 0") }
         return .ramp(from: first, to: last, step: step, format)
     }
 
     private static func value(_ object: [String: Entry]) throws -> [UInt8] {
         if let value = object["value"] { return try value.bytes() }
         return Array(try object["text"]?.string().utf8 ?? "".utf8)
-    }
-}
-
-/// A value of the file, and its place.
-private struct Entry {
-    let json: JSON
-    let place: String
-
-    init(_ json: JSON, _ place: String) { (self.json, self.place) = (json, place) }
-
-    private func mistake(_ message: String) -> DefinitionFile.Mistake {
-        DefinitionFile.Mistake(place: place, message: message)
-    }
-
-    func entries() throws -> [(String, Entry)] {
-        guard case .object(let keys) = json else { throw mistake("not an object") }
-        return keys.sorted { $0.key < $1.key }.map {
-            ($0.key, Entry($0.value, place.isEmpty ? $0.key : "\(place).\($0.key)"))
-        }
-    }
-
-    func object(_ known: [String]) throws -> [String: Entry] {
-        let entries = try entries()
-        if let unknown = entries.first(where: { !known.contains($0.0) }) {
-            let nearest = Spelling.nearest(to: unknown.0, in: known)
-            throw DefinitionFile.Mistake(
-                place: unknown.1.place, message: "not known" + (nearest.map { "; is \"\($0)\" meant?" } ?? ""))
-        }
-        return Dictionary(uniqueKeysWithValues: entries)
-    }
-
-    func array() throws -> [Entry] {
-        guard case .array(let values) = json else { throw mistake("not a list") }
-        return values.enumerated().map { Entry($0.element, "\(place)[\($0.offset)]") }
-    }
-
-    func string() throws -> String {
-        guard case .string(let value) = json else { throw mistake("not a text") }
-        return value
-    }
-
-    func boolean() throws -> Bool {
-        guard case .bool(let value) = json else { throw mistake("not true or false") }
-        return value
-    }
-
-    func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        guard case .int(let number) = json, let value = Value(exactly: number) else {
-            throw mistake("not a number from \(Value.min) to \(Value.max)")
-        }
-        return value
-    }
-
-    func number(_ range: ClosedRange<Double>) throws -> Double {
-        let number: Double? =
-            switch json {
-            case .int(let value): Double(value)
-            case .double(let value): value
-            default: nil
-            }
-        guard let number, range.contains(number) else {
-            throw mistake("not a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    func bytes() throws -> [UInt8] {
-        guard let bytes = Hex.bytes(try string()) else { throw mistake("not bytes in hexadecimal") }
-        return bytes
-    }
-
-    func choice<Value>(_ choices: [(String, Value)]) throws -> Value {
-        let name = try string()
-        guard let choice = choices.first(where: { $0.0 == name }) else {
-            throw mistake("not one of: \(choices.map(\.0).joined(separator: ", "))")
-        }
-        return choice.1
-    }
-}
-
-extension Optional where Wrapped == Entry {
-    fileprivate func required(_ place: String) throws -> Entry {
-        guard let self else { throw DefinitionFile.Mistake(place: place, message: "is missing") }
-        return self
     }
 }

@@ -10,7 +10,7 @@ import FoundationEssentials
 
 /// A ready-made peripheral, by name.
 enum ServedName: String, ExpressibleByArgument, CaseIterable {
-    case strap
+    case heartRateStrap = "heart-rate-strap"
     case battery
     case weatherStation = "weather-station"
     case lamp
@@ -21,7 +21,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
     func definition(name: String) -> PeripheralDefinition {
         var definition: PeripheralDefinition =
             switch self {
-            case .strap: .heartRateStrap(name: name)
+            case .heartRateStrap: .heartRateStrap(name: name)
             case .battery: .battery(name: name)
             case .weatherStation: .weatherStation(name: name)
             case .lamp: .lamp(name: name)
@@ -38,7 +38,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
 
     var defaultName: String {
         switch self {
-        case .strap: "Strap"
+        case .heartRateStrap: "Strap"
         case .battery: "Battery"
         case .weatherStation: "Weather Station"
         case .lamp: "Lamp"
@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve", abstract: "Be a peripheral: advertise and serve until Ctrl-C.",
         discussion: """
             Each line on standard input sets a value, which subscribers receive: a characteristic's UUID or name and the \
-            bytes in hexadecimal, such as "2a19 32".
+            bytes in hexadecimal, such as "2a19 32", or the same as JSON, such as {"uuid": "battery-level", "value": "32"}.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -103,7 +103,7 @@ struct ServeCommand: AsyncParsableCommand {
             var definition = try DefinitionFile(json: json).definition
             if let name { definition.advertisement.localName = name }
             return definition
-        } catch let mistake as DefinitionFile.Mistake {
+        } catch let mistake as Entry.Mistake {
             throw ValidationError("\(peripheral): \(mistake)")
         }
     }
@@ -111,15 +111,15 @@ struct ServeCommand: AsyncParsableCommand {
     /// Sets the values that standard input gives.
     private static func followInput(_ served: ServedPeripheral, _ output: Output) async throws {
         for await line in InputLines.all() {
-            let words = line.split(separator: " ")
-            guard words.count == 2, let key = try? CharacteristicArgument(named: String(words[0])),
-                let bytes = Hex.bytes(String(words[1]))
-            else {
-                output.note("not a characteristic and a value in hexadecimal: \(line)")
+            let change: ValueLine
+            do {
+                change = try ValueLine(line)
+            } catch {
+                output.note("\(error): \(line)")
                 continue
             }
             do throws(BLEError) {
-                try await served.setValue(bytes, of: Characteristic<[UInt8]>(key.uuid))
+                try await served.setValue(change.value, of: change.characteristic)
             } catch {
                 if error.isCancellation || error.code == .shutDown { throw error }
                 output.complain(error)

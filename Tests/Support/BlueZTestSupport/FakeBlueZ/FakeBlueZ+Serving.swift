@@ -19,6 +19,8 @@ final class FakeServing {
         var indicating: Set<ServedAttribute> = []
         /// Those whose writes are acknowledged before the client has answered (`chrc_write_cb`).
         var hasCommands: Set<ServedAttribute> = []
+        /// Those that are asked before the parts of a long write are taken.
+        var authorizing: Set<ServedAttribute> = []
         /// Who has subscribed.
         var subscribers: [ServedAttribute: Set<Peripheral.ID>] = [:]
     }
@@ -165,6 +167,7 @@ extension FakeBlueZ {
                 let flags = characteristic.1[key: "Flags"]?.elements?.compactMap(\.string) ?? []
                 if flags.contains("indicate"), !flags.contains("notify") { application.indicating.insert(attribute) }
                 if flags.contains("write-without-response") { application.hasCommands.insert(attribute) }
+                if flags.contains("authorize") { application.authorizing.insert(attribute) }
                 var descriptors: [DescriptorDefinition] = []
                 for (place, descriptor) in children(BlueZ.gattDescriptor, ("Characteristic", characteristic.0))
                     .enumerated()
@@ -181,7 +184,8 @@ extension FakeBlueZ {
             let includes = service.1[key: "Includes"]?.elements?.compactMap(\.string) ?? []
             services.append(
                 ServiceDefinition(
-                    type(service.1), isPrimary: service.1[key: "Primary"]?.boolean ?? true,
+                    type(service.1), handle: service.1[key: "Handle"]?.integer.flatMap { UInt16(exactly: $0) },
+                    isPrimary: service.1[key: "Primary"]?.boolean ?? true,
                     includes: all.filter { includes.contains($0.0) }.map { type($0.1) },
                     characteristics: characteristics))
         }
@@ -210,6 +214,7 @@ extension FakeBlueZ {
             "mtu": .uint16(UInt16(clamping: request.attMTU ?? 23)),
         ]
         // Present only if it is not 0.
+        if request.isPrepared { options["prepare-authorize"] = .boolean(true) }
         if request.offset > 0 { options["offset"] = .uint16(UInt16(request.offset)) }
         return .options(options)
     }
@@ -271,6 +276,12 @@ extension FakeBlueZ {
     private func writeServed(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
+        let application = serving?.applications[attribute.application]
+        if application?.authorizing.contains(attribute) == true, value.count > (request.attMTU ?? 23) - 3 {
+            var prepared = request
+            prepared.isPrepared = true
+            _ = try await called(attribute, "WriteValue", [.bytes([]), options(prepared)])
+        }
         do throws(ATTError) {
             _ = try await called(attribute, "WriteValue", [.bytes(value), options(request)])
         } catch {

@@ -67,6 +67,11 @@ public final class ProgramOutput: Sendable {
     /// Returns once `text` has been written. Throws ``Ended`` if the stream ends without it.
     public func until(_ text: String) async throws { try await until { $0.contains(text) } }
 
+    /// Returns once `text` has been written so many times. Throws ``Ended`` if the stream ends before.
+    public func until(count: Int, _ text: String) async throws {
+        try await until { $0.ranges(of: text).count >= count }
+    }
+
     /// Returns once `text` has been written after `earlier`. Throws ``Ended`` if the stream ends without it.
     public func until(_ text: String, after earlier: String) async throws {
         try await until { written in

@@ -6,7 +6,7 @@ internal import Logging
 internal import Synchronization
 
 /// Receives the notifications of the fake bluetoothd on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, in one of three ways, or what a
-/// scan hears there; or measures messages: their codec, and requests with their replies on the simulation.
+/// scan hears there; serves values to the fake central there; or measures messages: their codec, and requests with their replies on the simulation.
 @main
 enum Benchmarks {
     static func main() async throws {
@@ -23,8 +23,13 @@ enum Benchmarks {
                 let devices = Int(arguments[3]), devices > 0
             else { fallthrough }
             try await ScanBenchmark.run(way, devices: devices)
+        case "serve":
+            guard arguments.count == 3, let count = UInt32(arguments[2]), count > 0, let rate = Int(arguments[3]),
+                rate >= 0
+            else { fallthrough }
+            try await ServeBenchmark.run(count: count, rate: rate)
         default:
-            print("usage: Benchmarks stream|loop|session|codec|scan stream|loop|matching DEVICES")
+            print("usage: Benchmarks stream|loop|session|codec|scan stream|loop|matching DEVICES|serve COUNT RATE")
             exit(64)
         }
     }

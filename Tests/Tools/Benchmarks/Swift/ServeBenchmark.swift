@@ -1,0 +1,65 @@
+internal import BLE
+internal import BLEBlueZ
+internal import Glibc
+
+/// Serves a characteristic to the fake central on the bus, and sends values from the first subscription to its end.
+enum ServeBenchmark {
+    private static let characteristic = BluetoothUUID(0x2A37)
+
+    /// - Parameters:
+    ///   - count: how many values are sent, each with its number in the first 4 bytes.
+    ///   - rate: how many a second; 0 for as fast as they are taken.
+    @concurrent
+    static func run(count: UInt32, rate: Int) async throws {
+        let host = try await PeripheralHost()
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(localName: "Strap", serviceUUIDs: [BluetoothUUID(0x180D)]),
+            services: [
+                ServiceDefinition(
+                    BluetoothUUID(0x180D),
+                    characteristics: [
+                        CharacteristicDefinition(
+                            characteristic, [.read, .notify],
+                            onSubscribe: { try await send(count, rate, $0) })
+                    ])
+            ])
+        let events = await host.events()
+        try await host.withServed(definition, isAdvertised: false) { _ in
+            // The end of the subscription, with which the central has every value; or of bluetoothd, without.
+            for try await event in events {
+                switch event {
+                case .unsubscribed: return
+                case .servicesLost, .failed:
+                    print(0, "incomplete", 0, 0)
+                    exit(70)
+                default: break
+                }
+            }
+        }
+        await host.shutDown()
+    }
+
+    private static func send(_ count: UInt32, _ rate: Int, _ notifier: Notifier) async throws {
+        var measurement = Measurement()
+        measurement.start()
+        let start = ContinuousClock.now
+        for number in 0..<count {
+            if rate > 0 {
+                // Catches up after a delay.
+                let due = start + .nanoseconds(1_000_000_000 / rate * Int(number))
+                if due > .now { try await notifier.clock.sleep(for: due - .now) }
+            }
+            await notifier.notify(value(number))
+        }
+        measurement.count = count
+        // Until it is cancelled, when the central has them all.
+        while !Task.isCancelled { try? await notifier.clock.sleep(for: .seconds(60)) }
+        measurement.report(total: count)
+    }
+
+    private static func value(_ number: UInt32) -> [UInt8] {
+        var value = [UInt8](repeating: 0x5A, count: 20)
+        for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        return value
+    }
+}
