@@ -6,6 +6,8 @@
 #include <gio/gunixfdlist.h>
 #include <glib-object.h>
 #include <glib.h>
+#include <sys/timerfd.h>
+#include <time.h>
 
 /// What a source of the event loop does; `context` is handed to each function.
 typedef struct {
@@ -59,6 +61,14 @@ static inline void ble_source_set_condition(GSource *source, GIOCondition condit
     g_source_modify_unix_fd(source, ((BLESource *)source)->tag, condition);
 }
 
+/// A timer that is a descriptor, by the clock of Swift's `ContinuousClock`; -1 if there can be none.
+static inline int ble_timer_create(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
+/// Has the timer expire once, after a time that is not zero.
+static inline void ble_timer_set(int timer, long seconds, long nanoseconds) {
+    struct itimerspec time = {.it_value = {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    timerfd_settime(timer, 0, &time, NULL);
+}
+
 static inline GQuark ble_dbus_error_quark(void) { return G_DBUS_ERROR; }
 static inline GQuark ble_io_error_quark(void) { return G_IO_ERROR; }
 static inline gulong ble_signal_connect(gpointer instance, const char *name, GCallback handler, gpointer data) {
@@ -66,6 +76,15 @@ static inline gulong ble_signal_connect(gpointer instance, const char *name, GCa
 }
 static inline GVariant *ble_variant_new_bytes(const void *bytes, gsize count) {
     return g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, count == 0 ? NULL : bytes, count, 1);
+}
+/// Signals that a property has new bytes. False if the connection is closed.
+static inline gboolean ble_emit_changed_bytes(
+    GDBusConnection *connection, const char *path, const char *interface, const char *property, const void *bytes, gsize count) {
+    GVariant *entry = g_variant_new_dict_entry(
+        g_variant_new_string(property), g_variant_new_variant(ble_variant_new_bytes(bytes, count)));
+    GVariant *body[] = {g_variant_new_string(interface), g_variant_new_array(NULL, &entry, 1), g_variant_new_strv(NULL, 0)};
+    return g_dbus_connection_emit_signal(
+        connection, NULL, path, "org.freedesktop.DBus.Properties", "PropertiesChanged", g_variant_new_tuple(body, 3), NULL);
 }
 /// The descriptor under a stream that `g_dbus_address_get_stream` has opened.
 static inline int ble_stream_descriptor(GIOStream *stream) {

@@ -11,6 +11,10 @@ public protocol PeripheralBackend: Actor {
     /// What the stack allows.
     nonisolated var limits: PeripheralLimits { get }
 
+    /// Measures deadlines and the sleeps of handlers, unless the host's configuration has a clock of its own. By
+    /// default, the continuous clock.
+    nonisolated var clock: any Clock<Duration> { get }
+
     /// Connects to the stack. Called before anything else, and again only if it has thrown.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
@@ -38,6 +42,10 @@ public protocol PeripheralBackend: Actor {
     func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError)
+
+    /// Returns what sends values of a characteristic to all subscribers, from any thread. Nil if the stack has no such
+    /// way: then ``notify(_:from:to:)`` sends them all.
+    func sender(for attribute: ServedAttribute) -> ValueSender?
 
     /// Sends a value as an indication, and returns when a central has confirmed it.
     ///
@@ -80,6 +88,12 @@ public protocol PeripheralBackend: Actor {
 
 /// What a stack may lack. A backend implements only what its stack has.
 extension PeripheralBackend {
+    /// The continuous clock.
+    public nonisolated var clock: any Clock<Duration> { ContinuousClock() }
+
+    /// Returns nil.
+    public func sender(for attribute: ServedAttribute) -> ValueSender? { nil }
+
     /// Throws `notSupported`.
     public func publishChannel(
         _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
@@ -91,6 +105,15 @@ extension PeripheralBackend {
 
     /// Does nothing: none are accepted.
     public func unpublishChannel(_ publication: Int) async {}
+}
+
+/// Sends the values of a characteristic to all its subscribers, without waiting for the backend's executor.
+public struct ValueSender: Sendable {
+    /// Sends a value. Returns when the stack has taken it, or false if the stack is gone.
+    public let send: @Sendable ([UInt8]) async -> Bool
+
+    /// Creates a sender.
+    public init(_ send: @escaping @Sendable ([UInt8]) async -> Bool) { self.send = send }
 }
 
 /// The place of an attribute in what a host serves: a characteristic, or one of its descriptors.

@@ -17,16 +17,20 @@ extension PeripheralHost {
         let number = number()
         let subscription = ServedApplication.Subscription(number: number, attMTU: attMTU)
         let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
-        replaced?.task?.cancel()
+        replaced?.end()
         if replaced == nil, let subscriber = subscriber(attribute, central, attMTU) {
             observers.yield(.subscribed(subscriber))
         }
         guard let handler = characteristic.onSubscribe else { return }
+        let sender = central == nil ? backend.assumeIsolated { $0.sender(for: attribute) } : nil
+        let state = subscription.state
         let notifier = Notifier(clock: clock, central: central) { [weak self] value in
+            // What fits every packet needs nothing of the host.
+            if let sender, state.isOpen, value.count <= Self.shortestLimit, await sender.send(value) { return }
             await self?.notify(value, from: attribute, central, number: number)
         }
-        // The handler starts before the central's next request.
-        let task = Task.immediate { [weak self] in
+        // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor.
+        let task = Task.immediate { @concurrent [weak self] in
             do {
                 try await handler(notifier)
             } catch {
@@ -51,7 +55,7 @@ extension PeripheralHost {
 
     func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
         guard let ended = applications[attribute.application]?.unsubscribe(attribute, central) else { return }
-        ended.task?.cancel()
+        ended.end()
         if let subscriber = subscriber(attribute, central, ended.attMTU) { observers.yield(.unsubscribed(subscriber)) }
     }
 
@@ -153,7 +157,7 @@ extension PeripheralHost {
     }
 
     /// What every link carries: an ATT MTU of 23, without the three bytes before a value.
-    private static let shortestLimit = 20
+    private nonisolated static let shortestLimit = 20
 
     /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths of
     /// their packets are known.

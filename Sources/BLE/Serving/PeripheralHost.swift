@@ -93,7 +93,8 @@ public actor PeripheralHost {
     public var connectedCentrals: Set<Peripheral.ID> { Set(centrals.keys) }
 
     var logger: Logger { configuration.logger }
-    var clock: any Clock<Duration> { configuration.clock }
+    /// The configuration's clock, or a cheaper one of the backend with the same time.
+    nonisolated let clock: any Clock<Duration>
 
     /// Creates a host that uses `backend`.
     ///
@@ -104,6 +105,7 @@ public actor PeripheralHost {
     ) async throws(BLEError) {
         self.backend = backend
         self.configuration = configuration
+        clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         let context = PeripheralContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
             read: { [weak self] (attribute, request) throws(ATTError) in
@@ -114,7 +116,7 @@ public actor PeripheralHost {
                 guard let self else { throw .unlikelyError }
                 try await write(value, to: attribute, request)
             },
-            logger: configuration.logger, clock: configuration.clock)
+            logger: configuration.logger, clock: clock)
         try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
         beginWatchingAdapter()
     }

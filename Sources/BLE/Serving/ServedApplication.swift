@@ -1,3 +1,13 @@
+internal import Synchronization
+
+/// Whether a subscription lasts, for those who send its values from other threads.
+final class SubscriptionState: Sendable {
+    private let state = Atomic(true)
+
+    var isOpen: Bool { state.load(ordering: .acquiring) }
+    func end() { state.store(false, ordering: .releasing) }
+}
+
 /// What a host knows of a definition that it serves: its values, the reads that go on, and its subscriptions.
 struct ServedApplication {
     /// A subscription of one central, or of all centrals if the stack does not tell them apart.
@@ -8,6 +18,14 @@ struct ServedApplication {
         var task: Task<Void, Never>?
         /// Whether the handler has returned.
         var hasEnded = false
+        /// Whether its values are still sent.
+        let state = SubscriptionState()
+
+        /// Cancels the handler, and drops what it sends.
+        func end() {
+            task?.cancel()
+            state.end()
+        }
     }
 
     let definition: PeripheralDefinition

@@ -8,6 +8,8 @@ struct BlueZApplication {
     /// The adapter that it is registered with.
     let adapter: String
     let objects: ObjectServer
+    /// What signals the values of characteristics, once they have been sent.
+    var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
 
 extension BlueZPeripheral {
@@ -216,16 +218,26 @@ extension BlueZPeripheral {
         guard central == nil else {
             throw BLEError(.notSupported, "bluetoothd does not tell subscribers apart", isRetryable: false)
         }
-        guard let application = applications[attribute.application] else { throw .lost("it is not served now") }
+        guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
+        guard await emitter.send(value) else { throw .lost("the connection to the bus is closed") }
+    }
+
+    /// Returns what signals the characteristic's values, from any thread.
+    public func sender(for attribute: ServedAttribute) -> ValueSender? {
+        emitter(of: attribute).map { emitter in ValueSender { await emitter.send($0) } }
+    }
+
+    private func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {
+        guard let application = applications[attribute.application] else { return nil }
+        if let known = application.emitters[attribute] { return known }
         let path =
             "\(application.root)/service\(Self.digits(attribute.service))/char\(Self.digits(attribute.characteristic))"
-        do throws(DBusError) {
-            try await host.openSession().emit(
-                path: path, interface: BlueZ.properties, signal: "PropertiesChanged",
-                [.string(BlueZ.gattCharacteristic), .options(["Value": .bytes(value)]), .strings([])])
-        } catch {
-            throw BLEError(error, during: .serving)
+        let session = onHost { try? $0.openSession() }
+        let emitter = session?.assumeIsolated {
+            try? $0.makeEmitter(path: path, interface: BlueZ.gattCharacteristic, property: "Value")
         }
+        applications[attribute.application]?.emitters[attribute] = emitter
+        return emitter
     }
 
     /// Signals the value, and waits for bluetoothd's call of `Confirm`.

@@ -40,6 +40,20 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             requestTimeout: .seconds(5))
     }
 
+    /// An executor on the backend's thread. A handler that prefers it sends values and sleeps without a switch between
+    /// threads, but must never block. For measurements, see Docs/Performance.md.
+    ///
+    /// ```swift
+    /// onSubscribe: { notifier in
+    ///     try await withTaskExecutorPreference(backend.taskExecutor) {
+    ///         for await value in values { await notifier.notify(value) }
+    ///     }
+    /// }
+    /// ```
+    public nonisolated var taskExecutor: any TaskExecutor { host.tasks }
+    /// The continuous clock, with sleeps that end on the loop's thread.
+    public nonisolated var clock: any Clock<Duration> { host.loop.clock }
+
     private(set) var context: PeripheralContext?
     private var role: Int?
     /// Whether the role is on its host.

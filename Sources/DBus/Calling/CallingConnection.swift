@@ -5,7 +5,7 @@ internal import Waiting
 ///
 /// Safe to share because everything except cancellation happens on the loop's thread, to whose context GDBus delivers.
 final class CallingConnection: @unchecked Sendable {
-    private let loop: EventLoop
+    let loop: EventLoop
     let tasks: LoopTaskExecutor
     private let onLoss: @Sendable () -> Void
     private var connection: OpaquePointer?

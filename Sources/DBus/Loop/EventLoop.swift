@@ -1,5 +1,6 @@
 internal import CGLib
 internal import Synchronization
+internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
@@ -61,6 +62,15 @@ package final class EventLoop: SerialExecutor {
     /// The main context that sources are attached to.
     var context: OpaquePointer { core.context }
 
+    /// The continuous clock, with sleeps that end on the loop's thread.
+    package var clock: LoopClock { LoopClock(self) }
+
+    func addTimer(_ deadline: ContinuousClock.Instant, _ sleeper: BusOutcome<Void>) -> Int {
+        core.addTimer(deadline, sleeper)
+    }
+
+    func removeTimer(_ number: Int) { core.removeTimer(number) }
+
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
     package func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
         LoopTimer(context: core.context, after: duration, work)
@@ -102,6 +112,9 @@ private final class Core: @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let hasWork = Atomic<Bool>(false)
     private var batch: [Work] = []
+    private let timers = Mutex(TimerQueue())
+    /// Expires at the next deadline. Set from any thread, which does not wake the loop.
+    private let timer: FileDescriptor
 
     private struct Queue {
         var work: [Work] = []
@@ -110,6 +123,8 @@ private final class Core: @unchecked Sendable {
     init() {
         context = g_main_context_new()
         mainLoop = g_main_loop_new(context, 0)
+        timer = FileDescriptor(owning: ble_timer_create())
+        precondition(timer.rawValue >= 0, "no timer can be created")
     }
 
     deinit {
@@ -131,6 +146,12 @@ private final class Core: @unchecked Sendable {
         actions.run = { context, _ in Unmanaged<Core>.fromOpaque(context!).takeUnretainedValue().runQueue() }
         g_source_unref(ble_source_attach(context, -1, GIOCondition(rawValue: 0), actions))
 
+        var expiry = BLESourceActions()
+        expiry.context = Unmanaged.passUnretained(self).toOpaque()
+        expiry.ready = { _ in 0 }
+        expiry.run = { context, _ in Unmanaged<Core>.fromOpaque(context!).takeUnretainedValue().expire() }
+        g_source_unref(ble_source_attach(context, timer.rawValue, G_IO_IN, expiry))
+
         let thread = g_thread_new(name, { Core.main($0!) }, Unmanaged.passRetained(self).toOpaque())
         g_thread_unref(thread)
     }
@@ -147,6 +168,37 @@ private final class Core: @unchecked Sendable {
 
     func stop() {
         enqueue(.closure { [self] in g_main_loop_quit(mainLoop) })
+    }
+
+    // MARK: Timers
+
+    func addTimer(_ deadline: ContinuousClock.Instant, _ sleeper: BusOutcome<Void>) -> Int {
+        timers.withLock { timers in
+            let number = timers.add(deadline, sleeper)
+            if timers.next == deadline { setTimer(deadline) }
+            return number
+        }
+    }
+
+    func removeTimer(_ number: Int) { timers.withLock { $0.remove(number) } }
+
+    private func setTimer(_ deadline: ContinuousClock.Instant) {
+        // Zero would stop it.
+        let (seconds, attoseconds) = max(ContinuousClock.now.duration(to: deadline), .nanoseconds(1)).components
+        ble_timer_set(timer.rawValue, Int(clamping: seconds), Int(attoseconds / 1_000_000_000))
+    }
+
+    private func expire() {
+        var expirations: UInt64 = 0
+        _ = read(timer.rawValue, &expirations, 8)
+        let due = timers.withLock { timers in
+            let due = timers.takeDue(at: .now)
+            if let next = timers.next { setTimer(next) }
+            return due
+        }
+        for sleeper in due { sleeper.deliver(.success(())) }
+        // What they have enqueued here runs without another turn of the loop.
+        runQueue()
     }
 
     func enqueue(_ work: Work) {

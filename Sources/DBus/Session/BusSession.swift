@@ -15,7 +15,7 @@ package actor BusSession {
     private let signalHandler: @Sendable (IncomingMessage) -> Void
     private let ownerHandler: @Sendable (String?) -> Void
     private let lossHandler: @Sendable () -> Void
-    private var calling: CallingConnection?
+    private(set) var calling: CallingConnection?
     private var listening: ListeningConnection?
 
     /// - Parameters:
@@ -107,7 +107,7 @@ package actor BusSession {
         try await get(listening).askOwner(timeout: timeout)
     }
 
-    private func get<Connection>(_ connection: Connection?) throws(DBusError) -> Connection {
+    func get<Connection>(_ connection: Connection?) throws(DBusError) -> Connection {
         guard let connection else { throw DBusError(.disconnected, message: "the bus session is not open") }
         return connection
     }

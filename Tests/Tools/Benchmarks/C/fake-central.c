@@ -23,7 +23,7 @@ static const Property no_properties[] = {{NULL}};
 static const Property advertising_properties[] = {
     {"ActiveInstances", "y", .number = 0},
     {"SupportedInstances", "y", .number = 4},
-    {"SupportedIncludes", "as", "tx-power appearance local-name rsi"},
+    {"SupportedIncludes", "as", "tx-power appearance local-name"},
     {"SupportedSecondaryChannels", "as", "1M 2M Coded"},
     {NULL},
 };

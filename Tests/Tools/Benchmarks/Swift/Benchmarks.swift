@@ -24,12 +24,14 @@ enum Benchmarks {
             else { fallthrough }
             try await ScanBenchmark.run(way, devices: devices)
         case "serve":
-            guard arguments.count == 3, let count = UInt32(arguments[2]), count > 0, let rate = Int(arguments[3]),
-                rate >= 0
+            guard arguments.count == 4, let way = ServeBenchmark.Way(rawValue: arguments[2]),
+                let count = UInt32(arguments[3]), count > 0, let rate = Int(arguments[4]), rate >= 0
             else { fallthrough }
-            try await ServeBenchmark.run(count: count, rate: rate)
+            try await ServeBenchmark.run(way, count: count, rate: rate)
         default:
-            print("usage: Benchmarks stream|loop|session|codec|scan stream|loop|matching DEVICES|serve COUNT RATE")
+            print(
+                "usage: Benchmarks stream|loop|session|codec|scan stream|loop|matching DEVICES|serve handler|loop COUNT RATE"
+            )
             exit(64)
         }
     }

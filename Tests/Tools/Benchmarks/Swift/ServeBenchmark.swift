@@ -6,12 +6,22 @@ internal import Glibc
 enum ServeBenchmark {
     private static let characteristic = BluetoothUUID(0x2A37)
 
+    /// Where the handler runs that sends the values.
+    enum Way: String {
+        /// As a user writes it: on the global executor.
+        case handler
+        /// On the backend's thread.
+        case loop
+    }
+
     /// - Parameters:
     ///   - count: how many values are sent, each with its number in the first 4 bytes.
     ///   - rate: how many a second; 0 for as fast as they are taken.
     @concurrent
-    static func run(count: UInt32, rate: Int) async throws {
-        let host = try await PeripheralHost()
+    static func run(_ way: Way, count: UInt32, rate: Int) async throws {
+        let backend = BlueZPeripheral.bluez()
+        let host = try await PeripheralHost(backend: backend)
+        let executor = way == .loop ? backend.taskExecutor : nil
         let definition = PeripheralDefinition(
             advertisement: Advertisement(localName: "Strap", serviceUUIDs: [BluetoothUUID(0x180D)]),
             services: [
@@ -20,7 +30,11 @@ enum ServeBenchmark {
                     characteristics: [
                         CharacteristicDefinition(
                             characteristic, [.read, .notify],
-                            onSubscribe: { try await send(count, rate, $0) })
+                            onSubscribe: { notifier in
+                                try await withTaskExecutorPreference(executor) {
+                                    try await send(count, rate, notifier)
+                                }
+                            })
                     ])
             ])
         let events = await host.events()

@@ -1,0 +1,26 @@
+internal import Waiting
+
+/// The continuous clock, with sleeps that end on an event loop's thread. They cost a third of those of Dispatch, which
+/// wake a thread of its own first (Docs/Performance.md).
+package struct LoopClock: Clock {
+    package typealias Instant = ContinuousClock.Instant
+
+    private let loop: EventLoop
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    package var now: Instant { .now }
+    package var minimumResolution: Duration { ContinuousClock().minimumResolution }
+
+    /// Sleeps until a deadline. Throws `CancellationError`. The tolerance is not used.
+    package func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        let outcome = BusOutcome<Void>()
+        let number = loop.addTimer(deadline, outcome)
+        defer { loop.removeTimer(number) }
+        do throws(DBusError) {
+            try await outcome.wait()
+        } catch {
+            throw CancellationError()
+        }
+    }
+}

@@ -1,0 +1,241 @@
+internal import BLE
+internal import Synchronization
+
+/// A stack in the peripheral role that refuses, forgets and invents: attributes that nobody serves, offsets that cannot be,
+/// subscribers without links, ends that come twice.
+actor HostileStack: PeripheralBackend {
+    nonisolated let limits: PeripheralLimits
+    private var context: PeripheralContext?
+    private var dice: Dice
+    private var state = AdapterState.poweredOn
+    private var accepts: [Int: @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void] = [:]
+    private var ends: [Int: @Sendable (BLEError) -> Void] = [:]
+    private(set) var transports: [HostileTransport] = []
+    private var applications: [Int] = []
+    private var advertisements: [Int] = []
+    /// Indications that may be confirmed.
+    private var confirmations: [Outcome<Void>] = []
+    private(set) var finding: String?
+    private let open = Mutex(0)
+    private(set) var ended = 0
+
+    init(_ dice: Dice, distinguishesSubscribers: Bool) {
+        self.dice = dice
+        limits = PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1800)], distinguishesSubscribers: distinguishesSubscribers,
+            requestTimeout: .seconds(5))
+    }
+
+    /// The requests that have no answer yet.
+    nonisolated var openCount: Int { open.withLock { $0 } }
+
+    private func refusal() -> BLEError? {
+        guard dice.permille(100) else { return nil }
+        return BLEError(
+            dice.pick([.failed, .busy, .bluetoothLost, .timedOut, .poweredOff]), "refused", isRetryable: dice.permille(500))
+    }
+
+    func start(_ context: PeripheralContext) async throws(BLEError) { self.context = context }
+
+    func shutDown() async {
+        for transport in transports { transport.end(.shutDown) }
+        for confirmation in confirmations { confirmation.deliver(.failure(.shutDown)) }
+        (context, accepts, ends, confirmations) = (nil, [:], [:], [])
+    }
+
+    func adapterState() -> AdapterState { state }
+
+    func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
+        if let error = refusal() { throw error }
+        if applications.contains(application) { finding = "an application is registered twice" }
+        applications.append(application)
+    }
+
+    func unregister(_ application: Int) async { applications.removeAll { $0 == application } }
+
+    func notify(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        if value.count > 512 { finding = "a value of \(value.count) bytes is notified" }
+        if let error = refusal() { throw error }
+    }
+
+    func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        if let error = refusal() { throw error }
+        let outcome = Outcome<Void>()
+        confirmations.append(outcome)
+        if confirmations.count > 200 { finding = "more than 200 indications are on their way" }
+        defer { confirmations.removeAll { $0 === outcome } }
+        try await outcome.wait()
+    }
+
+    func publishChannel(
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
+    ) async throws(BLEError) -> PSM {
+        if let error = refusal() { throw error }
+        accepts[publication] = accept
+        ends[publication] = onEnd
+        return psm ?? 0x0080
+    }
+
+    func unpublishChannel(_ publication: Int) async { (accepts[publication], ends[publication]) = (nil, nil) }
+
+    func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
+        if let error = refusal() { throw error }
+        advertisements.append(advertising)
+    }
+
+    func stopAdvertising(_ advertising: Int) async { advertisements.removeAll { $0 == advertising } }
+
+    // MARK: What it does
+
+    static let centrals = (1...4).map { Peripheral.ID(rawValue: "C0:00:00:00:00:0\($0)") }
+
+    private func attribute() -> ServedAttribute {
+        ServedAttribute(
+            application: dice.permille(900) ? applications.last ?? 1 : dice.below(60), service: dice.below(3),
+            characteristic: dice.permille(950) ? dice.below(6) : Int(dice.number()),
+            descriptor: dice.permille(200) ? dice.below(4) : nil)
+    }
+
+    private func request() -> AttributeRequest {
+        AttributeRequest(
+            central: dice.pick(Self.centrals), transport: dice.pick([nil, .le, .classic]),
+            attMTU: dice.pick([nil, 23, 185, 517]),
+            offset: dice.permille(700) ? 0 : dice.permille(700) ? dice.below(600) : Int(dice.number()),
+            writeType: dice.pick([nil, .withResponse, .withoutResponse]), isPrepared: dice.permille(100))
+    }
+
+    func act(_ input: Dice) {
+        dice = input
+        guard let context else { return }
+        for _ in 0..<dice.below(4) {
+            switch dice.below(16) {
+            case 0...3 where openCount < 100: read(attribute(), request(), context)
+            case 4...6 where openCount < 100:
+                write(dice.bytes(atMost: dice.permille(800) ? 30 : 700), attribute(), request(), context)
+            case 7, 8:
+                let central = limits.distinguishesSubscribers || dice.permille(100) ? dice.pick(Self.centrals) : nil
+                context.handleEvent(.subscribed(attribute(), central: central, attMTU: dice.pick([nil, 23, 517])))
+            case 9:
+                let central = limits.distinguishesSubscribers ? dice.pick(Self.centrals) : nil
+                context.handleEvent(.unsubscribed(attribute(), central: central))
+            case 10: context.handleEvent(.centralConnected(dice.pick(Self.centrals)))
+            case 11: context.handleEvent(.centralDisconnected(dice.pick(Self.centrals)))
+            case 12:
+                guard !confirmations.isEmpty else { break }
+                confirmations[dice.below(confirmations.count)].deliver(
+                    dice.permille(800) ? .success(()) : .failure(BLEError(.disconnected, "gone")))
+            case 13:
+                guard let accept = accepts.values.first, transports.count(where: { !$0.isClosed }) < 20 else { break }
+                transports.removeAll { $0.isClosed }
+                let transport = HostileTransport(
+                    maximumLength: dice.pick([23, 64, 65535]), maximumReceiveLength: dice.pick([23, 2048]))
+                transports.append(transport)
+                accept(transport, dice.pick(Self.centrals), 0x0080)
+            case 14:
+                for transport in transports { transport.act(&dice) }
+            default: if dice.permille(150) { lose(context) }
+            }
+        }
+        for transport in transports {
+            transport.pump()
+            finding = finding ?? transport.finding
+        }
+    }
+
+    private func lose(_ context: PeripheralContext) {
+        switch dice.below(5) {
+        case 0: context.handleEvent(.applicationEnded(dice.below(60), BLEError(.failed, "ended")))
+        case 1: context.handleEvent(.advertisingEnded(dice.below(60), dice.permille(500) ? nil : BLEError(.failed, "ended")))
+        case 2:
+            state = dice.pick([.poweredOn, .poweredOff, .unavailable, .resetting])
+            if state != .poweredOn { (applications, advertisements) = ([], []) }
+            context.handleEvent(.adapterStateChanged(state))
+        case 3:
+            (applications, advertisements) = ([], [])
+            context.handleEvent(.stackLost(BLEError(.bluetoothLost, "gone")))
+            state = .poweredOn
+            context.handleEvent(.adapterStateChanged(.poweredOn))
+        default:
+            for end in ends.values { end(BLEError(.adapterNotFound, "gone")) }
+            (accepts, ends) = ([:], [:])
+        }
+    }
+
+    /// Has the adapter on, as a session begins and ends.
+    func settle() {
+        state = .poweredOn
+        context?.handleEvent(.adapterStateChanged(.poweredOn))
+    }
+
+    private func read(_ attribute: ServedAttribute, _ request: AttributeRequest, _ context: PeripheralContext) {
+        open.withLock { $0 += 1 }
+        Task {
+            do throws(ATTError) {
+                let value = try await context.read(attribute, request)
+                if value.count + request.offset > 512 { note("a read of \(value.count) bytes at \(request.offset)") }
+            } catch {}
+            close()
+        }
+    }
+
+    private func write(
+        _ value: [UInt8], _ attribute: ServedAttribute, _ request: AttributeRequest, _ context: PeripheralContext
+    ) {
+        open.withLock { $0 += 1 }
+        Task {
+            try? await context.write(attribute, value, request)
+            close()
+        }
+    }
+
+    private func note(_ text: String) { finding = finding ?? text }
+
+    private func close() {
+        ended += 1
+        open.withLock { $0 -= 1 }
+    }
+
+    // MARK: A model
+
+    /// Reads or writes a part of the stored value in `attribute`, and compares the answer with what it must be.
+    func compare(_ attribute: ServedAttribute, _ model: inout [UInt8], _ input: Dice) async {
+        var dice = input
+        guard let context else { return }
+        var request = AttributeRequest(central: Self.centrals[0], attMTU: 517)
+        request.offset = dice.permille(500) ? 0 : dice.below(model.count + 3)
+        let isPrepared = dice.permille(100)
+        if dice.permille(500) {
+            let value = dice.bytes(atMost: dice.permille(900) ? 40 : 600)
+            request.isPrepared = isPrepared
+            var error: ATTError?
+            do throws(ATTError) { try await context.write(attribute, value, request) } catch let found { error = found }
+            guard !isPrepared else {
+                return if let error { note("a prepared write is rejected with \(error)") }
+            }
+            let whole =
+                request.offset > model.count
+                ? nil : model.prefix(request.offset) + value + model.dropFirst(request.offset + value.count)
+            let due: ATTError? = whole == nil ? .invalidOffset : whole!.count > 512 ? .invalidAttributeValueLength : nil
+            // Whole writes without an offset replace the value.
+            let result = request.offset == 0 ? value : whole.map { Array($0) } ?? []
+            let expected = request.offset == 0 ? (value.count > 512 ? .invalidAttributeValueLength : nil) : due
+            if error != expected { note("a write at \(request.offset) of \(value.count): \(String(describing: error))") }
+            if expected == nil, error == nil { model = result }
+        } else {
+            do throws(ATTError) {
+                let value = try await context.read(attribute, request)
+                if request.offset > model.count || value != Array(model.dropFirst(request.offset)) {
+                    note("a read at \(request.offset) returns \(value), not \(model)")
+                }
+            } catch {
+                if error != .invalidOffset || request.offset <= model.count { note("a read at \(request.offset): \(error)") }
+            }
+        }
+    }
+}
