@@ -9,7 +9,6 @@ import Testing
 struct SimulatedPeripheralContractTests {
     @Test(arguments: PeripheralContract.selected)
     func contract(_ item: PeripheralContract) async throws {
-
         try await item.check(SimulatedServingPeer())
     }
 }
@@ -35,5 +34,6 @@ private struct SimulatedServingPeer: PeripheralContractPeer {
     }
 
     func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
+    func setPresent(_ isPresent: Bool) async { await radio.setPresent(isPresent) }
     func reset() async {}
 }

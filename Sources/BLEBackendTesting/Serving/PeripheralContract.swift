@@ -44,6 +44,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case servicesEndWithTheirTask
     case restartsOfBluetoothAreSurvived
     case adapterSwitchedOffIsSurvived
+    case unpluggingIsSurvived
     case shutDownEndsWhatIsServed
 
     public var testDescription: String { rawValue }
@@ -91,6 +92,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .servicesEndWithTheirTask: try await contract.servingEnds()
         case .restartsOfBluetoothAreSurvived: try await contract.restart()
         case .adapterSwitchedOffIsSurvived: try await contract.powerOff()
+        case .unpluggingIsSurvived: try await contract.unplugging()
         case .shutDownEndsWhatIsServed: try await contract.shutDown()
         }
     }

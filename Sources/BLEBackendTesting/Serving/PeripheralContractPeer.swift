@@ -20,6 +20,9 @@ public protocol PeripheralContractPeer: Sendable {
     /// Switches the adapter under test off or on.
     func setPowered(_ isPowered: Bool) async throws
 
+    /// Takes the adapter under test out, or puts it back, switched on.
+    func setPresent(_ isPresent: Bool) async throws
+
     /// Removes what an earlier check has left.
     func reset() async throws
 }

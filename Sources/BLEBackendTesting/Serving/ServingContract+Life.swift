@@ -111,6 +111,23 @@ extension ServingContract {
         }
     }
 
+    func unplugging() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(Self.definition(Self.readable)) { _ in
+                try await peer.setPresent(false)
+                try await until(&events) { if case .servicesLost = $0 { true } else { false } }
+                try await peer.setPresent(true)
+                try await until(&events) { if case .servicesRestored = $0 { true } else { false } }
+                try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
+                try await withCentral { central in
+                    let value = try await find(central).read(Self.plain)
+                    #expect(value == [1, 2, 3])
+                }
+            }
+        }
+    }
+
     func shutDown() async throws {
         try await withHost { host in
             var events = await host.events().makeAsyncIterator()

@@ -71,6 +71,9 @@ package final class EventLoop: SerialExecutor {
 
     func removeTimer(_ number: Int) { core.removeTimer(number) }
 
+    /// The number of sleeps that have not ended.
+    var sleepCount: Int { core.sleepCount }
+
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
     package func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
         LoopTimer(context: core.context, after: duration, work)
@@ -181,6 +184,7 @@ private final class Core: @unchecked Sendable {
     }
 
     func removeTimer(_ number: Int) { timers.withLock { $0.remove(number) } }
+    var sleepCount: Int { timers.withLock { $0.count } }
 
     private func setTimer(_ deadline: ContinuousClock.Instant) {
         // Zero would stop it.

@@ -37,6 +37,7 @@ private struct FakeServingPeer: PeripheralContractPeer {
     }
 
     func setPowered(_ isPowered: Bool) async { await world.daemon.setPowered(isPowered) }
+    func setPresent(_ isPresent: Bool) async { await world.daemon.setPresent(isPresent) }
     func reset() async {}
 }
 

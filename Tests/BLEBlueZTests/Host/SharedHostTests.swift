@@ -172,6 +172,32 @@ struct SharedHostTests {
         await other.leave()
     }
 
+    @Test func `a program makes both on one connection, in either order, and ends them in either`() async throws {
+        let bluez = BlueZConnection(bus: world.bus.address)
+        for isCentralFirst in [true, false] {
+            let lists = await world.daemon.calls["GetManagedObjects"] ?? 0
+            let central: @Sendable () async throws -> Central = {
+                try await Central(backend: bluez.makeCentral(), configuration: .quiet(pairing: .justWorks))
+            }
+            let first = isCentralFirst ? try await central() : nil
+            let served = try await PeripheralHost(backend: bluez.makePeripheral())
+            let own = if let first { first } else { try await central() }
+            await expectError(.busy) { try await PeripheralHost(backend: bluez.makePeripheral()) }
+            #expect(await world.daemon.calls["GetManagedObjects"] == lists + 1)
+            try await served.withServed(.battery()) { _ in
+                let level = try await own.find(battery.id).read(.batteryLevel)
+                #expect(level == 90)
+                #expect(await world.daemon.servedCounts.applications == 1)
+                if isCentralFirst { await own.shutDown() }
+            }
+            await served.shutDown()
+            if !isCentralFirst {
+                #expect(try await own.find(battery.id).read(.batteryLevel) == 90)
+                await own.shutDown()
+            }
+        }
+    }
+
     @Test func `central and peripheral share a host, and both come back after a loss`() async throws {
         let central = try await makeCentral()
         let served = try await PeripheralHost(backend: BlueZPeripheral(host))

@@ -35,6 +35,10 @@ private struct RealServingPeer: PeripheralContractPeer {
 
     func setPowered(_ isPowered: Bool) async throws { try await peer.setPowered(isPowered) }
 
+    func setPresent(_ isPresent: Bool) async throws {
+        if isPresent { try await peer.plug() } else { try await peer.unplug() }
+    }
+
     func reset() async throws {
         try await peer.reset()
         try await peer.setPowered(true)

@@ -1,9 +1,11 @@
 import BLE
+import BLEBlueZ
 import BLEProfiles
 import BLETestSupport
 import BLEBackendTesting
 import Foundation
 import Logging
+import Synchronization
 import Testing
 
 private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].flatMap { Int($0) }
@@ -36,6 +38,9 @@ struct RealSoakTests {
             tasks.append(Task { try await log.record(stream.events) })
         }
         tasks.append(Task { for try await _ in central.discoveryEvents(duplicates: true) {} })
+        let host = try await PeripheralHost(configuration: .init(logger: logger))
+        let watch = ServedWatch(await host.events())
+        let serving = Task { try await host.serve(Self.served) }
         var random = SystemRandomNumberGenerator()
         var sent: [[UInt8]] = []
         var faults: [Fault: (count: Int, longest: Duration)] = [:]
@@ -64,16 +69,23 @@ struct RealSoakTests {
             // A bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened.
             for try await state in await strap.connectionStates() where state == .connected { break }
             try await peer.until(subscribers: 1)
+            // What this machine serves and advertises is back, too.
+            while !watch.isUp { try await Task.sleep(for: .milliseconds(20)) }
             let duration = ContinuousClock.now - start
             let known = faults[fault] ?? (0, .zero)
             faults[fault] = (known.count + 1, max(known.longest, duration))
         }
+        try await readServed()
         let after = try await Resources()
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.result }
         try await peer.until(subscribers: 0)
         while try await central.adapters().contains(where: \.isDiscovering) {}
+        serving.cancel()
+        _ = await serving.result
+        await host.shutDown()
         await central.shutDown()
+        print("soak: served again \(watch.returns) times, advertised again \(watch.starts - 1) times")
         print("soak: bluetoothd, \(soakRounds!) rounds, \(sent.count) values to each of 2 subscribers, none missed")
         for (fault, seen) in faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             print("soak: \(seen.count) × \(fault.rawValue), back after at most \(seen.longest.formatted)")
@@ -85,6 +97,52 @@ struct RealSoakTests {
         #expect(after.threads <= before.threads)
         #expect(after.matchRules == before.matchRules)
         #expect(after.memory <= before.memory + 4096, "KiB of memory")
+    }
+
+    private static let value = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+    private static let served = PeripheralDefinition(
+        advertisement: Advertisement(serviceUUIDs: [BluetoothUUID(0xFFE0)]),
+        services: [
+            ServiceDefinition(
+                BluetoothUUID(0xFFE0),
+                characteristics: [CharacteristicDefinition(value.key.characteristic, .read, value: [1, 2, 3])])
+        ])
+
+    /// Whether what this machine serves is registered and on the air.
+    private final class ServedWatch: Sendable {
+        private let state = Mutex((isServed: true, isAdvertised: false, returns: 0, starts: 0))
+
+        init(_ events: BoundedStream<PeripheralHostEvent>) {
+            Task { [weak self] in
+                for try await event in events { self?.take(event) }
+            }
+        }
+
+        private func take(_ event: PeripheralHostEvent) {
+            state.withLock { state in
+                switch event {
+                case .servicesLost: state.isServed = false
+                case .servicesRestored: (state.isServed, state.returns) = (true, state.returns + 1)
+                case .advertisingStarted: (state.isAdvertised, state.starts) = (true, state.starts + 1)
+                case .advertisingEnded: state.isAdvertised = false
+                default: break
+                }
+            }
+        }
+
+        var isUp: Bool { state.withLock { $0.isServed && $0.isAdvertised } }
+        var returns: Int { state.withLock { $0.returns } }
+        var starts: Int { state.withLock { $0.starts } }
+    }
+
+    /// A central of another stack reads what is served.
+    private func readServed() async throws {
+        let central = try await Central(backend: BumbleCentral(1))
+        let remote = try await central.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: .seconds(60))
+            .peripheral
+        let value = try await remote.read(Self.value)
+        #expect(value == [1, 2, 3])
+        await central.shutDown()
     }
 
     private func cause(_ fault: Fault, _ peer: RealPeer) async throws {

@@ -46,11 +46,17 @@ private final class HostedSession {
     private var serving: Task<Void, Never>?
     private let done = Outcome<Void>()
     private var model: [UInt8] = []
-    private let calls = Mutex(0)
+    private let calls = Counter()
 
     private static let service = BluetoothUUID(0xFFE0)
     private static let stored = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
     private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE2))
+
+    private final class Counter: Sendable {
+        private let state = Mutex(0)
+        var value: Int { state.withLock { $0 } }
+        func add(_ number: Int) { state.withLock { $0 += number } }
+    }
 
     private final class Flag: Sendable {
         private let state = Atomic(false)
@@ -111,7 +117,8 @@ private final class HostedSession {
                 // The model's, which no other request reaches: its service is not one that the stack makes up.
             ], onDisconnect: { _ in await Task.yield() })
         let own = ServiceDefinition(
-            BluetoothUUID(0xFFF0), characteristics: [CharacteristicDefinition(stored.key.characteristic, [.read, .write])])
+            BluetoothUUID(0xFFF0),
+            characteristics: [CharacteristicDefinition(stored.key.characteristic, [.read, .write])])
         return PeripheralDefinition(
             advertisement: Advertisement(localName: "Fuzz"), services: [service, service, service, own],
             channels: [
@@ -182,21 +189,27 @@ private final class HostedSession {
 
     /// What the program does with what it serves.
     private func call(_ dice: inout Dice, _ served: ServedPeripheral) {
-        guard calls.withLock({ $0 }) < 50 else { return }
+        guard calls.value < 50 else { return }
         let value = dice.bytes(atMost: dice.permille(900) ? 20 : 600)
         let central = dice.permille(200) ? dice.pick(HostileStack.centrals) : nil
         let choice = dice.below(4)
-        calls.withLock { $0 += 1 }
-        let task = Task { [self] in
+        calls.add(1)
+        let task = Self.call(choice, value, central, served, calls)
+        if dice.permille(100) { task.cancel() }
+    }
+
+    private static func call(
+        _ choice: Int, _ value: [UInt8], _ central: Peripheral.ID?, _ served: ServedPeripheral, _ calls: Counter
+    ) -> Task<Void, Never> {
+        Task {
             switch choice {
             case 0: try? await served.setValue(value, of: Self.output)
             case 1: try? await served.notify(value, from: Self.output, to: central)
             case 2: try? await served.indicate(value, from: Self.output, to: central)
             default: _ = try? await served.subscribers(of: Self.output)
             }
-            calls.withLock { $0 -= 1 }
+            calls.add(-1)
         }
-        if dice.permille(100) { task.cancel() }
     }
 
     /// Ends the program and the host, and waits until everybody has heard.
@@ -209,8 +222,8 @@ private final class HostedSession {
             await host.shutDown()
             isDown.set()
         }
-        guard await pass(until: { isDown.isSet && stack.openCount == 0 && calls.withLock { $0 } == 0 }) else {
-            return "these do not end: \(stack.openCount) requests, \(calls.withLock { $0 }) calls"
+        guard await pass(until: { isDown.isSet && stack.openCount == 0 && calls.value == 0 }) else {
+            return "these do not end: \(stack.openCount) requests, \(calls.value) calls"
         }
         serving?.cancel()
         await serving?.value

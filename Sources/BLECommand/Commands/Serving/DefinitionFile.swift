@@ -142,7 +142,7 @@ struct DefinitionFile {
     }
 
     /// Returns the values that are sent, if the file says so, and the time between them.
-    private static func scripted(_ object: [String: Entry]) throws -> (ScriptedValues, Duration)? {
+    static func scripted(_ object: [String: Entry]) throws -> (ScriptedValues, Duration)? {
         let entries = ["values", "ramp", "random"].compactMap { object[$0] }
         guard let entry = entries.first else {
             guard let every = object["every"] else { return nil }

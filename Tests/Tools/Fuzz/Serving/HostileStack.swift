@@ -32,7 +32,8 @@ actor HostileStack: PeripheralBackend {
     private func refusal() -> BLEError? {
         guard dice.permille(100) else { return nil }
         return BLEError(
-            dice.pick([.failed, .busy, .bluetoothLost, .timedOut, .poweredOff]), "refused", isRetryable: dice.permille(500))
+            dice.pick([.failed, .busy, .bluetoothLost, .timedOut, .poweredOff]), "refused",
+            isRetryable: dice.permille(500))
     }
 
     func start(_ context: PeripheralContext) async throws(BLEError) { self.context = context }
@@ -86,6 +87,7 @@ actor HostileStack: PeripheralBackend {
 
     func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
         if let error = refusal() { throw error }
+        if advertisements.contains(advertising) { finding = "an advertisement is started twice" }
         advertisements.append(advertising)
     }
 
@@ -150,11 +152,18 @@ actor HostileStack: PeripheralBackend {
 
     private func lose(_ context: PeripheralContext) {
         switch dice.below(5) {
-        case 0: context.handleEvent(.applicationEnded(dice.below(60), BLEError(.failed, "ended")))
-        case 1: context.handleEvent(.advertisingEnded(dice.below(60), dice.permille(500) ? nil : BLEError(.failed, "ended")))
+        case 0:
+            let ended = applications.last ?? dice.below(60)
+            applications.removeAll { $0 == ended }
+            context.handleEvent(.applicationEnded(ended, BLEError(.failed, "ended")))
+        case 1:
+            let ended = advertisements.last ?? dice.below(60)
+            advertisements.removeAll { $0 == ended }
+            context.handleEvent(.advertisingEnded(ended, dice.permille(500) ? nil : BLEError(.failed, "ended")))
         case 2:
             state = dice.pick([.poweredOn, .poweredOff, .unavailable, .resetting])
-            if state != .poweredOn { (applications, advertisements) = ([], []) }
+            if state == .unavailable { applications = [] }
+            if state != .poweredOn { advertisements = [] }
             context.handleEvent(.adapterStateChanged(state))
         case 3:
             (applications, advertisements) = ([], [])
@@ -216,7 +225,8 @@ actor HostileStack: PeripheralBackend {
             var error: ATTError?
             do throws(ATTError) { try await context.write(attribute, value, request) } catch let found { error = found }
             guard !isPrepared else {
-                return if let error { note("a prepared write is rejected with \(error)") }
+                if let error { note("a prepared write is rejected with \(error)") }
+                return
             }
             let whole =
                 request.offset > model.count
@@ -225,7 +235,9 @@ actor HostileStack: PeripheralBackend {
             // Whole writes without an offset replace the value.
             let result = request.offset == 0 ? value : whole.map { Array($0) } ?? []
             let expected = request.offset == 0 ? (value.count > 512 ? .invalidAttributeValueLength : nil) : due
-            if error != expected { note("a write at \(request.offset) of \(value.count): \(String(describing: error))") }
+            if error != expected {
+                note("a write at \(request.offset) of \(value.count): \(String(describing: error))")
+            }
             if expected == nil, error == nil { model = result }
         } else {
             do throws(ATTError) {
@@ -234,7 +246,9 @@ actor HostileStack: PeripheralBackend {
                     note("a read at \(request.offset) returns \(value), not \(model)")
                 }
             } catch {
-                if error != .invalidOffset || request.offset <= model.count { note("a read at \(request.offset): \(error)") }
+                if error != .invalidOffset || request.offset <= model.count {
+                    note("a read at \(request.offset): \(error)")
+                }
             }
         }
     }

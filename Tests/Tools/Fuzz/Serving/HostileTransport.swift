@@ -57,7 +57,9 @@ final class HostileTransport: ChannelTransport {
 
     func send(_ packet: [UInt8]) throws(BLEError) -> Bool {
         let isTaken: Bool? = state.withLock { state in
-            if packet.count > maximumLength { state.finding = "\(packet.count) bytes are sent of at most \(maximumLength)" }
+            if packet.count > maximumLength {
+                state.finding = "\(packet.count) bytes are sent of at most \(maximumLength)"
+            }
             guard !state.isClosed, !state.isOver else { return nil }
             guard state.credits > 0 else { return false }
             state.credits -= 1

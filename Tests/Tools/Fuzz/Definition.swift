@@ -1,0 +1,49 @@
+// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEAssignedNumbers and BLESimulation and those of
+// `ble serve` that read definitions.
+internal import FoundationEssentials
+
+/// The tool's names of services and characteristics.
+enum ServiceArgument {
+    static let catalog = Catalog.vendors
+}
+
+/// The input is a definition in JSON. A trap is a finding; so is a mistake that is not told with a text, and a definition that is
+/// accepted and cannot be examined, given handles, or asked for the values that it scripts.
+@c(LLVMFuzzerTestOneInput)
+public func fuzzDefinition(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    let json = Data(UnsafeBufferPointer(start: data, count: count))
+    let definition: PeripheralDefinition
+    do {
+        definition = try DefinitionFile(json: json).definition
+    } catch let mistake as Entry.Mistake {
+        precondition(!mistake.description.isEmpty)
+        return 0
+    } catch {
+        preconditionFailure("\(error)")
+    }
+    let problems = definition.diagnostics()
+    precondition(problems.allSatisfy { !$0.description.isEmpty })
+    let attributes = SimulatedAttributes(definition.services)
+    precondition(attributes.database.count == definition.services.count)
+    _ = (definition.advertising ?? AdvertisingParameters(definition.advertisement)).budget().description
+    fuzzScript(json)
+    return 0
+}
+
+/// The scripts of the characteristics, which only subscribers would run.
+private func fuzzScript(_ json: Data) {
+    guard let services = try? Entry(text: json).object(DefinitionFile.keys["definition"]!)["services"]?.array() else {
+        return
+    }
+    for service in services {
+        let entries = try? service.object(DefinitionFile.keys["service"]!)["characteristics"]?.array()
+        for entry in entries ?? [] {
+            guard let object = try? entry.object(DefinitionFile.keys["characteristic"]!),
+                let (values, every) = try? DefinitionFile.scripted(object)
+            else { continue }
+            precondition(every > .zero)
+            var iterator = values.makeIterator()
+            for _ in 0..<20 { precondition(iterator.next() != nil) }
+        }
+    }
+}
