@@ -132,7 +132,7 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", .log, .subprocess, .systemPackage]),
-        .tests("DBusTests", ["CDBus", "DBus", "BLETestSupport", "BlueZTestSupport", .log]),
+        .tests("DBusTests", ["CDBus", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
         .tests(
             "BLEBlueZTests",
             [
@@ -143,7 +143,7 @@ if withBlueZ {
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLECommand", "BLEProfiles", "BLESimulation", "BLETestSupport",
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEProfiles", "BLESimulation", "BLETestSupport",
                 "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(

@@ -40,16 +40,25 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             requestTimeout: .seconds(5))
     }
 
-    /// An executor on the backend's thread. A handler that prefers it sends values and sleeps without a switch between
-    /// threads, but must never block. For measurements, see Docs/Performance.md.
+    /// The backend's thread as a task executor. A handler that prefers it sends values and sleeps without a switch
+    /// between threads (Docs/Performance.md).
     ///
     /// ```swift
-    /// onSubscribe: { notifier in
-    ///     try await withTaskExecutorPreference(backend.taskExecutor) {
-    ///         for await value in values { await notifier.notify(value) }
-    ///     }
-    /// }
+    /// let backend = BlueZPeripheral.bluez()
+    /// let host = try await PeripheralHost(backend: backend)
+    /// let output = CharacteristicDefinition(
+    ///     BluetoothUUID(0xFF01), .notify,
+    ///     onSubscribe: { notifier in
+    ///         try await withTaskExecutorPreference(backend.taskExecutor) {
+    ///             for number in UInt8.min... {
+    ///                 await notifier.notify([number])
+    ///                 try await notifier.clock.sleep(for: .milliseconds(10))
+    ///             }
+    ///         }
+    ///     })
     /// ```
+    ///
+    /// Code that runs there must not block.
     public nonisolated var taskExecutor: any TaskExecutor { host.tasks }
     /// The continuous clock, with sleeps that end on the loop's thread.
     public nonisolated var clock: any Clock<Duration> { host.loop.clock }
