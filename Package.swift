@@ -143,7 +143,8 @@ if withBlueZ {
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEProfiles", "BLESimulation", "BLETestSupport",
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEProfiles", "BLESimulation",
+                "BLETestSupport",
                 "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(

@@ -27,6 +27,15 @@ import Testing
 
     private let definition = PeripheralDefinition(advertisement: Advertisement(rssi: -50), services: services)
 
+    @Test func `services without a handle follow those with one`() {
+        var services = Self.services
+        services[1].handle = 1
+        let attributes = SimulatedAttributes(services)
+        #expect(attributes.database.map(\.uuid) == [Self.second, Self.first])
+        #expect(attributes.database.map(\.handle) == [1, 5])
+        #expect(attributes.characteristics.count == 3)
+    }
+
     @Test func `handles are given out as peripherals do`() {
         let database = SimulatedAttributes(Self.services).database
         #expect(database.map(\.uuid) == [Self.first, Self.second])

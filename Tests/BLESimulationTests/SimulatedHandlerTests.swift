@@ -47,6 +47,23 @@ import Testing
         #expect(await grip.value(of: Self.uuid) == [9])
     }
 
+    @Test func `a command that is authorized after the end of its link is not carried out`() async throws {
+        let asked = SharedValue(0)
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.writeWithoutResponse], value: [9],
+                authorize: { [clock = world.clock] (_, _) in
+                    asked.change { $0 += 1 }
+                    await Self.linger(clock)
+                }))
+        try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
+        await until { asked.value == 1 }
+        await grip.dropLink()
+        await world.clock.sleepers(0, for: .seconds(3600))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(await grip.value(of: Self.uuid) == [9])
+    }
+
     @Test(arguments: answers) func `a handler's ATT error is the reader's`(
         _ answer: ATTError, _ code: BLEError.Code
     ) async throws {

@@ -57,7 +57,11 @@ public struct ServiceDefinition: Sendable {
     /// included.
     public var includes: [BluetoothUUID]
     /// Called when the link of a central has ended, whether or not the central has used the service: here, what is
-    /// kept for the central is freed. It begins before a request of the central's next link is handled.
+    /// kept for the central is freed. It begins on the system's thread, before a request of the central's next link is
+    /// handled, and must not block.
+    ///
+    /// With BlueZ, also called for peripherals that this machine has connected to. Not called when serving ends and the
+    /// link goes on.
     public var onDisconnect: DisconnectionHandler?
 
     /// Receives the central whose link has ended.
@@ -160,7 +164,8 @@ public struct CharacteristicDefinition: Sendable {
     public typealias AuthorizationHandler =
         @Sendable (AttributeAccess, AttributeRequest) async throws(ATTError) -> Void
     /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
-    /// notifier. Any error except a cancellation ends the link, as if the peripheral's program had failed.
+    /// notifier. It begins on the system's thread, before the central's next request, and must not block before it first
+    /// waits or sends a value. Any error except a cancellation ends the link, as if the peripheral's program had failed.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
 
     /// The type.
@@ -173,8 +178,8 @@ public struct CharacteristicDefinition: Sendable {
     public var value: [UInt8]
     /// Additional descriptors.
     public var descriptors: [DescriptorDefinition]
-    /// Decides on each read and write of the value, before it is carried out, and before a central prepares a long
-    /// write. All are allowed by default. Subscriptions are not asked for.
+    /// Decides on each read and write of the value, before it is carried out, and with BlueZ also before a central
+    /// prepares a long write. All are allowed by default. Subscriptions are not asked for.
     public var authorize: AuthorizationHandler?
     /// Answers reads instead of the stored value.
     public var onRead: ReadHandler?

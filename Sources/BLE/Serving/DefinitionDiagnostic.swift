@@ -55,7 +55,8 @@ extension PeripheralDefinition {
                 if handles.lowerBound < 1 || handles.upperBound > 0xFFFE {
                     add(
                         true, "its \(handles.count) handles do not fit",
-                        "Choose a handle from 1 to \(0xFFFF - handles.count).")
+                        handles.count < 0xFFFF
+                            ? "Choose a handle from 1 to \(0xFFFF - handles.count)." : "Leave some out.")
                 }
                 if fixed.contains(where: { $0.overlaps(handles) }) {
                     add(true, "its handles overlap those of another service", "Choose another handle.")

@@ -52,6 +52,11 @@ extension PeripheralHost {
         guard allows(attribute, .read) else { throw .readNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }
         // A value that changes while it is read in parts would be read as a mixture.
+        if request.offset > 0, applications[attribute.application]?.isReading(attribute, by: request.central) == true {
+            try await answer(attribute, request) { (number) throws(ATTError) in
+                try await self.authorize(.read, attribute, request, number)
+            }
+        }
         if request.offset > 0,
             let rest = applications[attribute.application]?.continueReading(
                 attribute, by: request.central, from: request.offset)

@@ -67,10 +67,11 @@ extension PeripheralHost {
         if let problem = diagnostics(for: definition).first(where: \.isError) {
             throw BLEError(.invalidArgument, problem.message, isRetryable: false, remedy: problem.remedy)
         }
-        try checkHandles(of: definition)
         let parameters = definition.advertising ?? AdvertisingParameters(definition.advertisement)
         if isAdvertised { try parameters.validate() }
         try await waitUntilOn()
+        // Now, because another definition may have come meanwhile.
+        try checkHandles(of: definition)
         let number = number()
         // Requests may arrive before the stack has answered.
         applications[number] = ServedApplication(definition)

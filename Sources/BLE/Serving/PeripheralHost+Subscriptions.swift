@@ -25,11 +25,14 @@ extension PeripheralHost {
         let sender = central == nil ? backend.assumeIsolated { $0.sender(for: attribute) } : nil
         let state = subscription.state
         let notifier = Notifier(clock: clock, central: central) { [weak self] value in
-            // What fits every packet needs nothing of the host.
-            if let sender, state.isOpen, value.count <= Self.shortestLimit, await sender.send(value) { return }
+            // What fits every packet needs nothing of the host. With the first value, the handler leaves this executor.
+            if let sender, state.isOpen, !state.isFirst(), value.count <= Self.shortestLimit, await sender.send(value) {
+                return
+            }
             await self?.notify(value, from: attribute, central, number: number)
         }
-        // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor.
+        // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor after
+        // its first suspension.
         let task = Task.immediate { @concurrent [weak self] in
             do {
                 try await handler(notifier)

@@ -4,7 +4,11 @@ internal import Synchronization
 final class SubscriptionState: Sendable {
     private let state = Atomic(true)
 
+    private let hasSent = Atomic(false)
+
     var isOpen: Bool { state.load(ordering: .acquiring) }
+    /// Whether this is the first value that is sent.
+    func isFirst() -> Bool { !hasSent.exchange(true, ordering: .relaxed) }
     func end() { state.store(false, ordering: .releasing) }
 }
 
@@ -106,6 +110,12 @@ struct ServedApplication {
     /// Keeps a value for the rest of a read in parts, in place of an earlier one.
     mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
         snapshots[attribute, default: [:]][central] = value.count < Self.shortestPart ? nil : value
+    }
+
+    /// Whether a central is reading a value in parts, and is asked about.
+    func isReading(_ attribute: ServedAttribute, by central: Peripheral.ID) -> Bool {
+        attribute.descriptor == nil && snapshots[attribute]?[central] != nil
+            && characteristic(attribute)?.authorize != nil
     }
 
     /// Returns the rest of the value that a central is reading in parts. Nil if it is not reading one. A short rest is

@@ -104,6 +104,19 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             BlueZHost.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.assumeIsolated { $0.handle(event) }
             })
+        reportConnected()
+    }
+
+    /// Reports the devices that have a link as the role begins.
+    private func reportConnected() {
+        for (path, device) in objects.devices where device.isConnected { connected(path) }
+    }
+
+    private func connected(_ path: String) {
+        guard centrals[path] == nil, path.hasPrefix(adapterPath + "/") else { return }
+        let id = Peripheral.ID(devicePath: path)
+        centrals[path] = id
+        report(.centralConnected(id))
     }
 
     /// The maximum time for a shutdown.
@@ -154,14 +167,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             centrals = [:]
             report(.stackLost(.lost(message)))
         case .changed(.device(let path)):
-            guard centrals[path] == nil, isConnected(path), path.hasPrefix(adapterPath + "/") else { return }
-            let id = Peripheral.ID(devicePath: path)
-            centrals[path] = id
-            report(.centralConnected(id))
+            if isConnected(path) { connected(path) }
         case .changed(.disconnected(let path, _, _)), .changed(.removed(let path, _, _)):
             // Also of devices that were connected before this role began: they may have sent requests.
             report(.centralDisconnected(centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)))
-        case .changed, .objectsListed, .useEnded: break
+        case .objectsListed: reportConnected()
+        case .changed, .useEnded: break
         }
     }
 
@@ -173,8 +184,11 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         Task {
             let isAnswered = (try? await host.refresh(path)) != nil
             checked.remove(path)
-            // Only what bluetoothd says ends the central's requests.
-            guard isAnswered, objects.devices[path]?.isConnected == false else { return }
+            // Only what bluetoothd says ends the central's requests. It may have forgotten the device.
+            guard let device = objects.devices[path] else {
+                return report(.centralDisconnected(Peripheral.ID(devicePath: path)))
+            }
+            guard isAnswered, !device.isConnected else { return }
             report(.centralDisconnected(Peripheral.ID(devicePath: path)))
         }
     }

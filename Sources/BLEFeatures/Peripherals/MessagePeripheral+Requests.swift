@@ -49,6 +49,7 @@ extension MessagePeripheral {
             // Stored before it is used: a pairing that cannot be kept is none.
             try await pairings.remember(pairingKey, limit: Self.maximumPairings)
             guard isCurrent(number, key), generation == begun, sessions[key]?.candidateKey == pairingKey else {
+                if generation != begun { try await pairings.change { known in known.filter { $0 != pairingKey } } }
                 throw MessageError.missingKey
             }
             sessions[key]?.confirmKeys()
@@ -62,7 +63,12 @@ extension MessagePeripheral {
         let (reply, pairingKey, keys) = try session.exchange(request.payload, among: known)
         if let pairingKey {
             try await pairings.remember(pairingKey, limit: Self.maximumPairings)
-            guard isCurrent(number, key), generation == begun else { return nil }
+            guard generation == begun else {
+                // The pairings have been forgotten meanwhile, perhaps before this one was stored.
+                try await pairings.change { known in known.filter { $0 != pairingKey } }
+                throw MessageError.missingKey
+            }
+            guard isCurrent(number, key) else { return nil }
         }
         sessions[key]?.use(keys)
         return reply

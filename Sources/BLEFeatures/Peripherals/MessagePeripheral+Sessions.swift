@@ -51,7 +51,9 @@ extension MessagePeripheral {
                 report(error, key)
             }
             // The subscription may have ended meanwhile, or another session begun.
-            guard subscriptions[key]?.number == subscription.number, sessions[key] == nil else { return }
+            guard !Task.isCancelled, subscriptions[key]?.number == subscription.number, sessions[key] == nil else {
+                return
+            }
         } while generation != begun
         lastNumber += 1
         let number = lastNumber
@@ -93,6 +95,7 @@ extension MessagePeripheral {
                 throw .unlikelyError
             }
         }
+        if Task.isCancelled { throw .unlikelyError }
         let key = sessions[request.central] == nil ? nil : request.central
         guard sessions[key]?.take(frame, request) == true else { throw .insufficientResources }
     }

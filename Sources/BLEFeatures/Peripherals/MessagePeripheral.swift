@@ -13,7 +13,7 @@ internal import Waiting
 /// let bell = device.definition(name: "Bell", serial: [1, 2, 3, 4, 5, 6])
 /// ```
 ///
-/// Requests are handled one at a time, in the order of their arrival. A frame that cannot be read and a handler that
+/// The requests of a central are handled one at a time, in the order of their arrival. A frame that cannot be read and a handler that
 /// throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is subscribed, with keys
 /// of its own. If the system does not tell subscribers apart, as BlueZ, one central at a time has a session: the first to
 /// send a request, until its link ends. Requests of others are rejected with `insufficientResources`. A handler is

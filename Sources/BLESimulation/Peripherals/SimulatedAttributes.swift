@@ -5,7 +5,7 @@ internal import BLE
 /// Handles are assigned as in most peripherals: a service's declaration and those of the services that it includes,
 /// then for each characteristic its declaration, its value, the client characteristic configuration if it notifies or
 /// indicates, the extended properties if it has any, and its other descriptors. Services without a fixed handle follow
-/// the highest one.
+/// those with one.
 struct SimulatedAttributes {
     struct Attribute {
         let definition: CharacteristicDefinition
@@ -23,7 +23,7 @@ struct SimulatedAttributes {
 
     init(_ services: [ServiceDefinition]) {
         var last: UInt16 = 0
-        var highest: UInt16 = 0
+        var highest = services.compactMap(\.handles).map { UInt16(truncatingIfNeeded: $0.upperBound) }.max() ?? 0
         func next() -> UInt16 {
             last &+= 1
             highest = max(highest, last)

@@ -45,7 +45,9 @@ extension SimulatedRadio {
         if let authorize = characteristic.definition.authorize {
             try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.read, request) }
         }
-        let value = try await value(of: characteristic, attribute.peripheral, request)
+        // It may have changed meanwhile.
+        let current = try self.characteristic(attribute, port)
+        let value = try await value(of: current, attribute.peripheral, request)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
@@ -85,34 +87,43 @@ extension SimulatedRadio {
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
+        if isAcquired(attribute) { throw Self.writeAcquired }
+        let definition = characteristic.definition
+        guard type != .withoutResponse else {
+            guard definition.onWrite != nil || definition.authorize != nil else {
+                return notify(value, attribute.handle, attribute.peripheral)
+            }
+            return command(attribute.peripheral) {
+                try? await self.carryOut(value, to: attribute, definition, request)
+            }
+        }
+        if let authorize = definition.authorize {
+            try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.write, request) }
+        }
         var value = value
         if offset > 0 {
+            // It may have changed meanwhile.
+            let characteristic = try self.characteristic(attribute, port)
             let present = try await self.value(of: characteristic, attribute.peripheral, request)
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
-        if isAcquired(attribute) { throw Self.writeAcquired }
-        let definition = characteristic.definition
-        guard definition.onWrite != nil || definition.authorize != nil else {
+        guard let handler = definition.onWrite else {
+            // The link may have ended.
+            _ = try device(attribute.peripheral, port)
             return notify(value, attribute.handle, attribute.peripheral)
         }
         let whole = value
-        guard type != .withoutResponse else {
-            return command(attribute.peripheral) {
-                try? await self.carryOut(whole, to: attribute, definition, request)
-            }
-        }
-        try await operate(attribute.peripheral) { () throws(ATTError) in
-            try await self.carryOut(whole, to: attribute, definition, request)
-        }
+        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, request) }
     }
 
-    /// Writes a value if the definition allows it: to its handler, or else as the stored value.
+    /// Carries out a write without response if the definition allows it.
     nonisolated func carryOut(
         _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
         _ request: AttributeRequest
     ) async throws(ATTError) {
         try await definition.authorize?(.write, request)
+        if Task.isCancelled { throw .unlikelyError }
         guard let handler = definition.onWrite else {
             return await notify(value, attribute.handle, attribute.peripheral)
         }

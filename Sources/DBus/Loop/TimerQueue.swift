@@ -4,9 +4,14 @@ internal import Waiting
 struct TimerQueue {
     typealias Deadline = ContinuousClock.Instant
 
-    private struct Entry {
+    private struct Entry: Comparable {
         let deadline: Deadline
         let number: Int
+
+        /// Those with one deadline are due in the order in which they were added.
+        static func < (left: Entry, right: Entry) -> Bool {
+            (left.deadline, left.number) < (right.deadline, right.number)
+        }
     }
 
     /// A binary heap: no entry is due before the one above it. Entries without a sleeper are dropped when they come up.
@@ -34,7 +39,7 @@ struct TimerQueue {
         guard heap.count > 64, heap.count > 4 * sleepers.count else { return }
         heap.removeAll { sleepers[$0.number] == nil }
         // A sorted list is a heap.
-        heap.sort { $0.deadline < $1.deadline }
+        heap.sort()
     }
 
     /// Removes the sleeps whose deadlines have passed, and returns them in order.
@@ -51,7 +56,7 @@ struct TimerQueue {
 
     private mutating func rise(from start: Int) {
         var index = start
-        while index > 0, case let parent = (index - 1) / 2, heap[index].deadline < heap[parent].deadline {
+        while index > 0, case let parent = (index - 1) / 2, heap[index] < heap[parent] {
             heap.swapAt(index, parent)
             index = parent
         }
@@ -61,8 +66,7 @@ struct TimerQueue {
         var index = 0
         while true {
             let children = (2 * index + 1..<2 * index + 3).clamped(to: 0..<heap.count)
-            guard let least = children.min(by: { heap[$0].deadline < heap[$1].deadline }),
-                heap[least].deadline < heap[index].deadline
+            guard let least = children.min(by: { heap[$0] < heap[$1] }), heap[least] < heap[index]
             else { return }
             heap.swapAt(index, least)
             index = least

@@ -9,7 +9,7 @@ internal import Waiting
 ///
 /// Safe to share: GDBus sends signals from any thread, and the rest is never changed or is protected by a mutex.
 package final class PropertyEmitter: @unchecked Sendable {
-    /// The number of values that may wait for the socket.
+    /// The number of values after which a sender waits for the socket.
     private static let capacity = 64
 
     private let loop: EventLoop

@@ -81,6 +81,51 @@ struct FakeServingTests {
         await host.shutDown()
     }
 
+    @Test func `each part of a long read is authorized`() async throws {
+        let asked = SharedValue<[Int]>([])
+        let long = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [.battery]),
+            services: [
+                ServiceDefinition(
+                    .battery,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            long.key.characteristic, .read, value: [UInt8](repeating: 7, count: 500),
+                            authorize: { (_, request) throws(ATTError) in
+                                // The daemon reads one packet after the other.
+                                if asked.change({
+                                    $0.append(request.offset); return $0.count
+                                }) == 2 {
+                                    throw .insufficientAuthorization
+                                }
+                            })
+                    ])
+            ])
+        try await host.withServed(definition) { _ in
+            let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+            let remote = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
+            let refused = await expectError(.notPermitted) { try await remote.read(long) }
+            #expect(refused?.attError == .insufficientAuthorization)
+            #expect(asked.value == [0, 246])
+            await central.shutDown()
+        }
+        await host.shutDown()
+    }
+
+    @Test func `devices that have a link already are reported`() async throws {
+        let central = try await world.makeCentral(.quiet())
+        let battery = await world.radio.add(.battery())
+        try await central.find(battery.id).connect()
+        let late = try await world.makeHost()
+        #expect(await late.connectedCentrals == [battery.id])
+        try await central.find(battery.id).disconnect()
+        await until { await late.connectedCentrals.isEmpty }
+        await late.shutDown()
+        await central.shutDown()
+        await host.shutDown()
+    }
+
     @Test func `a refused registration is told, and leaves nothing behind`() async throws {
         await world.daemon.fail("RegisterApplication", .bluez("Failed", "No object received"))
         let definition = PeripheralDefinition.battery()

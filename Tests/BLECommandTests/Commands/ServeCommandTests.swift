@@ -168,9 +168,9 @@ struct ServeCommandTests {
 
     @Test func `serve takes a definition from a file`() async throws {
         try await withFile(Self.file) { file in
-            let result = try await world.ble("serve", file).afterFirstLine { program in
+            let result = try await world.ble("serve", file, "--name", "Tub").afterFirstLine { program in
                 try await withCentral { central in
-                    let found = try await central.first(matching: .name("Tank"), timeout: .seconds(60))
+                    let found = try await central.first(matching: .name("Tub"), timeout: .seconds(60))
                     #expect(found.advertisement.manufacturerData == [0xFFFF: [1, 2]])
                     #expect(found.advertisement.serviceData == [.battery: [0x32]])
                     #expect(found.advertisement.serviceUUIDs == [BluetoothUUID(0xFF00), .battery])
@@ -212,6 +212,11 @@ struct ServeCommandTests {
                 "services[0].characteristics[0].value: not bytes"
             ),
             (#"{"services": [], "appearance": 65536}"#, "appearance: not a number from 0 to 65535"),
+            (#"{"services": [], "manufacturerData": {"ffff": "", "FFFF": ""}}"#, "the company is there twice"),
+            (
+                #"{"services": [{"uuid": "180f", "characteristics": [{"uuid": "2a19", "properties": [], "value": "", "text": ""}]}]}"#,
+                "text: \"value\" and \"text\" exclude each other"
+            ),
             (#"{"services": [], "interval": [0.2, 0.1]}"#, "interval: not the shortest and the longest time"),
             (#"{"services": [], "channels": [{"psm": 128, "every": 1}]}"#, "channels[0].every: there are no"),
             (#"{"services": [], "channels": [{"echo": true}]}"#, "channels[0].psm: is missing"),

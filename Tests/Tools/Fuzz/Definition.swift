@@ -24,7 +24,10 @@ public func fuzzDefinition(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let problems = definition.diagnostics()
     precondition(problems.allSatisfy { !$0.description.isEmpty })
     let attributes = SimulatedAttributes(definition.services)
-    precondition(attributes.database.count == definition.services.count)
+    if !problems.contains(where: \.isError) {
+        let count = definition.services.reduce(0) { $0 + $1.characteristics.count }
+        precondition(attributes.characteristics.count == count, "handles are used twice")
+    }
     _ = (definition.advertising ?? AdvertisingParameters(definition.advertisement)).budget().description
     fuzzScript(json)
     return 0

@@ -216,6 +216,10 @@ private final class HostedSession {
     func end(_ total: inout Int) async -> String? {
         guard let host else { return nil }
         await stack.settle()
+        // By themselves: a shutdown would end them, too.
+        guard await pass(until: { stack.openCount == 0 && calls.value == 0 }) else {
+            return "these do not end: \(stack.openCount) requests, \(calls.value) calls"
+        }
         done.deliver(.success(()))
         let isDown = Flag()
         Task {

@@ -39,7 +39,10 @@ struct DefinitionFile {
             guard let digits = Hex.bytes(company), digits.count == 2 else {
                 throw Entry.Mistake(place: data.place, message: "not a company of four digits")
             }
-            advertisement.manufacturerData[UInt16(digits[0]) << 8 | UInt16(digits[1])] = try data.bytes()
+            guard
+                advertisement.manufacturerData.updateValue(
+                    try data.bytes(), forKey: UInt16(digits[0]) << 8 | UInt16(digits[1])) == nil
+            else { throw Entry.Mistake(place: data.place, message: "the company is there twice") }
         }
         for (name, data) in try object["serviceData"]?.entries() ?? [] {
             advertisement.serviceData[try Entry(.string(name), data.place).service()] = try data.bytes()
@@ -180,7 +183,12 @@ struct DefinitionFile {
     }
 
     private static func value(_ object: [String: Entry]) throws -> [UInt8] {
-        if let value = object["value"] { return try value.bytes() }
+        if let value = object["value"] {
+            if let text = object["text"] {
+                throw Entry.Mistake(place: text.place, message: "\"value\" and \"text\" exclude each other")
+            }
+            return try value.bytes()
+        }
         return Array(try object["text"]?.string().utf8 ?? "".utf8)
     }
 }

@@ -101,7 +101,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
         do {
             var definition = try DefinitionFile(json: json).definition
-            if let name { definition.advertisement.localName = name }
+            if let name {
+                definition.advertisement.localName = name
+                definition.advertising?.localName = name
+            }
             return definition
         } catch let mistake as Entry.Mistake {
             throw ValidationError("\(peripheral): \(mistake)")

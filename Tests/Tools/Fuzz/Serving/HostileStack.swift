@@ -188,6 +188,7 @@ actor HostileStack: PeripheralBackend {
             do throws(ATTError) {
                 let value = try await context.read(attribute, request)
                 if value.count + request.offset > 512 { note("a read of \(value.count) bytes at \(request.offset)") }
+                if Self.isGuarded(attribute), request.attMTU == 23 { note("a read that is not authorized is answered") }
             } catch {}
             close()
         }
@@ -198,9 +199,19 @@ actor HostileStack: PeripheralBackend {
     ) {
         open.withLock { $0 += 1 }
         Task {
-            try? await context.write(attribute, value, request)
+            do throws(ATTError) {
+                try await context.write(attribute, value, request)
+                if Self.isGuarded(attribute), request.attMTU == 23 {
+                    note("a write that is not authorized is accepted")
+                }
+            } catch {}
             close()
         }
+    }
+
+    /// Whether the definition lets only links with large packets read and write a characteristic.
+    private static func isGuarded(_ attribute: ServedAttribute) -> Bool {
+        attribute.service < 3 && attribute.characteristic == 4 && attribute.descriptor == nil
     }
 
     private func note(_ text: String) { finding = finding ?? text }

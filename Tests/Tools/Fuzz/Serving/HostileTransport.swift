@@ -20,8 +20,6 @@ final class HostileTransport: ChannelTransport {
         /// Packets that the other end still takes.
         var credits = 4
         var waiters: [Outcome<Void>] = []
-        /// What was delivered, and what was sent by the host, as hashes in order.
-        var delivered = 0
         var finding: String?
     }
 
