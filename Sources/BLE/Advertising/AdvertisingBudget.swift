@@ -113,20 +113,39 @@ extension AdvertisingParameters {
             advertisementCapacity: capacity, scanResponseCapacity: hasScanResponse ? capacity : 0)
         if isConnectable || isDiscoverable == true { budget.add("flags", 1) }
         if includesTxPower { budget.add("transmit power", 1) }
-        Self.add(serviceUUIDs, "services", to: &budget)
-        Self.add(solicitedServiceUUIDs, "solicited services", to: &budget)
-        for (company, data) in manufacturerData.sorted(by: { $0.key < $1.key }) {
-            budget.add("manufacturer data \(Self.hex(company))", 2 + data.count)
-        }
-        for (uuid, data) in serviceData.sorted(by: { $0.key < $1.key }) {
-            budget.add("service data \(uuid)", Self.width(uuid).rawValue + data.count)
-        }
+        Self.add(serviceUUIDs, solicitedServiceUUIDs, manufacturerData, serviceData, to: .advertisement, of: &budget)
         if let localName, !localName.isEmpty {
             budget.add("local name", localName.utf8.count, to: hasScanResponse ? .scanResponse : .advertisement)
         }
         if appearance != nil { budget.add("appearance", 2) }
-        for structure in structures { budget.add("structure 0x\(Hex.string([structure.type]))", structure.bytes.count) }
+        Self.add(structures, to: .advertisement, of: &budget)
+        Self.add(
+            scanResponse.serviceUUIDs, scanResponse.solicitedServiceUUIDs, scanResponse.manufacturerData,
+            scanResponse.serviceData, to: .scanResponse, of: &budget)
+        Self.add(scanResponse.structures, to: .scanResponse, of: &budget)
         return budget
+    }
+
+    private static func add(
+        _ services: [BluetoothUUID], _ solicited: [BluetoothUUID], _ manufacturerData: [UInt16: [UInt8]],
+        _ serviceData: [BluetoothUUID: [UInt8]], to packet: AdvertisingBudget.Packet, of budget: inout AdvertisingBudget
+    ) {
+        add(services, "services", to: packet, of: &budget)
+        add(solicited, "solicited services", to: packet, of: &budget)
+        for (company, data) in manufacturerData.sorted(by: { $0.key < $1.key }) {
+            budget.add("manufacturer data \(hex(company))", 2 + data.count, to: packet)
+        }
+        for (uuid, data) in serviceData.sorted(by: { $0.key < $1.key }) {
+            budget.add("service data \(uuid)", width(uuid).rawValue + data.count, to: packet)
+        }
+    }
+
+    private static func add(
+        _ structures: [AdvertisingStructure], to packet: AdvertisingBudget.Packet, of budget: inout AdvertisingBudget
+    ) {
+        for structure in structures {
+            budget.add("structure 0x\(Hex.string([structure.type]))", structure.bytes.count, to: packet)
+        }
     }
 
     /// The data that one HCI command can contain.
@@ -135,10 +154,13 @@ extension AdvertisingParameters {
     /// BlueZ recognizes 16-bit UUIDs among the 128-bit forms it receives, but not 32-bit UUIDs.
     private static func width(_ uuid: BluetoothUUID) -> UUIDWidth { uuid.short == nil ? .bits128 : .bits16 }
 
-    private static func add(_ uuids: [BluetoothUUID], _ name: String, to budget: inout AdvertisingBudget) {
+    private static func add(
+        _ uuids: [BluetoothUUID], _ name: String, to packet: AdvertisingBudget.Packet,
+        of budget: inout AdvertisingBudget
+    ) {
         for (width, prefix) in [(UUIDWidth.bits16, "16-bit"), (.bits128, "128-bit")] {
             let count = uuids.count { Self.width($0) == width }
-            if count > 0 { budget.add("\(prefix) \(name)", count * width.rawValue) }
+            if count > 0 { budget.add("\(prefix) \(name)", count * width.rawValue, to: packet) }
         }
     }
 

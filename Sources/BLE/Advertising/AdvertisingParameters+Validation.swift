@@ -57,37 +57,57 @@ extension AdvertisingParameters {
         if appearance?.rawValue == 0xFFFF {
             throw Self.invalid("`appearance` is 0xFFFF, which BlueZ does not advertise", "Use nil for no appearance.")
         }
+        try Self.validateContent(serviceUUIDs, solicitedServiceUUIDs, serviceData, manufacturerData, in: "")
+        try Self.validateContent(
+            scanResponse.serviceUUIDs, scanResponse.solicitedServiceUUIDs, scanResponse.serviceData,
+            scanResponse.manufacturerData, in: "scanResponse.")
+        if isConnectable, secondaryPHY != nil, !scanResponse.isEmpty {
+            throw Self.invalid(
+                "`scanResponse` is set, but a connectable advertisement with a `secondaryPHY` has none",
+                "Put its content into the advertisement, or set `secondaryPHY` to nil.")
+        }
+    }
+
+    private static func validateContent(
+        _ serviceUUIDs: [BluetoothUUID], _ solicitedServiceUUIDs: [BluetoothUUID],
+        _ serviceData: [BluetoothUUID: [UInt8]], _ manufacturerData: [UInt16: [UInt8]], in place: String
+    ) throws(BLEError) {
         for (name, uuids) in [("serviceUUIDs", serviceUUIDs), ("solicitedServiceUUIDs", solicitedServiceUUIDs)] {
             var seen: Set<BluetoothUUID> = []
             if let uuid = uuids.first(where: { !seen.insert($0).inserted }) {
-                throw Self.invalid("`\(name)` contains \(uuid) twice", "Remove one of them.")
+                throw invalid("`\(place)\(name)` contains \(uuid) twice", "Remove one of them.")
             }
         }
         if let uuid = serviceData.filter({ $0.value.isEmpty }).keys.min() {
-            throw Self.invalid(
-                "`serviceData` of \(uuid) is empty, which BlueZ does not accept",
+            throw invalid(
+                "`\(place)serviceData` of \(uuid) is empty, which BlueZ does not accept",
                 "Add a byte, or advertise the service in `serviceUUIDs`.")
         }
         if let company = manufacturerData.filter({ $0.value.isEmpty }).keys.min() {
-            throw Self.invalid(
-                "`manufacturerData` of \(Self.hex(company)) is empty, which BlueZ does not accept", "Add a byte.")
+            throw invalid(
+                "`\(place)manufacturerData` of \(hex(company)) is empty, which BlueZ does not accept", "Add a byte.")
         }
     }
 
     private func validateStructures() throws(BLEError) {
+        try Self.validate(structures, in: "")
+        try Self.validate(scanResponse.structures, in: "scanResponse.")
+    }
+
+    private static func validate(_ structures: [AdvertisingStructure], in place: String) throws(BLEError) {
         var types: Set<UInt8> = []
         for structure in structures {
-            let name = "`structures` contains type 0x\(Hex.string([structure.type]))"
-            guard !Self.isReserved(structure.type) else {
-                throw Self.invalid(
+            let name = "`\(place)structures` contains type 0x\(Hex.string([structure.type]))"
+            guard !isReserved(structure.type) else {
+                throw invalid(
                     "\(name), which BlueZ does not accept",
                     "Use the property for it, such as `serviceData`. Types without one cannot be advertised.")
             }
             guard types.insert(structure.type).inserted else {
-                throw Self.invalid("\(name) twice", "Use one structure of each type.")
+                throw invalid("\(name) twice", "Use one structure of each type.")
             }
             guard !structure.bytes.isEmpty else {
-                throw Self.invalid("\(name) without bytes, which BlueZ does not accept", "Add a byte, or remove it.")
+                throw invalid("\(name) without bytes, which BlueZ does not accept", "Add a byte, or remove it.")
             }
         }
     }

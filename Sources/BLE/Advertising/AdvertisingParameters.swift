@@ -47,6 +47,8 @@ public struct AdvertisingParameters: Hashable, Sendable {
     public var secondaryPHY: AdvertisingPHY?
     /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty ones.
     public var structures: [AdvertisingStructure]
+    /// What active scans receive besides, with the name. See ``ScanResponse`` for what it takes.
+    public var scanResponse: ScanResponse
 
     /// Creates parameters. By default, they describe a connectable advertisement without content.
     public init(
@@ -55,7 +57,7 @@ public struct AdvertisingParameters: Hashable, Sendable {
         manufacturerData: [UInt16: [UInt8]] = [:], appearance: Appearance? = nil, isDiscoverable: Bool? = nil,
         discoverableDuration: Duration? = nil, duration: Duration? = nil, interval: ClosedRange<Duration>? = nil,
         txPower: Int? = nil, includesTxPower: Bool = false, secondaryPHY: AdvertisingPHY? = nil,
-        structures: [AdvertisingStructure] = []
+        structures: [AdvertisingStructure] = [], scanResponse: ScanResponse = ScanResponse()
     ) {
         self.isConnectable = isConnectable
         self.localName = localName
@@ -72,6 +74,7 @@ public struct AdvertisingParameters: Hashable, Sendable {
         self.includesTxPower = includesTxPower
         self.secondaryPHY = secondaryPHY
         self.structures = structures
+        self.scanResponse = scanResponse
     }
 }
 
@@ -133,4 +136,37 @@ extension AdvertisingParameters {
     public static func beacon(service: BluetoothUUID, data: [UInt8]) -> AdvertisingParameters {
         AdvertisingParameters(isConnectable: false, serviceData: [service: data])
     }
+}
+
+/// What this machine answers to active scans, besides its name: the scan response of legacy advertising, 31 bytes.
+///
+/// BlueZ sends it from 5.80 on. Earlier versions ignore it without an error, as seen with 5.66: put what centrals must
+/// receive into the advertisement.
+public struct ScanResponse: Hashable, Sendable {
+    /// Services, in the order of the packet.
+    public var serviceUUIDs: [BluetoothUUID]
+    /// Solicited services.
+    public var solicitedServiceUUIDs: [BluetoothUUID]
+    /// Service data by service UUID. BlueZ does not accept empty data.
+    public var serviceData: [BluetoothUUID: [UInt8]]
+    /// Manufacturer specific data by company identifier. BlueZ does not accept empty data.
+    public var manufacturerData: [UInt16: [UInt8]]
+    /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty ones.
+    public var structures: [AdvertisingStructure]
+
+    /// Creates a scan response, empty by default.
+    public init(
+        serviceUUIDs: [BluetoothUUID] = [], solicitedServiceUUIDs: [BluetoothUUID] = [],
+        serviceData: [BluetoothUUID: [UInt8]] = [:], manufacturerData: [UInt16: [UInt8]] = [:],
+        structures: [AdvertisingStructure] = []
+    ) {
+        self.serviceUUIDs = serviceUUIDs
+        self.solicitedServiceUUIDs = solicitedServiceUUIDs
+        self.serviceData = serviceData
+        self.manufacturerData = manufacturerData
+        self.structures = structures
+    }
+
+    /// Whether there is nothing in it.
+    public var isEmpty: Bool { self == ScanResponse() }
 }

@@ -100,30 +100,26 @@ extension BlueZPeripheral {
         .property("LocalName", type: "s"), .property("Appearance", type: "q"), .property("Discoverable", type: "b"),
         .property("DiscoverableTimeout", type: "q"), .property("Timeout", type: "q"),
         .property("Includes", type: "as"), .property("MinInterval", type: "u"), .property("MaxInterval", type: "u"),
-        .property("TxPower", type: "n"), .property("SecondaryChannel", type: "s"), .property("Data", type: "a{yv}"))
+        .property("TxPower", type: "n"), .property("SecondaryChannel", type: "s"), .property("Data", type: "a{yv}"),
+        .property("ScanResponseServiceUUIDs", type: "as"), .property("ScanResponseSolicitUUIDs", type: "as"),
+        .property("ScanResponseServiceData", type: "a{sv}"), .property("ScanResponseManufacturerData", type: "a{qv}"),
+        .property("ScanResponseData", type: "a{yv}"))
 
     /// Returns the object's properties (BlueZ's `doc/org.bluez.LEAdvertisement.rst`). Absent ones are nil, not empty or
     /// zero, which bluetoothd does not accept everywhere.
     static func properties(of parameters: AdvertisingParameters) -> [String: DBusValue] {
         var properties: [String: DBusValue] = ["Type": .string(parameters.isConnectable ? "peripheral" : "broadcast")]
-        func uuids(_ uuids: [BluetoothUUID]) -> DBusValue? {
-            uuids.isEmpty ? nil : .strings(uuids.map(\.fullDescription))
-        }
-        properties["ServiceUUIDs"] = uuids(parameters.serviceUUIDs)
-        properties["SolicitUUIDs"] = uuids(parameters.solicitedServiceUUIDs)
-        if !parameters.serviceData.isEmpty {
-            properties["ServiceData"] = .options(
-                Dictionary(parameters.serviceData.map { ($0.key.fullDescription, .bytes($0.value)) }) { $1 })
-        }
-        if !parameters.manufacturerData.isEmpty {
-            properties["ManufacturerData"] = .dictionary(
-                key: "q", value: "v",
-                Dictionary(
-                    uniqueKeysWithValues: parameters.manufacturerData.map {
-                        (.uint16($0.key), .variant(.bytes($0.value)))
-                    }
-                ))
-        }
+        properties["ServiceUUIDs"] = value(parameters.serviceUUIDs)
+        properties["SolicitUUIDs"] = value(parameters.solicitedServiceUUIDs)
+        properties["ServiceData"] = value(parameters.serviceData)
+        properties["ManufacturerData"] = value(parameters.manufacturerData)
+        properties["Data"] = value(parameters.structures)
+        let response = parameters.scanResponse
+        properties["ScanResponseServiceUUIDs"] = value(response.serviceUUIDs)
+        properties["ScanResponseSolicitUUIDs"] = value(response.solicitedServiceUUIDs)
+        properties["ScanResponseServiceData"] = value(response.serviceData)
+        properties["ScanResponseManufacturerData"] = value(response.manufacturerData)
+        properties["ScanResponseData"] = value(response.structures)
         if let name = parameters.localName, !name.isEmpty { properties["LocalName"] = .string(name) }
         properties["Appearance"] = parameters.appearance.map { .uint16($0.rawValue) }
         properties["Discoverable"] = parameters.isDiscoverable.map { .boolean($0) }
@@ -142,12 +138,30 @@ extension BlueZPeripheral {
             case .coded: .string("Coded")
             }
         }
-        if !parameters.structures.isEmpty {
-            properties["Data"] = .dictionary(
-                key: "y", value: "v",
-                Dictionary(parameters.structures.map { (.byte($0.type), .variant(.bytes($0.bytes))) }) { $1 })
-        }
         return properties
+    }
+
+    private static func value(_ uuids: [BluetoothUUID]) -> DBusValue? {
+        uuids.isEmpty ? nil : .strings(uuids.map(\.fullDescription))
+    }
+
+    private static func value(_ serviceData: [BluetoothUUID: [UInt8]]) -> DBusValue? {
+        guard !serviceData.isEmpty else { return nil }
+        return .options(Dictionary(serviceData.map { ($0.key.fullDescription, .bytes($0.value)) }) { $1 })
+    }
+
+    private static func value(_ manufacturerData: [UInt16: [UInt8]]) -> DBusValue? {
+        guard !manufacturerData.isEmpty else { return nil }
+        return .dictionary(
+            key: "q", value: "v",
+            Dictionary(uniqueKeysWithValues: manufacturerData.map { (.uint16($0.key), .variant(.bytes($0.value))) }))
+    }
+
+    private static func value(_ structures: [AdvertisingStructure]) -> DBusValue? {
+        guard !structures.isEmpty else { return nil }
+        return .dictionary(
+            key: "y", value: "v",
+            Dictionary(structures.map { (.byte($0.type), .variant(.bytes($0.bytes))) }) { $1 })
     }
 
     private static func seconds(_ duration: Duration) -> UInt16 { UInt16(clamping: duration.components.seconds) }

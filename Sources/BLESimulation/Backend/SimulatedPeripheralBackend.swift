@@ -239,7 +239,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             all.appearance = all.appearance ?? parameters.appearance
             if parameters.includesTxPower { all.txPower = parameters.txPower ?? all.txPower }
             if parameters.isConnectable { all.isConnectable = true }
-            all.structures += parameters.structures
+            all.structures += parameters.structures + parameters.scanResponse.structures
+            // Its centrals scan actively.
+            all.serviceUUIDs.formUnion(parameters.scanResponse.serviceUUIDs)
+            all.solicitedServiceUUIDs.formUnion(parameters.scanResponse.solicitedServiceUUIDs)
+            all.serviceData.merge(parameters.scanResponse.serviceData) { $1 }
+            all.manufacturerData.merge(parameters.scanResponse.manufacturerData) { $1 }
         }
         return all
     }

@@ -81,6 +81,25 @@ struct FakeServingTests {
         await host.shutDown()
     }
 
+    @Test func `a scan response is registered as what bluetoothd calls it`() async throws {
+        let parameters = AdvertisingParameters(
+            serviceUUIDs: [.battery],
+            scanResponse: ScanResponse(
+                serviceUUIDs: [.heartRate], serviceData: [.battery: [50]], manufacturerData: [0xFFFF: [1, 2]],
+                structures: [AdvertisingStructure(type: 0x26, bytes: [9])]))
+        let advertising = Task { try await host.advertise(parameters) }
+        let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+        let found = try await central.first(matching: .service(.battery), timeout: .seconds(60)).advertisement
+        #expect(found.serviceUUIDs == [.battery, .heartRate])
+        #expect(found.serviceData == [.battery: [50]])
+        #expect(found.manufacturerData == [0xFFFF: [1, 2]])
+        #expect(found.structures == [AdvertisingStructure(type: 0x26, bytes: [9])])
+        advertising.cancel()
+        _ = await advertising.result
+        await central.shutDown()
+        await host.shutDown()
+    }
+
     @Test func `each part of a long read is authorized`() async throws {
         let asked = SharedValue<[Int]>([])
         let long = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))

@@ -19,6 +19,35 @@ import Testing
         }
     }
 
+    // MARK: The scan response
+
+    @Test func `what is in the scan response takes its room`() {
+        var parameters = AdvertisingParameters(localName: Self.name(10), serviceUUIDs: [BluetoothUUID(0x180D)])
+        parameters.scanResponse = ScanResponse(
+            serviceUUIDs: [BluetoothUUID(0x180F)], serviceData: [BluetoothUUID(0xFCD2): [1]],
+            manufacturerData: [0xFFFF: [1, 2]])
+        let budget = parameters.budget()
+        #expect(budget.advertisement.used == 7)
+        #expect(budget.scanResponse.used == 12 + 4 + 5 + 6)
+        #expect(Self.error(parameters) == nil)
+        parameters.scanResponse.structures = [AdvertisingStructure(type: 0x26, bytes: [1, 2, 3])]
+        #expect(Self.error(parameters)?.message.contains("the scan response has 32 bytes") == true)
+    }
+
+    @Test func `what a scan response cannot have is refused`() {
+        func error(_ response: ScanResponse, _ phy: AdvertisingPHY? = nil) -> String {
+            Self.error(AdvertisingParameters(secondaryPHY: phy, scanResponse: response))?.message ?? ""
+        }
+        #expect(
+            error(ScanResponse(manufacturerData: [1: []])).contains("`scanResponse.manufacturerData` of 0001 is empty"))
+        #expect(
+            error(ScanResponse(serviceUUIDs: [Self.own, Self.own])).contains("`scanResponse.serviceUUIDs` contains"))
+        #expect(
+            error(ScanResponse(structures: [AdvertisingStructure(type: 0xFF, bytes: [1])]))
+                .contains("`scanResponse.structures` contains type 0xff"))
+        #expect(error(ScanResponse(serviceUUIDs: [Self.own]), .le1M).contains("has none"))
+    }
+
     // MARK: Lengths
 
     @Test(arguments: [

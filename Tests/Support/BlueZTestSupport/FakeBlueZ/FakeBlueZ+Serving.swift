@@ -431,17 +431,32 @@ extension FakeBlueZ {
                 if let key = key(entry.key), let bytes = entry.value.bytes { all[key] = bytes }
             }
         }
+        func structures(_ name: String) -> [AdvertisingStructure] {
+            data(name) { $0.integer.flatMap { UInt8(exactly: $0) } }.map {
+                AdvertisingStructure(type: $0.key, bytes: $0.value)
+            }
+        }
+        func serviceData(_ name: String) -> [BluetoothUUID: [UInt8]] {
+            data(name) { $0.string.flatMap { BluetoothUUID($0) } }
+        }
+        func manufacturerData(_ name: String) -> [UInt16: [UInt8]] {
+            data(name) { $0.integer.flatMap { UInt16(exactly: $0) } }
+        }
+        // As 5.80 does.
+        let response = ScanResponse(
+            serviceUUIDs: uuids("ScanResponseServiceUUIDs"),
+            solicitedServiceUUIDs: uuids("ScanResponseSolicitUUIDs"),
+            serviceData: serviceData("ScanResponseServiceData"),
+            manufacturerData: manufacturerData("ScanResponseManufacturerData"),
+            structures: structures("ScanResponseData"))
         return AdvertisingParameters(
             isConnectable: properties[key: "Type"]?.string == "peripheral",
             localName: properties[key: "LocalName"]?.string, serviceUUIDs: uuids("ServiceUUIDs"),
             solicitedServiceUUIDs: uuids("SolicitUUIDs"),
-            serviceData: data("ServiceData") { $0.string.flatMap { BluetoothUUID($0) } },
-            manufacturerData: data("ManufacturerData") { $0.integer.flatMap { UInt16(exactly: $0) } },
+            serviceData: serviceData("ServiceData"), manufacturerData: manufacturerData("ManufacturerData"),
             appearance: properties[key: "Appearance"]?.integer.map { Appearance(rawValue: UInt16($0)) },
             duration: properties[key: "Timeout"]?.integer.map { .seconds($0) },
             txPower: properties[key: "TxPower"]?.integer,
-            structures: data("Data") { $0.integer.flatMap { UInt8(exactly: $0) } }.map {
-                AdvertisingStructure(type: $0.key, bytes: $0.value)
-            })
+            structures: structures("Data"), scanResponse: response)
     }
 }
