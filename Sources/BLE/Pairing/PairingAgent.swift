@@ -28,11 +28,21 @@ public enum PairingAnswer: Hashable, Sendable {
     case refuse
 }
 
-/// The agent that a backend prompts while it pairs. A central's agent prompts the user's ``PairingDelegate``.
+/// The agent that a backend prompts while it pairs. A central's agent prompts the user's ``PairingDelegate``; a
+/// ``PeripheralHost``'s is that of its configuration:
+///
+/// ```swift
+/// let pairing = PairingAgent(capability: { .displayOnly }) { central, prompt in
+///     guard case .show(let passkey, _) = prompt else { return .refuse }
+///     print(central, "is to enter", passkey)
+///     return .accept
+/// }
+/// let host = try await PeripheralHost(configuration: .init(pairing: pairing))
+/// ```
 public struct PairingAgent: Sendable {
     /// The IO capability of this side. Nil if there is no user, and no pairing can succeed.
     public let capability: @Sendable () -> IOCapability?
-    /// Whether it is the default agent of the system.
+    /// Whether it is the default agent of the system. That of a host always is.
     public let isDefault: Bool
     /// Answers a prompt for a peripheral, within 60 s. Cancelling the task ends the prompt.
     public let answer: @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer

@@ -187,6 +187,8 @@ public struct PeripheralContext: Sendable {
     public let read: @Sendable (ServedAttribute, AttributeRequest) async throws(ATTError) -> [UInt8]
     /// Accepts or rejects a write. Ends within ``PeripheralLimits/requestTimeout``.
     public let write: @Sendable (ServedAttribute, [UInt8], AttributeRequest) async throws(ATTError) -> Void
+    /// Answers the prompts of pairings that centrals begin. Nil if that is not this program's business.
+    public let pairing: PairingAgent?
     /// Receives log messages.
     public let logger: Logger
     /// Measures deadlines.
@@ -197,11 +199,12 @@ public struct PeripheralContext: Sendable {
         handleEvent: @escaping @Sendable (PeripheralBackendEvent) -> Void,
         read: @escaping @Sendable (ServedAttribute, AttributeRequest) async throws(ATTError) -> [UInt8],
         write: @escaping @Sendable (ServedAttribute, [UInt8], AttributeRequest) async throws(ATTError) -> Void,
-        logger: Logger, clock: any Clock<Duration>
+        pairing: PairingAgent? = nil, logger: Logger, clock: any Clock<Duration>
     ) {
         self.handleEvent = handleEvent
         self.read = read
         self.write = write
+        self.pairing = pairing
         self.logger = logger
         self.clock = clock
     }

@@ -35,6 +35,10 @@ public actor PeripheralHost {
         /// Whether a new host waits for Bluetooth, and ``PeripheralHost/serve(_:isAdvertised:)`` for the adapter to be switched on, as when the
         /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
         public var waitsForBluetooth: Bool
+        /// Answers the prompts of pairings that centrals begin, with BlueZ as the system's default agent. Nil, the
+        /// default, if another program does, such as the desktop: without any, a pairing has no numbers. On the
+        /// simulated radio, a definition's `pairing` decides instead.
+        public var pairing: PairingAgent?
         /// Measures deadlines.
         public var clock: any Clock<Duration>
         /// Receives log messages, at info and debug level.
@@ -43,13 +47,14 @@ public actor PeripheralHost {
         /// Creates a configuration.
         public init(
             requestTimeout: Duration = .seconds(4), confirmationTimeout: Duration = .seconds(30),
-            waitingWrites: Int = 64, waitsForBluetooth: Bool = false,
+            waitingWrites: Int = 64, waitsForBluetooth: Bool = false, pairing: PairingAgent? = nil,
             clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")
         ) {
             self.requestTimeout = requestTimeout
             self.confirmationTimeout = confirmationTimeout
             self.waitingWrites = waitingWrites
             self.waitsForBluetooth = waitsForBluetooth
+            self.pairing = pairing
             self.clock = clock
             self.logger = logger
         }
@@ -116,7 +121,7 @@ public actor PeripheralHost {
                 guard let self else { throw .unlikelyError }
                 try await write(value, to: attribute, request)
             },
-            logger: configuration.logger, clock: clock)
+            pairing: configuration.pairing, logger: configuration.logger, clock: clock)
         try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
         beginWatchingAdapter()
     }

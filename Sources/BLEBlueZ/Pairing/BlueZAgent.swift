@@ -16,8 +16,11 @@ actor BlueZAgent: BlueZRole {
         case refused(String)
     }
 
-    private static let path = "/org/swift_ble/agent"
+    /// The paths of a central's agent, and of a host's.
+    static let centralPath = "/org/swift_ble/agent"
+    static let hostPath = "/org/swift_ble/host_agent"
 
+    private let path: String
     nonisolated let host: BlueZHost
     private let pairing: PairingAgent
     private let logger: Logger
@@ -39,9 +42,11 @@ actor BlueZAgent: BlueZRole {
 
     /// - Parameter report: receives events. A refusal is answered when it returns.
     init(
-        _ host: BlueZHost, _ pairing: PairingAgent, logger: Logger, report: @escaping @Sendable (Event) async -> Void
+        _ host: BlueZHost, _ pairing: PairingAgent, path: String = centralPath, logger: Logger,
+        report: @escaping @Sendable (Event) async -> Void
     ) {
         (self.host, self.pairing, self.logger, self.report) = (host, pairing, logger, report)
+        self.path = path
     }
 
     /// Whether bluetoothd has not accepted the agent.
@@ -81,7 +86,7 @@ actor BlueZAgent: BlueZRole {
         lost()
         guard isSessionShared, let (session, number) = served else { return }
         served = nil
-        _ = try? await session.call(manager("UnregisterAgent", .objectPath(Self.path)), timeout: BlueZHost.promptly)
+        _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: BlueZHost.promptly)
         await session.unexport(number)
     }
 
@@ -97,7 +102,7 @@ actor BlueZAgent: BlueZRole {
         do throws(DBusError) {
             let session = try await host.openSession()
             try await export(session)
-            let path = DBusValue.objectPath(Self.path)
+            let path = DBusValue.objectPath(self.path)
             do throws(DBusError) {
                 _ = try await session.call(
                     manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZHost.promptly)
@@ -118,7 +123,7 @@ actor BlueZAgent: BlueZRole {
 
     private func export(_ session: BusSession) async throws(DBusError) {
         guard served?.session !== session else { return }
-        let object = ExportedObject(path: Self.path, interface: Self.interface) { [weak self] call in
+        let object = ExportedObject(path: path, interface: Self.interface) { [weak self] call in
             await self?.answer(call) ?? .failure(Self.rejected)
         }
         served = (session, try await session.export(object))

@@ -65,6 +65,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     private(set) var context: PeripheralContext?
     private var role: Int?
+    /// Answers the pairings of centrals.
+    private var agent: BlueZAgent?
     /// Whether the role is on its host.
     var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
@@ -105,6 +107,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
                 self?.assumeIsolated { $0.handle(event) }
             })
         reportConnected()
+        guard let pairing = context.pairing else { return }
+        let agent = BlueZAgent(
+            host, PairingAgent(capability: pairing.capability, isDefault: true, answer: pairing.answer),
+            path: BlueZAgent.hostPath, logger: context.logger, report: { _ in })
+        self.agent = agent
+        await agent.register()
     }
 
     /// Reports the devices that have a link as the role begins.
@@ -132,6 +140,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         let work = Task {
             for number in advertisements.keys { await stopAdvertising(number) }
             for number in applications.keys { await unregister(number) }
+            await agent?.stop(isSessionShared: await host.isShared)
             outcome.deliver(.success(()))
         }
         try? await outcome.wait()

@@ -3,18 +3,22 @@ import BLE
 import BLEBTHome
 
 /// An object of a BTHome report, by name or id: `temperature=21.5`, `window=open`, `button=double-press`, `0x45=21.5`.
-struct BTHomeArgument: ExpressibleByArgument, Sendable {
+struct BTHomeArgument: Sendable {
     let object: BTHomeObject
 
-    init?(argument: String) {
+    /// Throws `ValidationError` with what is possible.
+    init(named argument: String) throws {
         let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { return nil }
-        // Several kinds may have a name. The first that has room for the value is the one.
-        let objects = Self.kinds(parts[0]).lazy.compactMap { kind in
-            Self.content(parts[1], kind).flatMap { try? BTHomeObject(kind, $0) }
-                ?? Double(parts[1]).flatMap { try? BTHomeObject(kind, value: $0) }
+        guard parts.count == 2 else {
+            throw ValidationError("\(argument): an object has a name and a value, such as temperature=21.5.")
         }
-        guard let object = objects.first else { return nil }
+        let kinds = Self.kinds(parts[0].lowercased())
+        guard let kind = kinds.first else { throw Self.unknown(parts[0]) }
+        // Several kinds may have a name. The first that has room for the value is the one.
+        let objects = kinds.lazy.compactMap { Self.object(parts[1], $0) }
+        guard let object = objects.first else {
+            throw ValidationError("\(argument): \(parts[0]) takes \(Self.values(of: kind, kinds)).")
+        }
         self.object = object
     }
 
@@ -22,25 +26,75 @@ struct BTHomeArgument: ExpressibleByArgument, Sendable {
         if name.hasPrefix("0x") {
             return UInt8(name.dropFirst(2), radix: 16).flatMap(BTHomeKind.init(id:)).map { [$0] } ?? []
         }
-        return BTHomeKind.all.filter { dashed($0.name) == name.lowercased() }
+        return BTHomeKind.all.filter { dashed($0.name) == name }
     }
 
-    /// The value of a kind that is not a number.
-    private static func content(_ text: String, _ kind: BTHomeKind) -> BTHomeObject.Content? {
+    private static func unknown(_ name: String) -> ValidationError {
+        let names = Set(BTHomeKind.all.map { dashed($0.name) }).sorted()
+        guard let nearest = Spelling.nearest(to: name.lowercased(), in: names) else {
+            return ValidationError(
+                "BTHome has no object \"\(name)\". Its objects are: \(names.joined(separator: ", ")), or an id such as 0x45."
+            )
+        }
+        return ValidationError("BTHome has no object \"\(name)\". Is \"\(nearest)\" meant?")
+    }
+
+    private static func object(_ text: String, _ kind: BTHomeKind) -> BTHomeObject? {
         switch kind.coding {
+        case .unsigned, .signed: return Double(text).flatMap { try? BTHomeObject(kind, value: $0) }
         case .flag:
-            [false, true].first { isOn in
-                text == (isOn ? "on" : "off")
-                    || (try? BTHomeObject(kind, .flag(isOn)))?.description == "\(kind.name) \(text)"
-            }.map { .flag($0) }
-        case .button: BTHomeButton.allCases.first { dashed($0.description) == text }.map { .button($0) }
-        case .text: .text(text)
-        case .raw: Hex.bytes(text).map { .raw($0) }
+            guard let index = words(kind).firstIndex(of: text.lowercased()) else { return nil }
+            return try? BTHomeObject(kind, .flag(index % 2 == 1))
+        case .button:
+            let button = BTHomeButton.allCases.first { dashed($0.description) == text.lowercased() }
+            return button.flatMap { try? BTHomeObject(kind, .button($0)) }
+        case .text: return try? BTHomeObject(kind, .text(text))
+        case .raw: return Hex.bytes(text).flatMap { try? BTHomeObject(kind, .raw($0)) }
         case .version:
-            text.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-                .reduce([]) { numbers, number in number.flatMap { number in numbers.map { $0 + [number] } } }
-                .map { .version($0) }
-        case .unsigned, .signed, .dimmer, .command: nil
+            let numbers = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+            guard !numbers.contains(nil) else { return nil }
+            return try? BTHomeObject(kind, .version(numbers.compactMap(\.self)))
+        case .dimmer, .command: return nil
+        }
+    }
+
+    /// The words for off and on, in turn.
+    private static func words(_ kind: BTHomeKind) -> [String] {
+        ["off", "on"]
+            + [false, true].compactMap { isOn in
+                (try? BTHomeObject(kind, .flag(isOn)))?.description.dropFirst(kind.name.count + 1).lowercased()
+                    .replacing(" ", with: "-")
+            }
+    }
+
+    private static func values(of kind: BTHomeKind, _ kinds: [BTHomeKind]) -> String {
+        switch kind.coding {
+        case .unsigned, .signed:
+            let ranges = kinds.compactMap(range)
+            guard let least = ranges.map(\.lowerBound).min(), let most = ranges.map(\.upperBound).max() else {
+                return "a number"
+            }
+            return "a number from \(least) to \(most)" + (kind.unit.isEmpty ? "" : " (\(kind.unit))")
+        case .flag: return Array(Set(words(kind))).sorted().joined(separator: ", ")
+        case .button: return BTHomeButton.allCases.map { dashed($0.description) }.joined(separator: ", ")
+        case .text: return "a text of up to 255 bytes"
+        case .raw: return "bytes in hexadecimal"
+        case .version(let count):
+            return "\(count) numbers, such as \((1...count).map { "\($0)" }.joined(separator: "."))"
+        case .dimmer, .command: return "no value here: it is an event"
+        }
+    }
+
+    private static func range(_ kind: BTHomeKind) -> ClosedRange<Double>? {
+        func scaled(_ least: Double, _ most: Double, _ step: BTHomeKind.Step) -> ClosedRange<Double> {
+            let factor = Double(step.numerator) / Double(step.denominator)
+            return least * factor...most * factor
+        }
+        switch kind.coding {
+        case .unsigned(let count, let step): return scaled(0, Double(1 << (8 * count)) - 1, step)
+        case .signed(let count, let step):
+            return scaled(-Double(1 << (8 * count - 1)), Double(1 << (8 * count - 1)) - 1, step)
+        default: return nil
         }
     }
 

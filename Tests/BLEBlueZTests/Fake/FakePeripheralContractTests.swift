@@ -4,8 +4,9 @@ import BLEBlueZ
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
-import BlueZTestSupport
 import Testing
+
+@testable import BlueZTestSupport
 
 /// The contract of the peripheral role with a fake bluetoothd, whose radio has the centrals.
 @Suite(.startsProcesses, .hangLimit)
@@ -97,6 +98,34 @@ struct FakeServingTests {
         advertising.cancel()
         _ = await advertising.result
         await central.shutDown()
+        await host.shutDown()
+    }
+
+    @Test func `a host's agent answers the pairings of centrals, as the default agent, also after a restart`()
+        async throws
+    {
+        let shown = SharedValue<[Passkey]>([])
+        let pairing = PairingAgent(capability: { .displayOnly }) { _, prompt in
+            guard case .show(let passkey, _) = prompt else { return .refuse }
+            shown.change { $0.append(passkey) }
+            return .accept
+        }
+        let other = try await world.makeHost(.init(pairing: pairing))
+        #expect(await world.daemon.agentCapabilities == [.displayOnly])
+        try await other.withServed(.battery()) { _ in
+            let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+            try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral.connect()
+            await until { await other.connectedCentrals.count == 1 }
+            let id = try #require(await other.connectedCentrals.first)
+            _ = await world.daemon.ask(id, .show(Passkey(123456)!, entered: 0))
+            #expect(shown.value == [Passkey(123456)!])
+            #expect(await world.daemon.ask(id, .enterPasskey) == .refuse)
+            await central.shutDown()
+        }
+        await world.daemon.kill()
+        try await world.daemon.start()
+        await until { await world.daemon.agentCapabilities == [.displayOnly] }
+        await other.shutDown()
         await host.shutDown()
     }
 

@@ -130,11 +130,25 @@ struct ServeCommandTests {
             ["--ibeacon", "e2c56db5-dffb-48d2-b060-d0f5a71096e0,1,2", "--eddystone-url", "https://swift.org"],
             ["--eddystone-url", "https://swift.org", "--bthome", "battery=1"], ["--bthome", "temperature=9000"],
             ["--bthome", "temprature=1"], ["--bthome", "window=ajar"],
+            ["--bthome", "battery=1", "--service-data", "fcd2:40"],
         ] {
             let result = try await world.ble(["advertise"] + arguments).run()
             #expect(result.status == 64, "\(arguments): \(result.errors)")
         }
         #expect(await world.daemon.calls["RegisterAdvertisement"] == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("temprature=21", "Is \"temperature\" meant?"), ("door=maybe", "door takes closed, off, on, open."),
+            ("battery=256", "battery takes a number from 0.0 to 255.0 (%)."),
+            ("button=tripple", "button takes none, press, double-press"), ("firmware-version=1", "such as 1.2.3.4."),
+            ("temperature", "such as temperature=21.5"),
+        ])
+    func `a BTHome object that cannot be is told with what can`(_ argument: String, _ message: String) async throws {
+        let result = try await world.ble("advertise", "--bthome", argument).run()
+        #expect(result.status == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
     }
 
     private static let file = """
@@ -220,6 +234,12 @@ struct ServeCommandTests {
             (#"{"services": [], "interval": [0.2, 0.1]}"#, "interval: not the shortest and the longest time"),
             (#"{"services": [], "channels": [{"psm": 128, "every": 1}]}"#, "channels[0].every: there are no"),
             (#"{"services": [], "channels": [{"echo": true}]}"#, "channels[0].psm: is missing"),
+            (#"{"services": [], "channels": [{"psm": 256}]}"#, "channels[0].psm: not a number from 1 to 255"),
+            (#"{"$schema": "x", "services": [{"uuid": "1800"}]}"#, "1800: the system serves this service itself"),
+            (
+                #"{"services": [{"uuid": "ff00", "handle": 9}, {"uuid": "ff01", "handle": 9}]}"#,
+                "ff01: its handles overlap"
+            ),
         ])
     func `a mistake in a definition is told with its place`(_ text: String, _ message: String) async throws {
         try await withFile(text) { file in

@@ -34,7 +34,8 @@ struct AdvertiseCommand: AsyncParsableCommand {
         name: .customLong("bthome"),
         help: ArgumentHelp(
             "A BTHome report's object, such as temperature=21.5, window=open or button=press; may be repeated.",
-            valueName: "object=value"))
+            valueName: "object=value"),
+        transform: BTHomeArgument.init(named:))
     var btHome: [BTHomeArgument] = []
 
     @Flag(help: "Let centrals connect.")
@@ -51,6 +52,9 @@ struct AdvertiseCommand: AsyncParsableCommand {
         ].filter(\.1).map(\.0)
         guard beacons.count < 2 else {
             throw ValidationError("\(beacons.joined(separator: " and ")) are several beacons: run a command for each.")
+        }
+        guard btHome.isEmpty || !serviceData.contains(where: { $0.service == BluetoothUUID(0xFCD2) }) else {
+            throw ValidationError("--bthome is the service data of FCD2: leave --service-data for it out.")
         }
         var parameters = AdvertisingParameters(isConnectable: connectable)
         do {

@@ -11,7 +11,8 @@ struct DefinitionFile {
     /// The keys of each kind of object, which are those of Docs/Definition.schema.json.
     static let keys = [
         "definition": [
-            "name", "services", "advertisedServices", "appearance", "manufacturerData", "serviceData", "interval",
+            "$schema", "name", "services", "advertisedServices", "appearance", "manufacturerData", "serviceData",
+            "interval",
             "txPower", "channels",
         ],
         "service": ["uuid", "handle", "isPrimary", "includes", "characteristics"],
@@ -120,7 +121,7 @@ struct DefinitionFile {
     /// A channel that returns what it receives, or that sends values. By default, it only receives.
     private static func channel(_ entry: Entry) throws -> ChannelDefinition {
         let object = try object(entry, "channel")
-        let psm = PSM(rawValue: try object["psm"].required("\(entry.place).psm").integer(UInt16.self))
+        let psm = PSM(rawValue: UInt16(try object["psm"].required("\(entry.place).psm").integer(1...255)))
         let echoes = try object["echo"]?.boolean() ?? false
         let script = try scripted(object)
         return ChannelDefinition(psm, security: try security(object)) { channel in

@@ -101,6 +101,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         do {
             var definition = try DefinitionFile(json: json).definition
+            try Self.check(definition)
             if let name {
                 definition.advertisement.localName = name
                 definition.advertising?.localName = name
@@ -109,6 +110,14 @@ struct ServeCommand: AsyncParsableCommand {
         } catch let mistake as Entry.Mistake {
             throw ValidationError("\(peripheral): \(mistake)")
         }
+    }
+
+    /// Refuses what a host would refuse, before there is one.
+    private static func check(_ definition: PeripheralDefinition) throws {
+        let limits = PeripheralLimits(reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)])
+        let problems = definition.diagnostics(limits: limits).filter(\.isError)
+        guard !problems.isEmpty else { return }
+        throw Entry.Mistake(place: "", message: problems.map(\.description).joined(separator: "\n"))
     }
 
     /// Sets the values that standard input gives.
