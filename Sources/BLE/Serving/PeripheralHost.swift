@@ -98,7 +98,7 @@ public actor PeripheralHost {
     public var connectedCentrals: Set<Peripheral.ID> { Set(centrals.keys) }
 
     var logger: Logger { configuration.logger }
-    /// The configuration's clock, or a cheaper one of the backend with the same time.
+    /// The configuration's clock, or the backend's own, which has the same time.
     nonisolated let clock: any Clock<Duration>
 
     /// Creates a host that uses `backend`.

@@ -1,7 +1,7 @@
 internal import Waiting
 
-/// The continuous clock, with sleeps that end on an event loop's thread. They cost a third of those of Dispatch, which
-/// wake a thread of its own first (Docs/Performance.md).
+/// The continuous clock, with sleeps that end on an event loop's thread: a task that runs there continues without a
+/// switch between threads. Those of Dispatch wake a thread of its own first.
 package struct LoopClock: Clock {
     package typealias Instant = ContinuousClock.Instant
 

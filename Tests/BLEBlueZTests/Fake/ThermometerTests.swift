@@ -26,20 +26,26 @@ struct ThermometerTests {
         }
     }
 
+    /// Sets the rhythm of a thermometer in reach, and receives three temperatures.
+    static func use(_ phone: Central) async throws -> Peripheral {
+        let thermometer = try await phone.first(matching: .service(.environmentalSensing), timeout: .seconds(60))
+            .peripheral
+        try await thermometer.write(1, to: rhythm)
+        #expect(try await thermometer.read(rhythm) == 1)
+        var temperatures = try await thermometer.notifications(.temperature).makeAsyncIterator()
+        for expected in [21.5, 21.6, 21.7] {
+            let temperature = try await temperatures.next()
+            #expect(temperature == .some(expected))
+        }
+        return thermometer
+    }
+
     @Test func `it is served with bluetoothd, until SIGTERM`() async throws {
         let world = try await BlueZWorld()
         let phone = try await Central(backend: .simulated(world.radio), configuration: .quiet())
         let result = try await program("air", environment: ["DBUS_SYSTEM_BUS_ADDRESS": world.bus.address]).run {
             running in
-            let thermometer = try await phone.first(matching: .service(.environmentalSensing), timeout: .seconds(60))
-                .peripheral
-            try await thermometer.write(1, to: Self.rhythm)
-            #expect(try await thermometer.read(Self.rhythm) == 1)
-            var temperatures = try await thermometer.notifications(.temperature).makeAsyncIterator()
-            for expected in [21.5, 21.6, 21.7] {
-                let temperature = try await temperatures.next()
-                #expect(temperature == .some(expected))
-            }
+            let thermometer = try await Self.use(phone)
             // bluetoothd does not send this error.
             let refused = await expectError(.attributeError) { try await thermometer.write(0, to: Self.rhythm) }
             #expect(refused?.attError == .unlikelyError)
