@@ -132,7 +132,7 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", .log, .subprocess, .systemPackage]),
-        .tests("DBusTests", ["CDBus", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
+        .tests("DBusTests", ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
         .tests(
             "BLEBlueZTests",
             [

@@ -2,12 +2,15 @@
 #ifndef BLE_CGLIB_SHIM_H
 #define BLE_CGLIB_SHIM_H
 
+#include <errno.h>
 #include <gio/gio.h>
-#include <gio/gunixfdlist.h>
 #include <glib-object.h>
 #include <glib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 /// What a source of the event loop does; `context` is handed to each function.
 typedef struct {
@@ -71,25 +74,61 @@ static inline void ble_timer_set(int timer, long seconds, long nanoseconds) {
 
 static inline GQuark ble_dbus_error_quark(void) { return G_DBUS_ERROR; }
 static inline GQuark ble_io_error_quark(void) { return G_IO_ERROR; }
-static inline gulong ble_signal_connect(gpointer instance, const char *name, GCallback handler, gpointer data) {
-    return g_signal_connect_data(instance, name, handler, data, NULL, (GConnectFlags)0);
-}
-static inline GVariant *ble_variant_new_bytes(const void *bytes, gsize count) {
-    return g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, count == 0 ? NULL : bytes, count, 1);
-}
-/// Signals that a property has new bytes. False if the connection is closed.
-static inline gboolean ble_emit_changed_bytes(
-    GDBusConnection *connection, const char *path, const char *interface, const char *property, const void *bytes, gsize count) {
-    GVariant *entry = g_variant_new_dict_entry(
-        g_variant_new_string(property), g_variant_new_variant(ble_variant_new_bytes(bytes, count)));
-    GVariant *body[] = {g_variant_new_string(interface), g_variant_new_array(NULL, &entry, 1), g_variant_new_strv(NULL, 0)};
-    return g_dbus_connection_emit_signal(
-        connection, NULL, path, "org.freedesktop.DBus.Properties", "PropertiesChanged", g_variant_new_tuple(body, 3), NULL);
-}
 /// The descriptor under a stream that `g_dbus_address_get_stream` has opened.
 static inline int ble_stream_descriptor(GIOStream *stream) {
     return g_socket_get_fd(g_socket_connection_get_socket((GSocketConnection *)stream));
 }
-static inline GVariantType *ble_variant_type(const char *signature) { return g_variant_type_new(signature); }
+/// Like `recv`, without waiting. Takes over the descriptors that were passed: at most `*count`, which becomes their number,
+/// or -1 if none were passed. The kernel passes fewer if the process can have no more.
+static inline ssize_t ble_receive(int socket, void *space, size_t size, int *descriptors, int *count) {
+    union {
+        char bytes[CMSG_SPACE(253 * sizeof(int))];
+        struct cmsghdr alignment;
+    } control;
+    struct iovec part = {.iov_base = space, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int capacity = *count;
+    *count = -1;
+    ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received < 0) return received;
+    if (message.msg_flags & MSG_CTRUNC) *count = 0;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header != NULL; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        int passed = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        if (*count < 0) *count = 0;
+        for (int index = 0; index < passed; index++) {
+            int descriptor;
+            memcpy(&descriptor, CMSG_DATA(header) + index * sizeof(int), sizeof(int));
+            if (*count < capacity) {
+                descriptors[(*count)++] = descriptor;
+            } else {
+                close(descriptor);
+            }
+        }
+    }
+    return received;
+}
+/// Like `send`, without waiting, and passes descriptors with the first byte: at most 253.
+static inline ssize_t ble_send(int socket, const void *bytes, size_t size, const int *descriptors, int count) {
+    union {
+        char bytes[CMSG_SPACE(253 * sizeof(int))];
+        struct cmsghdr alignment;
+    } control;
+    if (count > 253) {
+        errno = EINVAL;
+        return -1;
+    }
+    memset(&control, 0, sizeof control);
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
 
 #endif

@@ -2,14 +2,16 @@ import BlueZTestSupport
 import Foundation
 import Synchronization
 
-/// A bus's address at which the first connection is cut when the second is made; what else is said is passed on.
+/// A bus's address at which a connection is cut once the client has said so much; what is said before is passed on.
 final class BusRelay: Sendable {
     let address: String
     /// Two ends of a stream; closing one tells the relay to end.
     private let wake: (read: Int32, write: Int32)
 
     /// Stands before `bus` until ``stop()``.
-    init(to bus: PrivateBus) throws {
+    ///
+    /// - Parameter count: how many times something is read from the client, and passed on.
+    init(to bus: PrivateBus, after count: Int) throws {
         let name = "ble-relay-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         address = "unix:abstract=\(name)"
         var ends: [Int32] = [0, 0]
@@ -20,7 +22,7 @@ final class BusRelay: Sendable {
         guard listener >= 0, listen(listener, 8) == 0 else { throw POSIXError(.EADDRINUSE) }
         let upstream = String(bus.address.dropFirst("unix:abstract=".count))
         Thread.detachNewThread { [wake] in
-            Self.relay(listener, upstream, until: wake.read)
+            Self.relay(listener, upstream, after: count, until: wake.read)
             close(listener)
             close(wake.read)
         }
@@ -29,9 +31,10 @@ final class BusRelay: Sendable {
     func stop() { close(wake.write) }
 
     /// Passes on between pairs of sockets, each the other's peer.
-    private static func relay(_ listener: Int32, _ upstream: String, until end: Int32) {
+    private static func relay(_ listener: Int32, _ upstream: String, after count: Int, until end: Int32) {
         var peers: [Int32: Int32] = [:]
-        var accepted: [Int32] = []
+        var clients: Set<Int32> = []
+        var rest = count
         defer { for descriptor in peers.keys { close(descriptor) } }
         while true {
             var polled = ([end, listener] + peers.keys).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -42,14 +45,12 @@ final class BusRelay: Sendable {
                     let (client, bus) = (accept(listener, nil, nil), socket(upstream) { connect($0, $1, $2) })
                     guard client >= 0, bus >= 0 else { return }
                     (peers[client], peers[bus]) = (bus, client)
-                    accepted.append(client)
-                    guard accepted.count == 2 else { continue }
-                    // The second takes several more round trips to open, during which this end is noticed.
-                    shutdown(accepted[0], Int32(SHUT_RDWR))
+                    clients.insert(client)
                 } else if let peer = peers[state.fd] {
                     var space = [UInt8](repeating: 0, count: 65536)
                     let count = recv(state.fd, &space, space.count, Int32(MSG_DONTWAIT))
-                    if count > 0, send(peer, space, count, Int32(MSG_NOSIGNAL)) == count { continue }
+                    if clients.contains(state.fd) { rest -= 1 }
+                    if rest >= 0, count > 0, send(peer, space, count, Int32(MSG_NOSIGNAL)) == count { continue }
                     for descriptor in [state.fd, peer] {
                         peers[descriptor] = nil
                         close(descriptor)

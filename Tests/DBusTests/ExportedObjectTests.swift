@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// Objects served through GDBus, called through libdbus and heard through another session.
+/// Objects that are served, called through libdbus and heard through another session.
 @Suite(.startsProcesses, .hangLimit)
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
@@ -80,7 +80,7 @@ struct ExportedObjectTests {
         await server.close()
     }
 
-    @Test func `signals of GDBus arrive whole and in order`() async throws {
+    @Test func `signals arrive whole and in order`() async throws {
         let bus = try await PrivateBus()
         let (server, _) = try await serve(bus)
         let (values, sink) = AsyncStream.makeStream(of: DBusValue.self, bufferingPolicy: .bufferingOldest(2000))

@@ -3,7 +3,7 @@ import CDBus
 import Foundation
 import Synchronization
 
-/// A service and client on libdbus alone, so that the GDBus half of a session is not tested against itself.
+/// A service and client on libdbus alone, so that a session is not tested against itself.
 ///
 /// It owns `org.example.Libdbus` and answers at `/`: `Echo` gives back its bytes, `Fail` an error, `Hang` nothing, `Pipe` the
 /// reading end of a pipe that holds "through", `Count` the length of what can be read from a descriptor, `Emit` a signal

@@ -5,7 +5,7 @@ import Testing
 
 extension DBusValue {
     /// Any value, with at most `depth` containers inside each other.
-    fileprivate static func random(depth: Int, _ random: inout SeededGenerator) -> DBusValue {
+    static func random(depth: Int, _ random: inout SeededGenerator) -> DBusValue {
         switch Int.random(in: 0..<(depth > 0 ? 17 : 12), using: &random) {
         case 0: return .byte(.random(in: .min ... .max, using: &random))
         case 1: return .boolean(.random(using: &random))
@@ -43,7 +43,7 @@ extension DBusValue {
 
 extension ReceiveBuffer {
     /// Puts bytes in as a socket would.
-    fileprivate mutating func fill(_ bytes: some Collection<UInt8>) {
+    mutating func fill(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         var start = 0
         while start < bytes.count {
@@ -57,7 +57,7 @@ extension ReceiveBuffer {
 }
 
 private func message(_ arguments: [DBusValue], serial: UInt32 = 1) throws -> [UInt8] {
-    try OutgoingMessage.call(MethodCall("a.b", "/c/d", "e.f", "Method", arguments), serial: serial)
+    try GDBusMessage.call(arguments, serial: serial)
 }
 
 /// The body of a message, value by value. Walks over it twice: skipping and reading must agree.
@@ -203,31 +203,4 @@ struct MessageReaderTests {
         buffer.fill(bytes)
         #expect(throws: DBusError.self) { try buffer.nextMessage() }
     }
-}
-
-struct HandshakeTests {
-    @Test func `the user is named in hexadecimal digits of its decimal ones`() {
-        #expect(Handshake.start(userID: 1000) == [0] + "AUTH EXTERNAL 31303030\r\n".utf8)
-    }
-
-    @Test func `a bus that agrees is begun with`() {
-        var handshake = Handshake()
-        #expect(handshake.receive("OK 1234deadbeef") == .done(Array("BEGIN\r\n".utf8)))
-    }
-
-    @Test func `a bus that takes nobody's word may take nobody`() {
-        var handshake = Handshake()
-        #expect(handshake.receive("REJECTED EXTERNAL ANONYMOUS") == .send(Array("AUTH ANONYMOUS\r\n".utf8)))
-        #expect(handshake.receive("REJECTED EXTERNAL ANONYMOUS").isFailure)
-    }
-
-    @Test(arguments: ["REJECTED EXTERNAL", "ERROR what?", "", "HTTP/1.1 400 Bad Request"])
-    func `anything else is an error`(_ line: String) {
-        var handshake = Handshake()
-        #expect(handshake.receive(line).isFailure)
-    }
-}
-
-extension Handshake.Step {
-    fileprivate var isFailure: Bool { if case .fail = self { true } else { false } }
 }

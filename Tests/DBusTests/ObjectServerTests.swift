@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// Trees of objects served through GDBus, seen through another session.
+/// Trees of objects that are served, seen through another session.
 @Suite(.startsProcesses, .hangLimit)
 struct ObjectServerTests {
     private static let name = "org.example.Served"

@@ -7,14 +7,14 @@ internal import Waiting
 /// what is registered with bluetoothd.
 ///
 /// The loop thread of the session is the executor of this actor and of every role, and therefore of the central. Signals
-/// arrive in isolation and update the `ObjectTree`, whose changes the roles are told. Calls and signals use different
-/// connections, so nothing is concluded from their order: if a reply can only be judged with a signal, `fence()` brings
-/// the signals up to date first.
+/// arrive in isolation and update the `ObjectTree`, whose changes the roles are told. Replies are in order with them, but
+/// bluetoothd signals some changes after its reply to the call that caused them: if a reply can only be judged with a
+/// signal, `fence()` asks it something else first.
 ///
 /// A role joins the host when it starts and leaves it when it shuts down. The session is open as long as a role is there.
 /// There is at most one role of each kind.
 package actor BlueZHost {
-    /// The thread of both bus connections.
+    /// The thread of the bus connection.
     package nonisolated let loop: EventLoop
     /// The same thread, as an executor for tasks.
     nonisolated let tasks: LoopTaskExecutor

@@ -44,7 +44,7 @@ extension BlueZCentral {
                 BlueZ.call(path, BlueZ.properties, "Get", .string(interface), .string(name)), during: .attribute
             ).values.first
         } catch {
-            // GDBus and BlueZ's own library use different names for this error.
+            // Bus libraries use different names for this error.
             let absent = [
                 "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.UnknownProperty",
             ]

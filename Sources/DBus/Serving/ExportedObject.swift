@@ -10,7 +10,7 @@ package struct IncomingCall: Sendable {
 
 /// One interface of an object that this process serves on the bus.
 ///
-/// Properties are read-only: GDBus answers `Set` with an error.
+/// `Set` of a writable property is a call of the method `Set`, with the three arguments of that method.
 package struct ExportedObject: Sendable {
     package let path: String
     package let interface: InterfaceDescription

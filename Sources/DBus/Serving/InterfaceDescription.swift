@@ -15,6 +15,28 @@ package struct InterfaceDescription: Sendable {
         self.members = members
     }
 
+    /// The types that a method takes; nil if there is no such method.
+    func takes(_ method: String) -> String? {
+        for case .method(method, let types, _) in members { return types }
+        return nil
+    }
+
+    /// Whether a property can be written; nil if there is no such property.
+    func property(_ name: String) -> Bool? {
+        for case .property(name, _, let isWritable) in members { return isWritable }
+        return nil
+    }
+
+    /// The declared properties that have a value, in order, as `a{sv}`.
+    func properties(_ value: (String) -> DBusValue?) -> DBusValue {
+        .orderedDictionary(
+            key: "s", value: "v",
+            members.compactMap { member in
+                guard case .property(let name, _, _) = member, let value = value(name) else { return nil }
+                return (.string(name), .variant(value))
+            })
+    }
+
     /// The interface in D-Bus's introspection notation.
     package var xml: String {
         let lines = members.map { member in

@@ -23,15 +23,7 @@ package actor ObjectServer {
             (self.description, self.property, self.handle) = (description, property, handle)
         }
 
-        /// The declared properties that have a value, in order.
-        fileprivate var properties: DBusValue {
-            .orderedDictionary(
-                key: "s", value: "v",
-                description.members.compactMap { member in
-                    guard case .property(let name, _, _) = member, let value = property(name) else { return nil }
-                    return (.string(name), .variant(value))
-                })
-        }
+        fileprivate var properties: DBusValue { description.properties(property) }
     }
 
     private struct Object {

@@ -1,11 +1,10 @@
 package import Logging
 
-/// A session on a message bus: calls and served objects through GDBus, signals and snapshots through a separate reader.
+/// A session on a message bus: calls, served objects and signals.
 ///
-/// Both connections run on the thread of ``loop``, which is also this actor's executor. Replies to calls and signals
-/// use different connections, so nothing is concluded from their order; calls whose answers must be in order with the
-/// signals use ``ask(_:timeout:read:)``. When either connection closes, the whole session is lost, which is reported
-/// once.
+/// Its connection runs on the thread of ``loop``, which is also this actor's executor. Messages are in order: the answer
+/// to a call is read between the signals that were sent before and after it. When the connection closes, the session is
+/// lost, which is reported once.
 package actor BusSession {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -15,8 +14,7 @@ package actor BusSession {
     private let signalHandler: @Sendable (IncomingMessage) -> Void
     private let ownerHandler: @Sendable (String?) -> Void
     private let lossHandler: @Sendable () -> Void
-    private(set) var calling: CallingConnection?
-    private var listening: ListeningConnection?
+    private var connection: BusConnection?
 
     /// - Parameters:
     ///   - service: the name of the service that this session is for. Signals, answers and calls of other senders are
@@ -41,73 +39,63 @@ package actor BusSession {
 
     deinit {
         // Connections must be closed on the loop's thread, and this may run on another.
-        let (calling, listening) = (calling, listening)
-        guard calling != nil || listening != nil else { return }
-        loop.perform {
-            calling?.close()
-            listening?.close()
-        }
+        guard let connection else { return }
+        loop.perform { connection.close() }
     }
 
-    /// Opens both connections. Throws `.unreachable` if there is no bus, and `.timedOut` if it does not answer.
+    /// Opens the connection. Throws `.unreachable` if there is no bus, and `.timedOut` if it does not answer.
     package func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
-        precondition(calling == nil && listening == nil, "opened twice")
+        precondition(connection == nil, "opened twice")
         let lost: @Sendable () -> Void = { [weak self] in self?.assumeIsolated { $0.lose() } }
-        let calling = CallingConnection(loop: loop, onLoss: lost)
-        let listening = ListeningConnection(
+        let connection = BusConnection(
             loop: loop, service: service, onSignal: signalHandler, onOwner: ownerHandler, onLoss: lost)
         do throws(DBusError) {
             let text =
                 switch address {
-                case .system: try CallingConnection.systemBusAddress()
+                case .system: try BusSocket.systemBusAddress()
                 case .address(let text): text
                 }
-            try await calling.open(address: text, timeout: timeout)
-            try await listening.open(address: text, timeout: timeout)
-            // One connection may have closed while the other was being opened.
-            guard calling.isOpen, listening.isOpen else {
+            try await connection.open(address: text, timeout: timeout)
+            guard connection.isOpen else {
                 throw DBusError(.disconnected, message: "the connection to the bus was closed as soon as it was open")
             }
         } catch {
-            calling.close()
-            listening.close()
+            connection.close()
             throw error
         }
-        (self.calling, self.listening) = (calling, listening)
-        logger.debug("bus session open", metadata: ["bus": "\(address)", "name": "\(calling.uniqueName ?? "")"])
+        self.connection = connection
+        logger.debug("bus session open", metadata: ["bus": "\(address)", "name": "\(connection.uniqueName ?? "")"])
     }
 
-    /// Closes both connections. Pending calls fail with `.disconnected`.
+    /// Closes the connection. Pending calls fail with `.disconnected`.
     package func close() {
-        guard calling != nil || listening != nil else { return }
-        let (calling, listening) = (calling, listening)
-        (self.calling, self.listening) = (nil, nil)
-        calling?.close()
-        listening?.close()
+        guard let connection else { return }
+        self.connection = nil
+        connection.close()
         logger.debug("bus session closed")
     }
 
     private func lose() {
-        guard calling != nil || listening != nil else { return }
+        guard connection != nil else { return }
         logger.info("bus session lost")
         close()
         lossHandler()
     }
 
-    package var isOpen: Bool { calling != nil && listening != nil }
+    package var isOpen: Bool { connection != nil }
 
     /// The unique name that this session's calls are sent from.
-    package var uniqueName: String? { calling?.uniqueName }
+    package var uniqueName: String? { connection?.uniqueName }
 
     /// The unique name of the service's connection; nil if there is none.
-    package var owner: String? { listening?.owner }
+    package var owner: String? { connection?.owner }
 
     /// Asks the bus for the current ``owner``.
     @discardableResult package func askOwner(timeout: Duration) async throws(DBusError) -> String? {
-        try await get(listening).askOwner(timeout: timeout)
+        try await open().askOwner(timeout: timeout)
     }
 
-    func get<Connection>(_ connection: Connection?) throws(DBusError) -> Connection {
+    func open() throws(DBusError) -> BusConnection {
         guard let connection else { throw DBusError(.disconnected, message: "the bus session is not open") }
         return connection
     }
@@ -118,7 +106,7 @@ package actor BusSession {
     ///
     /// Cancelling the task ends the wait, but not the call.
     package func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {
-        try await get(calling).call(call, timeout: timeout)
+        try await open().call(call, timeout: timeout)
     }
 
     /// Serves an interface of an object until the returned number is passed to ``unexport(_:)``.
@@ -129,11 +117,11 @@ package actor BusSession {
         if service != nil {
             object.admits = { [weak self] sender in self?.assumeIsolated { $0.owner == sender } ?? false }
         }
-        return try get(calling).export(object)
+        return try open().served.add(object)
     }
 
     package func unexport(_ id: UInt32) {
-        calling?.unexport(id)
+        connection?.served.remove(id)
     }
 
     /// Sends a signal to all connections that have subscribed to it, or to one destination, whether or not it has
@@ -141,14 +129,14 @@ package actor BusSession {
     package func emit(
         path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {
-        try get(calling).emit(path: path, interface: interface, signal: signal, arguments, to: destination)
+        try open().emit(OutgoingSignal(path, interface, signal, arguments), to: destination)
     }
 
-    // MARK: Signals and ordered calls
+    // MARK: Signals, and answers in order with them
 
     /// Asks the bus for the signals that match `rule`, in D-Bus's match rule notation.
     package func listen(_ rule: String, timeout: Duration) async throws(DBusError) {
-        try await get(listening).addMatch(rule, timeout: timeout)
+        try await open().addMatch(rule, timeout: timeout)
     }
 
     /// Makes a call whose answer arrives in order with the signals.
@@ -159,6 +147,6 @@ package actor BusSession {
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
     ) async throws(DBusError) -> Value {
-        try await get(listening).ask(call, timeout: timeout, read: read)
+        try await open().ask(call, timeout: timeout, read: read)
     }
 }

@@ -79,6 +79,8 @@ package struct IncomingMessage: @unchecked Sendable {
     package private(set) var path = MessageString()
     package private(set) var interface = MessageString()
     package private(set) var member = MessageString()
+    /// The number of descriptors that came with it.
+    private(set) var descriptorCount: UInt32 = 0
 
     /// A reader at the start of the body.
     package let body: MessageReader
@@ -102,7 +104,7 @@ package struct IncomingMessage: @unchecked Sendable {
         kind = Kind(rawValue: bytes[1])
         wantsNoReply = bytes[2] & 1 != 0
         serial = Self.number(bytes, at: 8)
-        let isSwapped = bytes[0] != Self.nativeOrder
+        let isSwapped = bytes[0] != MessageWriter.byteOrder
         var fields = HeaderFields(bytes, isSwapped: isSwapped)
         var types = MessageString()
         while let (code, field) = try fields.next() {
@@ -115,6 +117,7 @@ package struct IncomingMessage: @unchecked Sendable {
             case (5, .number(let number)): replySerial = number
             case (7, .text(let text)): sender = text
             case (8, .text(let text)): types = text
+            case (9, .number(let number)): descriptorCount = number
             default: break
             }
         }
@@ -129,12 +132,11 @@ package struct IncomingMessage: @unchecked Sendable {
 
     fileprivate static func number(_ header: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
         let number = header.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-        return header[0] == nativeOrder ? number : number.byteSwapped
+        return header[0] == MessageWriter.byteOrder ? number : number.byteSwapped
     }
 
     private static func isOrder(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "l") || byte == UInt8(ascii: "B") }
 
-    private static let nativeOrder = UInt8(ascii: 1.littleEndian == 1 ? "l" : "B")
 }
 
 /// Iterates over the header fields of a message, an `a(yv)` whose values are nearly all strings.

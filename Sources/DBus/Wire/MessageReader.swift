@@ -117,7 +117,7 @@ package struct MessageReader {
         throw malformed("a signature that is none")
     }
 
-    private static func alignment(of type: UInt8) -> Int {
+    static func alignment(of type: UInt8) -> Int {
         switch type {
         case UInt8(ascii: "n"), UInt8(ascii: "q"): 2
         case UInt8(ascii: "b"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "h"), UInt8(ascii: "s"),

@@ -5,8 +5,8 @@ internal import Glibc
 /// A hostile bus against the whole of the backend: a central that scans, connects, reads and subscribes over a bluetoothd gone mad,
 /// and over a bus whose other users lie.
 ///
-/// The input is a number: what is sent follows from it. Both of the backend's connections end here, so nothing of it is left out:
-/// the sockets, GDBus, the reader, the tree, the calls and their retries, and the central above. A finding is a trap, a value that
+/// The input is a number: what is sent follows from it. The backend's connection ends here, so nothing of it is left out: the
+/// socket, the reader, the writer, the tree, the calls and their retries, and the central above. A finding is a trap, a value that
 /// belongs elsewhere, something that a foreigner was believed, an operation that does not end, anything that is left after
 /// ``Central/shutDown()``, and memory that grows.
 @main
@@ -26,7 +26,7 @@ private final class BackendRun {
 
     init(_ run: FuzzRun) {
         self.run = run
-        // GDBus warns of each message that is none. What it calls critical is a call of it that was wrong, and that it forgets.
+        // What GLib calls critical is a call of it that was wrong, and that it forgets.
         g_log_set_writer_func(
             { level, fields, count, _ in
                 guard level.rawValue & G_LOG_LEVEL_CRITICAL.rawValue != 0 else { return G_LOG_WRITER_HANDLED }

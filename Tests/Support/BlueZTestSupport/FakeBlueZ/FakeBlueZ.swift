@@ -116,9 +116,6 @@ public actor FakeBlueZ {
             "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: HangLimit.step)
         self.session = session
         isPowered = true
-        // GDBus answers this on a thread of its own, ahead of answers and signals that are on their way. The daemon has one thread.
-        let peer = ExportedObject(path: "/", interface: Interfaces.peer) { _ in .success(MethodReply()) }
-        _ = try await session.export(peer)
         await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
         await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
             await self?.adapterCall(call)

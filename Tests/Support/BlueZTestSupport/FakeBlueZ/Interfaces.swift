@@ -3,9 +3,6 @@ import DBus
 
 /// The interfaces that the fake daemon serves.
 enum Interfaces {
-    static let peer = InterfaceDescription(
-        BlueZ.peer,
-        .method("Ping"))
     static let objectManager = InterfaceDescription(
         BlueZ.objectManager,
         .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))

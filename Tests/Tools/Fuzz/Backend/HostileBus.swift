@@ -3,13 +3,12 @@ internal import Glibc
 
 /// A bus and whoever is on it, for one client: sockets, the handshake, messages whole. What is said is up to the caller.
 ///
-/// Used on one thread. A client has two connections, one that asks for descriptors (GDBus's) and one that does not.
+/// Used on one thread.
 final class HostileBus {
     /// One connection of the client's.
     final class Client {
         let descriptor: Int32
         let name: String
-        fileprivate(set) var takesCalls = false
         fileprivate(set) var isReady = false
         fileprivate(set) var isClosed = false
         fileprivate var inbox: [UInt8] = []
@@ -55,10 +54,8 @@ final class HostileBus {
 
     deinit { close(listener) }
 
-    /// The connection that takes signals.
-    var listening: Client? { clients.last { $0.isReady && !$0.takesCalls } }
-    /// The connection that calls come from.
-    var calling: Client? { clients.last { $0.isReady && $0.takesCalls } }
+    /// The client's connection.
+    var client: Client? { clients.last { $0.isReady } }
 
     func drop(_ client: Client) {
         client.isClosed = true
@@ -181,7 +178,6 @@ final class HostileBus {
         if line.hasPrefix("AUTH EXTERNAL ") {
             send(Array("OK 0123456789abcdef0123456789abcdef\r\n".utf8), to: client)
         } else if line.hasPrefix("NEGOTIATE_UNIX_FD") {
-            client.takesCalls = true
             send(Array("AGREE_UNIX_FD\r\n".utf8), to: client)
         } else if line.hasPrefix("BEGIN") {
             client.isReady = true

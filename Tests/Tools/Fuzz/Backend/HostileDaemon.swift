@@ -42,7 +42,7 @@ final class HostileDaemon {
 
     private func receive(_ client: HostileBus.Client, _ heard: HostileBus.Heard) {
         guard heard.kind == WireMessage.Kind.call.rawValue else {
-            if client === bus.listening, heard.replySerial == fence { fence = nil }
+            if client === bus.client, heard.replySerial == fence { fence = nil }
             if foreignCalls[client.name]?.remove(heard.replySerial) != nil,
                 heard.kind != WireMessage.Kind.error.rawValue
             {
@@ -222,14 +222,14 @@ final class HostileDaemon {
 
     /// A message to the connection that listens.
     func send(_ message: WireMessage) {
-        guard let client = bus.listening else { return }
+        guard let client = bus.client else { return }
         trace { "-> \(message.member ?? "answer") \(message.path ?? "") \(message.body)" }
         bus.send(message, to: client)
     }
 
     /// A call of something that the client serves.
     func call(_ path: String, _ interface: String, _ member: String, _ body: [DBusValue], isForeign: Bool = false) {
-        guard let client = bus.calling, let owner else { return }
+        guard let client = bus.client, let owner else { return }
         let serial = bus.send(
             WireMessage(
                 kind: .call, path: path, interface: interface, member: member, destination: client.name,
@@ -285,9 +285,9 @@ final class HostileDaemon {
 
     // MARK: Waiting
 
-    /// Returns once the client has taken in what was sent on its listening connection.
+    /// Returns once the client has taken in what was sent.
     func awaitReception() -> Bool {
-        guard let client = bus.listening else { return true }
+        guard let client = bus.client else { return true }
         fence = bus.send(
             WireMessage(
                 kind: .call, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping",

@@ -36,7 +36,6 @@ extension HostileInput {
     }
 
     mutating func callAgent(isForeign: Bool) {
-        // GDBus ends the connection at a path that is none, as the bus would.
         let device = DBusValue.objectPath(dice.pick(HostileWorld.devices + ["/", "/org/bluez/hci0/dev_00", "/a/b/c"]))
         let arguments: [DBusValue] =
             switch dice.below(5) {
@@ -78,7 +77,7 @@ extension HostileInput {
 
     /// A message with other bytes here and there.
     mutating func sendChanged() {
-        guard let client = daemon.bus.listening else { return }
+        guard let client = daemon.bus.client else { return }
         isTainted = true
         defer { isTainted = false }
         let message =
@@ -108,7 +107,7 @@ extension HostileInput {
     }
 
     mutating func sendGarbage() {
-        guard let client = dice.permille(800) ? daemon.bus.listening : daemon.bus.calling else { return }
+        guard let client = daemon.bus.client else { return }
         var bytes = dice.bytes(atMost: 300)
         if dice.permille(500), bytes.count > 16 {
             bytes[0] = UInt8(ascii: "l")

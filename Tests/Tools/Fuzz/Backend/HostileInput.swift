@@ -35,7 +35,7 @@ struct HostileInput {
         case ..<998: changeOwner()
         case 998: sendGarbage()
         default:
-            if let client = dice.permille(500) ? daemon.bus.listening : daemon.bus.calling { daemon.bus.drop(client) }
+            if let client = daemon.bus.client { daemon.bus.drop(client) }
         }
     }
 

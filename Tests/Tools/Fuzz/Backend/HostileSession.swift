@@ -70,7 +70,7 @@ final class HostileSession {
                     ? .seconds(31) : dice.pick([.milliseconds(10), .milliseconds(100), .seconds(1), .seconds(3)]))
         }
         if daemon.owner == nil, dice.permille(300) { daemon.changeOwner(toNobody: false) }
-        if bus.listening == nil || bus.calling == nil { reconnect() }
+        if bus.client == nil { reconnect() }
         guard daemon.awaitReception() else { return "the client does not read" }
         bus.turn()
         return daemon.finding ?? user?.finding
@@ -78,10 +78,10 @@ final class HostileSession {
 
     /// Lets the backend come back, which it does in its own time.
     private func reconnect() {
-        for client in [bus.listening, bus.calling] { if let client { bus.drop(client) } }
+        if let client = bus.client { bus.drop(client) }
         bus.pump(atMost: 2) {
             clock.advance(by: .seconds(1))
-            return bus.listening != nil && bus.calling != nil
+            return bus.client != nil
         }
     }
 

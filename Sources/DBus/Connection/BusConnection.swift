@@ -7,13 +7,14 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// The listening half of a bus session: signals, and the few calls whose answers must be in order with them.
+/// A connection to a bus: calls, served objects, and signals, in the order in which the bus sends them.
 ///
-/// Reads the socket itself, and each message in place; see Docs/Decisions/0004 for the reasons.
+/// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
 ///
-/// Safe to share because everything except `init` happens on the loop's thread, which each entry point checks.
-final class ListeningConnection: @unchecked Sendable {
-    private let loop: EventLoop
+/// Safe to share because everything except `init` and ``output`` happens on the loop's thread, which each entry point
+/// checks.
+final class BusConnection: @unchecked Sendable {
+    let loop: EventLoop
     private let onSignal: @Sendable (IncomingMessage) -> Void
     private let onOwner: @Sendable (String?) -> Void
     /// The service whose messages are accepted; nil accepts those of every sender.
@@ -22,13 +23,21 @@ final class ListeningConnection: @unchecked Sendable {
     private var socket: BusSocket?
     private var source: UnsafeMutablePointer<GSource>?
     private var buffer = ReceiveBuffer()
-    /// The bytes that the socket has not accepted yet.
-    private var outgoing: ArraySlice<UInt8> = []
-    private let calls: OrderedCalls
+    /// The descriptors that came with messages in the buffer, an array for each message that has any.
+    private var descriptors = Fifo<[FileDescriptor]>()
+    /// What any thread may send with.
+    let output: MessageOutput
+    private let calls: PendingCalls
+    /// The objects that are served.
+    let served: ServedObjects
     /// The state of the handshake; nil when messages follow.
     private var handshake: (state: Handshake, outcome: BusOutcome<Void>)?
+    /// Whether the bus passes descriptors.
+    private var passesDescriptors = false
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
+    /// The name that the bus has given the connection.
+    private(set) var uniqueName: String?
 
     /// The maximum number of messages to deliver before the loop does its other work.
     private static let messagesPerTurn = 64
@@ -46,7 +55,18 @@ final class ListeningConnection: @unchecked Sendable {
         self.onSignal = onSignal
         self.onOwner = onOwner
         self.onLoss = onLoss
-        calls = OrderedCalls(loop)
+        calls = PendingCalls(loop)
+        served = ServedObjects(loop)
+        let weak = WeakConnection()
+        output = MessageOutput(
+            onBacklog: { loop.perform { weak.connection?.updateWatch() } },
+            onBreak: { loop.perform { weak.connection?.lose() } })
+        weak.connection = self
+    }
+
+    /// Safe to share: set before it is shared, and used on the loop's thread only.
+    private final class WeakConnection: @unchecked Sendable {
+        weak var connection: BusConnection?
     }
 
     deinit {
@@ -73,13 +93,13 @@ final class ListeningConnection: @unchecked Sendable {
         do throws(DBusError) {
             attach(try await BusSocket.connect(address, until: connected))
             handshake = (Handshake(), authenticated)
-            send(Handshake.start(userID: geteuid()))
+            output.send(Handshake.start(userID: geteuid()))
             try await authenticated.wait()
         } catch {
             throw error.kind == .disconnected
                 ? DBusError(.unreachable, name: error.name, message: error.message) : error
         }
-        try await ask(.bus("Hello"), timeout: timeout) { _ in }
+        uniqueName = try await ask(.bus("Hello"), timeout: timeout) { (body) throws(DBusError) in try body.string() }
         guard let service else { return }
         // Subscribe before asking, so that no change is missed.
         try await addMatch(
@@ -110,13 +130,14 @@ final class ListeningConnection: @unchecked Sendable {
 
     private func attach(_ socket: BusSocket) {
         self.socket = socket
+        output.open(socket)
         var actions = BLESourceActions()
         actions.context = Unmanaged.passUnretained(self).toOpaque()
         actions.ready = { me in
-            Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue().hasMessages ? 1 : 0
+            Unmanaged<BusConnection>.fromOpaque(me!).takeUnretainedValue().hasMessages ? 1 : 0
         }
         actions.run = { me, condition in
-            Unmanaged<ListeningConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
+            Unmanaged<BusConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
         }
         source = ble_source_attach(loop.context, socket.descriptor, G_IO_IN, actions)
     }
@@ -127,6 +148,9 @@ final class ListeningConnection: @unchecked Sendable {
         guard socket != nil else { return }
         socket = nil
         hasMessages = false
+        descriptors = Fifo()
+        output.close()
+        served.removeAll()
         if let source {
             g_source_destroy(source)
             g_source_unref(source)
@@ -151,7 +175,7 @@ final class ListeningConnection: @unchecked Sendable {
         // A handler may release the session, the last owner of this connection, while the message is still in the
         // buffer.
         withExtendedLifetime(self) {
-            if condition.rawValue & G_IO_OUT.rawValue != 0 { flush() }
+            if condition.rawValue & G_IO_OUT.rawValue != 0 { write() }
             if deliver() {
                 // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
                 receive()
@@ -165,30 +189,23 @@ final class ListeningConnection: @unchecked Sendable {
     private func receive() {
         guard let socket else { return }
         switch socket.read(into: buffer.space()) {
-        case .bytes(let count): buffer.received(count)
+        case .bytes(let count, let passed):
+            buffer.received(count)
+            if let passed { descriptors.append(passed) }
         case .nothingYet: break
         case .over: lose()
         }
     }
 
-    func send(_ bytes: [UInt8]) {
-        outgoing += bytes
-        flush()
+    /// Writes what waits for the socket.
+    private func write() {
+        guard output.flush() else { return lose() }
+        updateWatch()
     }
 
-    /// Writes what the socket accepts. Returns false if the socket is broken.
-    private func write(to socket: BusSocket) -> Bool {
-        guard let count = socket.write(outgoing) else { return false }
-        outgoing.removeFirst(count)
-        return true
-    }
-
-    private func flush() {
-        guard let socket, let source else { return }
-        guard outgoing.isEmpty || write(to: socket) else {
-            return lose()
-        }
-        let condition = G_IO_IN.rawValue | (outgoing.isEmpty ? 0 : G_IO_OUT.rawValue)
+    private func updateWatch() {
+        guard let source else { return }
+        let condition = G_IO_IN.rawValue | (output.hasBacklog ? G_IO_OUT.rawValue : 0)
         ble_source_set_condition(source, GIOCondition(rawValue: condition))
     }
 
@@ -220,11 +237,12 @@ final class ListeningConnection: @unchecked Sendable {
         else { return false }
         switch step {
         case .send(let bytes):
-            send(bytes)
+            output.send(bytes)
             return false
         case .done(let bytes):
+            passesDescriptors = handshake?.state.passesDescriptors ?? false
             handshake = nil
-            send(bytes)
+            output.send(bytes)
             outcome.deliver(.success(()))
             return true
         case .fail(let reason):
@@ -234,6 +252,9 @@ final class ListeningConnection: @unchecked Sendable {
     }
 
     private func receive(_ message: IncomingMessage) {
+        // The bus sends the descriptors of each message by themselves. A message that has lost some, because this process
+        // can have no more, comes with fewer.
+        let descriptors = message.descriptorCount > 0 ? descriptors.popFirst() ?? [] : []
         switch message.kind {
         case .signal:
             switch service?.judge(message) {
@@ -241,16 +262,9 @@ final class ListeningConnection: @unchecked Sendable {
             case .changed(let owner): onOwner(owner)
             case .foreign: break
             }
-        case .answer, .error:
-            calls.answered(message, by: service)
-        case .call where !message.wantsNoReply:
-            let name = "org.freedesktop.DBus.Error.UnknownMethod"
-            let answer = try? OutgoingMessage.error(
-                name, "nothing is served here", to: message.sender.string, replyingTo: message.serial,
-                serial: calls.nextSerial())
-            if let answer { send(answer) }
-        case .call, nil:
-            break
+        case .answer, .error: calls.answered(message, descriptors, by: service)
+        case .call: served.answer(message, descriptors, over: output)
+        case nil: break
         }
     }
 
@@ -264,11 +278,35 @@ final class ListeningConnection: @unchecked Sendable {
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
     ) async throws(DBusError) -> Value {
-        try await calls.ask(call, over: self, timeout: timeout, read: read)
+        try await calls.make(call, over: self, timeout: timeout) { (message, _) throws(DBusError) in
+            var body = message.body
+            return try read(&body)
+        }
+    }
+
+    /// Makes a call and returns its answer.
+    func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {
+        guard call.descriptors.isEmpty || passesDescriptors else {
+            throw DBusError(.malformed, message: "this bus does not pass descriptors")
+        }
+        return try await calls.make(call, over: self, timeout: timeout, onTurn: call.onTurn) {
+            (message, descriptors) throws(DBusError) in
+            var (body, values) = (message.body, [DBusValue]())
+            while !body.isAtEnd { values.append(try body.value()) }
+            return MethodReply(values, descriptors: descriptors)
+        }
     }
 
     /// Asks the bus for the signals that match `rule`.
     func addMatch(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
+    }
+
+    /// Emits a signal.
+    func emit(_ signal: OutgoingSignal, to destination: String?) throws(DBusError) {
+        loop.checkIsolated()
+        guard output.send(try OutgoingMessage.signal(signal, to: destination, serial: output.nextSerial())) else {
+            throw Self.closed
+        }
     }
 }

@@ -1,4 +1,33 @@
-internal import CGLib
+import CGLib
+import Testing
+
+@testable import DBus
+
+/// Messages as GDBus writes and reads them.
+enum GDBusMessage {
+    /// Returns a method call.
+    static func call(_ arguments: [DBusValue], serial: UInt32) throws -> [UInt8] {
+        let message = g_dbus_message_new_method_call("a.b", "/c/d", "e.f", "Method")!
+        defer { g_object_unref(UnsafeMutableRawPointer(message)) }
+        g_dbus_message_set_body(message, DBusValue.makeTuple(arguments))
+        g_dbus_message_set_serial(message, serial)
+        var count: gsize = 0
+        let start = try #require(g_dbus_message_to_blob(message, &count, G_DBUS_CAPABILITY_FLAGS_NONE, nil))
+        defer { g_free(start) }
+        return [UInt8](UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// Returns the body of a message; nil if GDBus cannot read it.
+    static func body(_ bytes: [UInt8]) -> [DBusValue]? {
+        var bytes = bytes
+        guard
+            let message = g_dbus_message_new_from_blob(
+                &bytes, gsize(bytes.count), G_DBUS_CAPABILITY_FLAGS_UNIX_FD_PASSING, nil)
+        else { return nil }
+        defer { g_object_unref(UnsafeMutableRawPointer(message)) }
+        return g_dbus_message_get_body(message).map { DBusValue.children(of: $0) } ?? []
+    }
+}
 
 extension DBusValue {
     /// Creates a floating GVariant.
@@ -17,7 +46,12 @@ extension DBusValue {
         case .objectPath(let value): g_variant_new_object_path(value)
         case .signature(let value): g_variant_new_signature(value)
         case .unixFD(let value): g_variant_new_handle(value)
-        case .bytes(let value): value.withUnsafeBytes { ble_variant_new_bytes($0.baseAddress, gsize($0.count)) }
+        case .bytes(let value):
+            value.withUnsafeBytes { bytes in
+                let type = g_variant_type_new("y")
+                defer { g_variant_type_free(type) }
+                return g_variant_new_fixed_array(type, bytes.baseAddress, gsize(bytes.count), 1)
+            }
         case .array(let element, let values):
             DBusValue.build(signature) { builder in
                 for value in values {
@@ -50,7 +84,7 @@ extension DBusValue {
     private static func build(
         _ signature: String, _ body: (UnsafeMutablePointer<GVariantBuilder>) -> Void
     ) -> OpaquePointer {
-        let type = ble_variant_type(signature)
+        let type = g_variant_type_new(signature)
         defer { g_variant_type_free(type) }
         let builder = g_variant_builder_new(type)!
         defer { g_variant_builder_unref(builder) }

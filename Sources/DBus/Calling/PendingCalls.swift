@@ -1,9 +1,9 @@
 internal import Waiting
 
-/// The calls of a listening connection, whose answers are read in order with the signals.
+/// The calls of a connection, whose answers are read in order with the signals.
 ///
 /// Safe to share because it is used only on the loop's thread.
-final class OrderedCalls: @unchecked Sendable {
+final class PendingCalls: @unchecked Sendable {
     /// Reads the answer to a call on the loop's thread, in order with the signals around it.
     private struct Waiter {
         let destination: String
@@ -11,57 +11,53 @@ final class OrderedCalls: @unchecked Sendable {
         let owner: String?
         let ticket: CallTurns.Ticket
         /// Nil if the caller no longer waits.
-        var answered: ((Result<IncomingMessage, DBusError>) -> Void)?
+        var answered: ((Result<(IncomingMessage, [FileDescriptor]), DBusError>) -> Void)?
     }
 
     private let loop: EventLoop
     private let turns = CallTurns()
-    private var lastSerial: UInt32 = 0
     private var waiters: [UInt32: Waiter] = [:]
     /// Ends the waits of callers for answers or turns.
     private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
 
     init(_ loop: EventLoop) { self.loop = loop }
 
-    /// Returns the serial number of the next message.
-    func nextSerial() -> UInt32 {
-        // 0 is not a valid serial number.
-        lastSerial = lastSerial == .max ? 1 : lastSerial + 1
-        return lastSerial
-    }
-
-    /// Makes a call over an open connection; see ``ListeningConnection/ask(_:timeout:read:)``.
-    func ask<Value: Sendable>(
-        _ call: MethodCall, over connection: ListeningConnection, timeout: Duration,
-        read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value
+    /// Makes a call over an open connection. `read` reads its answer on the loop's thread, in order with the signals.
+    ///
+    /// - Parameter onTurn: called when it is the call's turn. What it returns is the result, and nothing is sent.
+    func make<Value: Sendable>(
+        _ call: MethodCall, over connection: BusConnection, timeout: Duration,
+        onTurn: (@Sendable () -> Value?)? = nil,
+        read: @escaping @Sendable (IncomingMessage, [FileDescriptor]) throws(DBusError) -> Value
     ) async throws(DBusError) -> Value {
         loop.checkIsolated()
-        guard connection.isOpen else { throw ListeningConnection.closed }
+        guard connection.isOpen else { throw BusConnection.closed }
         if Task.isCancelled { throw .cancelled }
         let outcome = BusOutcome<Value>()
-        let serial = nextSerial()
+        let serial = connection.output.nextSerial()
         let message = try OutgoingMessage.call(call, serial: serial)
         let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
         let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
             deadline.sent()
-            guard connection.isOpen else { return turns.answered(ticket) }
-            waiters[serial] = Waiter(destination: call.destination, owner: connection.owner, ticket: ticket) { answer in
-                switch answer {
-                case .failure(let error): outcome.deliver(.failure(error))
-                case .success(let message):
-                    var body = message.body
-                    do throws(DBusError) {
-                        outcome.deliver(.success(try read(&body)))
-                    } catch {
-                        outcome.deliver(.failure(error))
-                    }
+            if let value = onTurn?() {
+                outcome.deliver(.success(value))
+                return turns.answered(ticket)
+            }
+            let waiter = Waiter(destination: call.destination, owner: connection.owner, ticket: ticket) { answer in
+                do throws(DBusError) {
+                    let (message, descriptors) = try answer.get()
+                    outcome.deliver(.success(try read(message, descriptors)))
+                } catch {
+                    outcome.deliver(.failure(error))
                 }
             }
-            connection.send(message)
+            guard connection.output.send(message, call.descriptors) else {
+                outcome.deliver(.failure(BusConnection.closed))
+                return turns.answered(ticket)
+            }
+            waiters[serial] = waiter
         }
         asking[ticket] = { outcome.deliver(.failure($0)) }
-        // Sending may have detected that the bus is gone.
-        if !connection.isOpen { outcome.deliver(.failure(ListeningConnection.closed)) }
         // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
         defer {
             deadline.cancel()
@@ -80,13 +76,13 @@ final class OrderedCalls: @unchecked Sendable {
     /// Passes an answer or an error to its caller.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
-    func answered(_ message: IncomingMessage, by service: NameOwner?) {
+    func answered(_ message: IncomingMessage, _ descriptors: [FileDescriptor], by service: NameOwner?) {
         guard let waiter = waiter(for: message, service) else { return }
         if message.kind == .error {
             var body = message.body
             waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
         } else {
-            waiter.answered?(.success(message))
+            waiter.answered?(.success((message, descriptors)))
         }
         turns.answered(waiter.ticket)
     }

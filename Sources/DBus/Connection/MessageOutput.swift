@@ -1,0 +1,142 @@
+internal import Synchronization
+internal import Waiting
+
+/// The sending side of a connection. Any thread may send; messages go out whole, in the order of the calls.
+///
+/// What the socket does not accept at once waits here, and the loop writes it as soon as the socket has room.
+final class MessageOutput: Sendable {
+    enum Sending {
+        case accepted
+        /// The socket has no room. The message is not sent.
+        case full
+        case closed
+    }
+
+    private struct Part {
+        var bytes: ArraySlice<UInt8>
+        /// To send with the first byte.
+        var descriptors: [FileDescriptor]
+    }
+
+    private struct State {
+        var socket: BusSocket?
+        /// What the socket has not accepted yet, in order.
+        var backlog: [Part] = []
+        /// Those who wait for an empty backlog.
+        var waiters: [BusOutcome<Void>] = []
+    }
+
+    private let state = Mutex(State())
+    private let lastSerial = Atomic<UInt32>(0)
+    /// Called from any thread when something waits for the loop: to be written, or because the socket is broken.
+    private let onBacklog: @Sendable () -> Void
+    private let onBreak: @Sendable () -> Void
+
+    init(onBacklog: @escaping @Sendable () -> Void, onBreak: @escaping @Sendable () -> Void) {
+        (self.onBacklog, self.onBreak) = (onBacklog, onBreak)
+    }
+
+    func open(_ socket: BusSocket) { state.withLock { $0.socket = socket } }
+
+    /// Ends all waits. What has not been written is lost.
+    func close() {
+        let waiters = state.withLock { state in
+            defer { state = State() }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.deliver(.failure(BusConnection.closed)) }
+    }
+
+    var hasBacklog: Bool { state.withLock { !$0.backlog.isEmpty } }
+
+    /// Returns the serial number of a new message.
+    func nextSerial() -> UInt32 {
+        let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
+        // 0 is not a valid serial number.
+        return serial == 0 ? nextSerial() : serial
+    }
+
+    /// Sends a message, even if others wait for the socket.
+    ///
+    /// - Returns: false if the connection is closed.
+    @discardableResult func send(_ bytes: [UInt8], _ descriptors: [FileDescriptor] = []) -> Bool {
+        switch send(bytes, descriptors, waits: true) {
+        case .accepted, .full: true
+        case .closed: false
+        }
+    }
+
+    /// Sends a message, unless others wait for the socket.
+    func sendIfRoom(_ bytes: [UInt8]) -> Sending { send(bytes, [], waits: false) }
+
+    private func send(_ bytes: [UInt8], _ descriptors: [FileDescriptor], waits: Bool) -> Sending {
+        enum Event { case backlog, broken }
+        let (result, event): (Sending, Event?) = state.withLock { state in
+            guard let socket = state.socket else { return (.closed, nil) }
+            guard state.backlog.isEmpty else {
+                guard waits else { return (.full, nil) }
+                if descriptors.isEmpty {
+                    state.backlog[state.backlog.count - 1].bytes += bytes
+                } else {
+                    state.backlog.append(Part(bytes: bytes[...], descriptors: descriptors))
+                }
+                return (.accepted, nil)
+            }
+            guard let count = socket.write(bytes[...], descriptors) else {
+                state.socket = nil
+                return (.closed, .broken)
+            }
+            if count == bytes.count { return (.accepted, nil) }
+            state.backlog.append(Part(bytes: bytes[count...], descriptors: count == 0 ? descriptors : []))
+            return (.accepted, .backlog)
+        }
+        switch event {
+        case .backlog: onBacklog()
+        case .broken: onBreak()
+        case nil: break
+        }
+        return result
+    }
+
+    /// Writes the backlog as far as the socket has room. Returns false if the socket is broken.
+    func flush() -> Bool {
+        let (isWhole, waiters): (Bool, [BusOutcome<Void>]) = state.withLock { state in
+            guard let socket = state.socket else { return (true, []) }
+            var written = 0
+            defer { state.backlog.removeFirst(written) }
+            while written < state.backlog.count {
+                let part = state.backlog[written]
+                guard let count = socket.write(part.bytes, part.descriptors) else { return (false, []) }
+                guard count == part.bytes.count else {
+                    state.backlog[written].bytes.removeFirst(count)
+                    if count > 0 { state.backlog[written].descriptors = [] }
+                    return (true, [])
+                }
+                written += 1
+            }
+            defer { state.waiters = [] }
+            return (true, state.waiters)
+        }
+        for waiter in waiters { waiter.deliver(.success(())) }
+        return isWhole
+    }
+
+    /// Waits until the socket has accepted what was sent. Throws `.disconnected` if the connection is closed, and
+    /// `.cancelled`.
+    func room() async throws(DBusError) {
+        let waiter: BusOutcome<Void>? = try state.withLock { (state) throws(DBusError) in
+            guard state.socket != nil else { throw BusConnection.closed }
+            guard !state.backlog.isEmpty else { return nil }
+            let waiter = BusOutcome<Void>()
+            state.waiters.append(waiter)
+            return waiter
+        }
+        guard let waiter else { return }
+        do throws(DBusError) {
+            try await waiter.wait()
+        } catch {
+            state.withLock { state in state.waiters.removeAll { $0 === waiter } }
+            throw error
+        }
+    }
+}

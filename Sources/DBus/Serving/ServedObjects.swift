@@ -1,0 +1,203 @@
+/// The objects that a connection serves, with the interfaces that every object has: Properties, Introspectable and Peer.
+///
+/// Safe to share because it is used only on the loop's thread.
+final class ServedObjects: @unchecked Sendable {
+    private struct Export {
+        let id: UInt32
+        let object: ExportedObject
+    }
+
+    private let tasks: LoopTaskExecutor
+    private var lastID: UInt32 = 0
+    /// By path, in the order in which they were added.
+    private var exports: [String: [Export]] = [:]
+    private var paths: [UInt32: String] = [:]
+
+    init(_ loop: EventLoop) { tasks = LoopTaskExecutor(loop) }
+
+    /// Serves one interface of an object until the returned number is passed to ``remove(_:)``. Throws if the object's
+    /// interface is already served.
+    func add(_ object: ExportedObject) throws(DBusError) -> UInt32 {
+        guard interface(object.interface.name, at: object.path) == nil else {
+            throw DBusError(
+                .malformed, message: "\(object.interface.name) is already served at \(object.path)")
+        }
+        lastID += 1
+        exports[object.path, default: []].append(Export(id: lastID, object: object))
+        paths[lastID] = object.path
+        return lastID
+    }
+
+    func remove(_ id: UInt32) {
+        guard let path = paths.removeValue(forKey: id) else { return }
+        exports[path]?.removeAll { $0.id == id }
+        if exports[path]?.isEmpty == true { exports[path] = nil }
+    }
+
+    func removeAll() {
+        exports = [:]
+        paths = [:]
+    }
+
+    private func interface(_ name: String, at path: String) -> ExportedObject? {
+        exports[path]?.first { $0.object.interface.name == name }?.object
+    }
+
+    // MARK: Calls
+
+    /// What to do with a call.
+    private enum Answer {
+        case now(MethodReply)
+        /// Run the object's handler.
+        case later(ExportedObject, IncomingCall)
+    }
+
+    /// Answers a call, at once or when its handler has returned.
+    func answer(_ message: IncomingMessage, _ descriptors: [FileDescriptor], over output: MessageOutput) {
+        let caller = OutgoingMessage.Caller(of: message)
+        do throws(DBusError) {
+            switch try answer(message, descriptors) {
+            case .now(let reply): Self.send(.success(reply), to: caller, over: output)
+            case .later(let object, let call):
+                // Starts immediately, so that calls reach an actor in the order of their arrival. Returns to the loop as
+                // soon as there is an answer, so that nothing else is sent between the answer and its signals, and the
+                // answer keeps its place among what the actor sends.
+                Task.immediate(executorPreference: tasks) {
+                    Self.send(await object.handle(call), to: caller, over: output)
+                }
+            }
+        } catch {
+            Self.send(.failure(error), to: caller, over: output)
+        }
+    }
+
+    private static func send(
+        _ result: Result<MethodReply, DBusError>, to caller: OutgoingMessage.Caller, over output: MessageOutput
+    ) {
+        do throws(DBusError) {
+            let reply = try result.get()
+            for signal in reply.signals {
+                output.send(try OutgoingMessage.signal(signal, serial: output.nextSerial()))
+            }
+            guard !caller.wantsNoReply else { return }
+            let answer = try OutgoingMessage.answer(reply, to: caller, serial: output.nextSerial())
+            output.send(answer, reply.descriptors)
+        } catch {
+            guard !caller.wantsNoReply else { return }
+            let name = error.name.isEmpty ? "org.freedesktop.DBus.Error.Failed" : error.name
+            // Nothing else can be sent if the error cannot.
+            guard
+                let answer = try? OutgoingMessage.error(name, error.message, to: caller, serial: output.nextSerial())
+            else { return }
+            output.send(answer)
+        }
+    }
+
+    private func answer(
+        _ message: IncomingMessage, _ descriptors: [FileDescriptor]
+    ) throws(DBusError) -> Answer {
+        let path = message.path.string
+        guard let exported = exports[path] else { throw Self.unknownMethod("nothing is served at \(path)") }
+        let sender = message.sender.string
+        // Whoever may call one interface of an object may call the standard ones.
+        guard exported.contains(where: { $0.object.admits(sender) }) else { throw Self.notForYou }
+        let (interface, member) = (message.interface.string, message.member.string)
+        let named = exported.filter { interface.isEmpty || $0.object.interface.name == interface }.map(\.object)
+        guard let object = named.first(where: { $0.interface.takes(member) != nil }) else {
+            return try standard(interface, member, message, exported.map(\.object))
+        }
+        guard object.admits(sender) else { throw Self.notForYou }
+        try Self.check(message, takes: object.interface.takes(member) ?? "")
+        return .later(object, try Self.call(message, descriptors))
+    }
+
+    private static func call(
+        _ message: IncomingMessage, _ descriptors: [FileDescriptor] = []
+    ) throws(DBusError) -> IncomingCall {
+        var (body, arguments) = (message.body, [DBusValue]())
+        while !body.isAtEnd { arguments.append(try body.value()) }
+        return IncomingCall(
+            sender: message.sender.string, path: message.path.string, method: message.member.string,
+            arguments: arguments, descriptors: descriptors)
+    }
+
+    /// Throws if the arguments of a call have other types.
+    private static func check(_ message: IncomingMessage, takes signature: String) throws(DBusError) {
+        let types = MessageString(message.body.types)
+        guard types == signature else {
+            throw .remote(
+                "org.freedesktop.DBus.Error.InvalidArgs",
+                "\(message.member.string) takes (\(signature)), not (\(types.string))")
+        }
+    }
+
+    // MARK: Standard interfaces
+
+    private func standard(
+        _ interface: String, _ member: String, _ message: IncomingMessage, _ objects: [ExportedObject]
+    ) throws(DBusError) -> Answer {
+        switch (interface, member) {
+        case ("org.freedesktop.DBus.Peer", "Ping"):
+            try Self.check(message, takes: "")
+            return .now(MethodReply())
+        case ("org.freedesktop.DBus.Introspectable", "Introspect"):
+            try Self.check(message, takes: "")
+            return .now(MethodReply([.string(introspection(of: message.path.string, objects))]))
+        case ("org.freedesktop.DBus.Properties", "Get"):
+            try Self.check(message, takes: "ss")
+            let call = try Self.call(message)
+            let object = try Self.find(call.arguments[0].string ?? "", objects)
+            let name = call.arguments[1].string ?? ""
+            guard let value = object.interface.property(name) == nil ? nil : object.property(name) else {
+                throw Self.unknownProperty(name)
+            }
+            return .now(MethodReply([.variant(value)]))
+        case ("org.freedesktop.DBus.Properties", "GetAll"):
+            try Self.check(message, takes: "s")
+            let object = try Self.find(try Self.call(message).arguments[0].string ?? "", objects)
+            return .now(MethodReply([object.interface.properties(object.property)]))
+        case ("org.freedesktop.DBus.Properties", "Set"):
+            try Self.check(message, takes: "ssv")
+            let call = try Self.call(message)
+            let object = try Self.find(call.arguments[0].string ?? "", objects)
+            let name = call.arguments[1].string ?? ""
+            guard let isWritable = object.interface.property(name) else { throw Self.unknownProperty(name) }
+            guard isWritable else {
+                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "\(name) cannot be set")
+            }
+            return .later(object, call)
+        default:
+            throw Self.unknownMethod("there is no method \(member) of \(interface) at \(message.path.string)")
+        }
+    }
+
+    private static func find(_ interface: String, _ objects: [ExportedObject]) throws(DBusError) -> ExportedObject {
+        guard let object = objects.first(where: { $0.interface.name == interface }) else {
+            throw .remote("org.freedesktop.DBus.Error.UnknownInterface", "there is no \(interface) here")
+        }
+        return object
+    }
+
+    /// Returns the object in D-Bus's introspection notation.
+    private func introspection(of path: String, _ objects: [ExportedObject]) -> String {
+        let prefix = path == "/" ? path : path + "/"
+        let children = Set(
+            exports.keys.filter { $0.hasPrefix(prefix) && $0 != path }
+                .map { $0.dropFirst(prefix.count).prefix { $0 != "/" } })
+        return "<node>\(objects.map(\.interface.xml).joined())"
+            + children.sorted().map { "<node name=\"\($0)\"/>" }.joined() + "</node>"
+    }
+
+    // MARK: Errors
+
+    private static func unknownMethod(_ text: String) -> DBusError {
+        .remote("org.freedesktop.DBus.Error.UnknownMethod", text)
+    }
+
+    private static func unknownProperty(_ name: String) -> DBusError {
+        .remote("org.freedesktop.DBus.Error.UnknownProperty", "there is no property \(name)")
+    }
+
+    private static let notForYou = DBusError.remote(
+        "org.freedesktop.DBus.Error.AccessDenied", "only the service that this object is for may call it")
+}

@@ -1,0 +1,201 @@
+/// Writes a message, value by value, in the machine's byte order.
+///
+/// The format is that of the D-Bus specification, chapter "Message Protocol". A bus disconnects whoever sends an invalid
+/// message, so what cannot be sent throws ``DBusError/Kind/malformed`` here.
+struct MessageWriter {
+    private(set) var bytes: [UInt8] = []
+
+    static let byteOrder = UInt8(ascii: 1.littleEndian == 1 ? "l" : "B")
+    /// The maximum length of a message, by the specification.
+    private static let maximum = 1 << 27
+    /// The maximum length of an array, by the specification.
+    private static let maximumArray = 1 << 26
+    /// The maximum number of containers inside each other.
+    private static let maximumDepth = 64
+
+    init(reserving count: Int = 256) { bytes.reserveCapacity(count) }
+
+    // MARK: Basic values
+
+    mutating func align(to alignment: Int) {
+        while bytes.count % alignment != 0 { bytes.append(0) }
+    }
+
+    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+        align(to: MemoryLayout<Number>.size)
+        withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(text: String) throws(DBusError) {
+        append(UInt32(truncatingIfNeeded: text.utf8.count))
+        try append(characters: text)
+    }
+
+    mutating func append(signature: String) throws(DBusError) {
+        guard let count = UInt8(exactly: signature.utf8.count) else {
+            throw Self.unsendable("a signature of \(signature.utf8.count) characters")
+        }
+        append(count)
+        try append(characters: signature)
+    }
+
+    private mutating func append(characters: String) throws(DBusError) {
+        let start = bytes.count
+        bytes.append(contentsOf: characters.utf8)
+        guard !bytes[start...].contains(0) else { throw Self.unsendable("a text with a zero character") }
+        bytes.append(0)
+    }
+
+    /// Writes `number` over four bytes that were written before.
+    mutating func replace(at offset: Int, with number: UInt32) {
+        withUnsafeBytes(of: number) { source in
+            for index in 0..<4 { bytes[offset + index] = source[index] }
+        }
+    }
+
+    private static func unsendable(_ what: String) -> DBusError {
+        DBusError(.malformed, message: "\(what) cannot be sent")
+    }
+
+    // MARK: Containers
+
+    /// Writes an array: its length, and its elements.
+    mutating func appendArray(
+        alignment: Int, _ elements: (inout MessageWriter) throws(DBusError) -> Void
+    ) throws(DBusError) {
+        append(UInt32(0))
+        let place = bytes.count - 4
+        align(to: alignment)
+        let start = bytes.count
+        try elements(&self)
+        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("an array of such a length") }
+        replace(at: place, with: UInt32(bytes.count - start))
+    }
+
+    mutating func append(_ value: DBusValue, depth: Int = 0) throws(DBusError) {
+        guard depth < Self.maximumDepth else { throw Self.unsendable("a value of such a depth") }
+        switch value {
+        case .byte(let value): append(value)
+        case .boolean(let value): append(UInt32(value ? 1 : 0))
+        case .int16(let value): append(value)
+        case .uint16(let value): append(value)
+        case .int32(let value): append(value)
+        case .uint32(let value): append(value)
+        case .int64(let value): append(value)
+        case .uint64(let value): append(value)
+        case .double(let value): append(value.bitPattern)
+        case .string(let value): try append(text: value)
+        case .objectPath(let value):
+            guard DBusValue.isObjectPath(value) else { throw Self.unsendable("the object path \(value)") }
+            try append(text: value)
+        case .signature(let value):
+            guard DBusValue.isSignature(value) else { throw Self.unsendable("the signature \(value)") }
+            try append(signature: value)
+        case .unixFD(let value): append(UInt32(bitPattern: value))
+        case .bytes(let value):
+            try appendArray(alignment: 1) { $0.bytes.append(contentsOf: value) }
+        case .array(let element, let values):
+            try appendArray(alignment: DBusValue.alignment(of: element)) { (writer) throws(DBusError) in
+                for value in values { try writer.append(value, depth: depth + 1) }
+            }
+        case .dictionary(_, _, let entries):
+            try appendArray(alignment: 8) { (writer) throws(DBusError) in
+                for (key, value) in entries {
+                    writer.align(to: 8)
+                    try writer.append(key, depth: depth + 1)
+                    try writer.append(value, depth: depth + 1)
+                }
+            }
+        case .structure(let members):
+            guard !members.isEmpty else { throw Self.unsendable("a structure without members") }
+            align(to: 8)
+            for member in members { try append(member, depth: depth + 1) }
+        case .variant(let value):
+            try append(signature: value.signature)
+            try append(value, depth: depth + 1)
+        }
+    }
+
+    // MARK: Messages
+
+    /// A header field of the specification.
+    enum Field: UInt8 {
+        case path = 1
+        case interface = 2
+        case member = 3
+        case errorName = 4
+        case replySerial = 5
+        case destination = 6
+        case signature = 8
+        case descriptorCount = 9
+    }
+
+    /// Starts a message. Its length is written by ``finish(bodyAt:)``.
+    mutating func begin(
+        _ kind: IncomingMessage.Kind, flags: UInt8, serial: UInt32, _ fields: [(Field, DBusValue)]
+    ) throws(DBusError) {
+        for byte in [Self.byteOrder, kind.rawValue, flags, 1] { append(byte) }
+        append(UInt32(0))
+        append(serial)
+        try appendArray(alignment: 8) { (writer) throws(DBusError) in
+            for (field, value) in fields {
+                writer.align(to: 8)
+                writer.append(field.rawValue)
+                try writer.append(.variant(value))
+            }
+        }
+        align(to: 8)
+    }
+
+    /// Returns the message, whose body starts at `start`.
+    mutating func finish(bodyAt start: Int) throws(DBusError) -> [UInt8] {
+        guard bytes.count <= Self.maximum else { throw Self.unsendable("a message of such a length") }
+        replace(at: 4, with: UInt32(bytes.count - start))
+        return bytes
+    }
+}
+
+extension DBusValue {
+    fileprivate static func isObjectPath(_ path: String) -> Bool {
+        var path = path
+        return path.withUTF8 { MessageString(UnsafeRawBufferPointer($0)).isObjectPath }
+    }
+
+    /// The alignment of the values of a type.
+    fileprivate static func alignment(of signature: String) -> Int {
+        MessageReader.alignment(of: signature.utf8.first ?? 0)
+    }
+
+    /// Whether it is valid by the specification's chapter "Valid Signatures".
+    static func isSignature(_ signature: String) -> Bool {
+        var types = Array(signature.utf8)[...]
+        while !types.isEmpty { guard skipType(&types, depth: 0) else { return false } }
+        return true
+    }
+
+    private static func skipType(_ types: inout ArraySlice<UInt8>, depth: Int) -> Bool {
+        guard depth < 64, let type = types.popFirst() else { return false }
+        switch type {
+        case UInt8(ascii: "a"):
+            guard types.first == UInt8(ascii: "{") else { return skipType(&types, depth: depth + 1) }
+            types.removeFirst()
+            guard let key = types.first, isBasic(key), skipType(&types, depth: depth + 1),
+                skipType(&types, depth: depth + 1)
+            else { return false }
+            return types.popFirst() == UInt8(ascii: "}")
+        case UInt8(ascii: "("):
+            repeat {
+                guard skipType(&types, depth: depth + 1) else { return false }
+            } while types.first
+                != UInt8(ascii: ")")
+            types.removeFirst()
+            return true
+        case UInt8(ascii: "v"): return true
+        default: return isBasic(type)
+        }
+    }
+
+    private static func isBasic(_ type: UInt8) -> Bool { "ybnqiuxtdsogh".utf8.contains(type) }
+}
