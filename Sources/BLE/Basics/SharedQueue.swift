@@ -78,7 +78,11 @@ final class SharedQueue<Element: Sendable>: Sendable {
     /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, and `cancelled`.
     func next(isolation: isolated (any Actor)?) async throws(BLEError) -> Element? {
         while true {
-            if Task.isCancelled { throw .cancelled }
+            if Task.isCancelled {
+                // It may have been woken for an element just before.
+                wakeNext()
+                throw .cancelled
+            }
             let taking: Taking = state.withLock { state in
                 if let element = state.take() {
                     let hasRoom = state.isFull && state.count <= capacity / 2
@@ -110,12 +114,18 @@ final class SharedQueue<Element: Sendable>: Sendable {
 
     /// Removes a reader that has given up. An element that it was woken for is another one's.
     private func leave(_ outcome: Outcome<Void>) {
+        let wasWaiting = state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0 === outcome }) else { return false }
+            state.waiting.remove(at: index)
+            return true
+        }
+        if !wasWaiting { wakeNext() }
+    }
+
+    /// Wakes a reader if there is an element for it.
+    private func wakeNext() {
         let next: Outcome<Void>? = state.withLock { state in
-            if let index = state.waiting.firstIndex(where: { $0 === outcome }) {
-                state.waiting.remove(at: index)
-                return nil
-            }
-            return state.count > 0 && !state.waiting.isEmpty ? state.waiting.removeFirst() : nil
+            state.count > 0 && !state.waiting.isEmpty ? state.waiting.removeFirst() : nil
         }
         next?.deliver(.success(()))
     }
