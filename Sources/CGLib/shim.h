@@ -78,6 +78,24 @@ static inline GQuark ble_io_error_quark(void) { return G_IO_ERROR; }
 static inline int ble_stream_descriptor(GIOStream *stream) {
     return g_socket_get_fd(g_socket_connection_get_socket((GSocketConnection *)stream));
 }
+/// Two connected stream sockets with small buffers, as tests want them.
+static inline int ble_stream_pair(int *ends) {
+    int size = 4096;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    return setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+}
+/// A stream that owns a socket.
+static inline GIOStream *ble_stream_from_descriptor(int descriptor) {
+    GSocket *socket = g_socket_new_from_fd(descriptor, NULL);
+    GSocketConnection *connection = g_socket_connection_factory_create_connection(socket);
+    g_object_unref(socket);
+    return (GIOStream *)connection;
+}
+/// Has the close of a socket not wait for its unsent data.
+static inline void ble_disarm_linger(int descriptor) {
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
 /// Like `recv`, without waiting. Takes over the descriptors that were passed: at most `*count`, which becomes their number,
 /// or -1 if none were passed. The kernel passes fewer if the process can have no more.
 static inline ssize_t ble_receive(int socket, void *space, size_t size, int *descriptors, int *count) {

@@ -82,13 +82,10 @@ extension FirstOutcome {
         }
     }
 
-    /// Delivers an error after a duration, unless the returned task is cancelled first.
+    /// Delivers an error after a duration, unless the returned expiry is cancelled first.
     package func expire(
         after duration: Duration, clock: any Clock<Duration>, _ error: @escaping @Sendable () -> Failure
-    ) -> Task<Void, Never> {
-        Task {
-            guard (try? await clock.sleep(for: duration)) != nil else { return }
-            deliver(.failure(error()))
-        }
+    ) -> Expiry {
+        Expiry(after: duration, clock: clock) { self.deliver(.failure(error())) }
     }
 }

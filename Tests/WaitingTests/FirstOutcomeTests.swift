@@ -137,9 +137,59 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Failure>
 
     @Test func `a deadline that is cancelled delivers nothing`() async throws {
         let outcome = Outcome<Int>()
-        let deadline = outcome.expire(after: .seconds(1000), clock: ContinuousClock()) { .late }
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let deadline = outcome.expire(after: .seconds(1000), clock: SleepingClock(onEnd: end)) { .late }
         deadline.cancel()
-        await deadline.value
+        for await _ in ends { break }
         #expect(outcome.deliver(.success(1)))
     }
+
+    @Test func `a clock that calls back is called, and told of the cancellation`() async throws {
+        let clock = CallingClock()
+        let late = Outcome<Int>()
+        let (_, cancelled) = (late.expire(after: .seconds(2), clock: clock) { .late }, Outcome<Int>())
+        cancelled.expire(after: .seconds(3), clock: clock) { .late }.cancel()
+        #expect(clock.calls.withLock { $0.map(\.value.duration) } == [.seconds(2)])
+        for call in clock.calls.withLock({ $0.values }) { call.work() }
+        await #expect(throws: Failure.late) { try await late.wait() }
+        #expect(cancelled.deliver(.success(1)))
+    }
+}
+
+/// A clock whose sleeps end with their cancellation only.
+private struct SleepingClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+
+    let onEnd: AsyncStream<Void>.Continuation
+    var now: Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let (nothing, source) = AsyncStream.makeStream(of: Never.self)
+        // Ends when the task is cancelled.
+        for await _ in nothing {}
+        source.finish()
+        onEnd.yield()
+        throw CancellationError()
+    }
+}
+
+/// A clock that keeps what it is to call.
+private final class CallingClock: CallbackClock {
+    typealias Instant = ContinuousClock.Instant
+
+    let calls = Mutex<[Int: (duration: Duration, work: @Sendable () -> Void)]>([:])
+    var now: Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws { Issue.record("it calls back") }
+
+    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int {
+        calls.withLock { calls in
+            calls[calls.count] = (duration, work)
+            return calls.count - 1
+        }
+    }
+
+    func cancelCall(_ number: Int) { calls.withLock { $0[number] = nil } }
 }

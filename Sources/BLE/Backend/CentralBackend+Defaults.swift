@@ -1,5 +1,11 @@
 /// What a stack may lack. A backend implements only what its stack has.
 extension CentralBackend {
+    /// The continuous clock.
+    public nonisolated var clock: any Clock<Duration> { ContinuousClock() }
+
+    /// Nil.
+    public nonisolated var taskExecutor: (any TaskExecutor)? { nil }
+
     /// The defaults of ``BackendLimits``.
     public nonisolated var limits: BackendLimits { BackendLimits() }
 

@@ -11,6 +11,14 @@ public protocol CentralBackend: Actor {
     /// What the stack allows.
     nonisolated var limits: BackendLimits { get }
 
+    /// Measures deadlines and staleness, unless the central's configuration has a clock of its own. By default, the
+    /// continuous clock.
+    nonisolated var clock: any Clock<Duration> { get }
+
+    /// The backend's thread as a task executor: tasks that prefer it get what the central delivers without a switch
+    /// between threads. They must not block. Nil, the default, if there is none.
+    nonisolated var taskExecutor: (any TaskExecutor)? { get }
+
     /// Connects to the stack. Called before anything else, and again only if it has thrown.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.

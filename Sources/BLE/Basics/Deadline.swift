@@ -38,6 +38,6 @@ extension Central {
     public nonisolated func withDeadline<Value: Sendable>(
         _ duration: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await BLE.withDeadline(duration, clock: configuration.clock, body)
+        try await BLE.withDeadline(duration, clock: clock, body)
     }
 }

@@ -25,13 +25,14 @@ public actor Central {
         /// The maximum time for one operation on a connected peripheral. 30 s by default, which is the Attribute
         /// Protocol's own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
         public var operationTimeout: Duration
-        /// Measures deadlines and staleness.
+        /// Measures deadlines and staleness. By default the continuous clock, in the form in which the backend has it.
         public var clock: any Clock<Duration>
         /// Whether a new central waits for Bluetooth: for the bus, bluetoothd and an adapter, which may come up after this
         /// program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
-        /// Receives the framework's log messages, at info, debug and trace level. At trace level, each operation with
+        /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on the
+        /// backend's thread has blocked it for more than a second. At trace level, each operation with
         /// its value and duration, and each received value and advertisement. The values include those that require an
         /// encrypted link. Packets of a ``PacketWriter``, passkeys and keys are not logged.
         public var logger: Logger
@@ -61,6 +62,8 @@ public actor Central {
     public nonisolated let configuration: Configuration
     /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.
     nonisolated let isTracing: Bool
+    /// The configuration's clock, or the backend's own, which has the same time.
+    package nonisolated let clock: any Clock<Duration>
     /// The time since this central was created.
     package nonisolated let elapsed: @Sendable () -> Duration
 
@@ -96,10 +99,11 @@ public actor Central {
         self.backend = backend
         self.configuration = configuration
         isTracing = configuration.logger.logLevel <= .trace
+        clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-            logger: configuration.logger, clock: configuration.clock,
+            logger: configuration.logger, clock: clock,
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))

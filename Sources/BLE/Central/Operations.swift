@@ -140,9 +140,9 @@ extension Central {
         operations.finish(token, using: resource)
     }
 
-    /// Delivers `timedOut` after `timeout`, unless the returned task is cancelled first.
-    func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Task<Void, Never> {
-        outcome.expire(after: timeout, clock: configuration.clock) {
+    /// Delivers `timedOut` after `timeout`, unless the returned expiry is cancelled first.
+    func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
+        outcome.expire(after: timeout, clock: clock) {
             BLEError(.timedOut, "\(name) took longer than \(timeout)")
         }
     }

@@ -60,7 +60,7 @@ extension Central {
 
     private func open(_ transport: any ChannelTransport, _ psm: PSM, to id: Peripheral.ID) -> L2CAPChannel {
         let channel = L2CAPChannel(
-            transport, peer: id, psm: psm, clock: configuration.clock, timeout: configuration.operationTimeout
+            transport, peer: id, psm: psm, clock: clock, timeout: configuration.operationTimeout
         ) { [weak self] channel in Task { await self?.forget(channel, to: id) } }
         channels.add(channel.handle, to: id)
         channel.start()

@@ -228,7 +228,7 @@ fileprivate struct AutoConnecting: Sendable {
                         if let alarm, alarm > now, alarm <= time { break }
                         alarm = time
                         group.addTask {
-                            try? await central.configuration.clock.sleep(for: time - now)
+                            try? await central.clock.sleep(for: time - now)
                             run.wake()
                         }
                     case .connect(let id): group.addTask { await central.connect(id, for: run) }

@@ -156,7 +156,7 @@ extension Central {
             operations.fail(endedHere(id)) { $0 == id }
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
-            let timer = Task { [weak self, clock = configuration.clock] in
+            let timer = Task { [weak self, clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
                 await self?.step(id) { $0.retryIsDue() }
             }

@@ -42,7 +42,7 @@ extension Central {
     func considerIdle(_ id: Peripheral.ID) {
         connections[id]?.setIdleTimer(nil)
         guard case .onDemand(let idle) = policy(id), isUnused(id) else { return }
-        let timer = Task { [weak self, clock = configuration.clock] in
+        let timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(for: idle)) != nil else { return }
             await self?.releaseIfUnused(id)
         }

@@ -49,10 +49,10 @@ public final class PeripheralValues: Sendable {
             return try await store.untilReady()
         }
         let limit = timeout ?? central.configuration.connectTimeout
-        let elapsed = Central.stopwatch(central.configuration.clock)
+        let elapsed = Central.stopwatch(central.clock)
         try await central.connect(peripheral.id, timeout: limit)
         let outcome = Outcome<Void>()
-        let deadline = outcome.expire(after: max(.zero, limit - elapsed()), clock: central.configuration.clock) {
+        let deadline = outcome.expire(after: max(.zero, limit - elapsed()), clock: central.clock) {
             BLEError(.timedOut, "becoming ready took longer than \(limit)")
         }
         defer { deadline.cancel() }

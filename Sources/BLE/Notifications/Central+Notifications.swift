@@ -21,7 +21,7 @@ extension Central {
                 // Longer from one failure to the next: the peripheral may end its link because of the subscription.
                 failures += 1
                 let pause = backoff.pause(afterFailures: failures)
-                guard (try? await configuration.clock.sleep(for: pause)) != nil else { throw .cancelled }
+                guard (try? await clock.sleep(for: pause)) != nil else { throw .cancelled }
             }
         }
     }

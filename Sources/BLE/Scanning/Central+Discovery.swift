@@ -144,7 +144,7 @@ extension Central {
                 scanning.changeFailed(change)
                 if [.poweredOff, .adapterNotFound, .bluetoothLost].contains(error.code) {
                     // Even if the adapter's state has not been reported yet, its return will be reported as a state.
-                    guard (try? await configuration.clock.sleep(for: Self.scanPause)) != nil else { return }
+                    guard (try? await clock.sleep(for: Self.scanPause)) != nil else { return }
                 } else if change != .stop {
                     scanning.finish(error)
                 }
@@ -162,7 +162,7 @@ extension Central {
     /// Checks for silent peripherals every second, which is the precision of `staleAfter`.
     private func watchStaleness(of token: Int, _ tracker: DiscoveryTracker) -> Task<Void, Never>? {
         guard tracker.staleAfter != nil else { return nil }
-        return Task { [weak self, clock = configuration.clock] in
+        return Task { [weak self, clock] in
             while (try? await clock.sleep(for: .seconds(1))) != nil {
                 guard let self else { return }
                 await reportStale(token)

@@ -20,7 +20,7 @@ extension Central {
         if let known = try await firstConnected(matching: criteria) { return known }
         let limit = timeout ?? configuration.connectTimeout
         let outcome = Outcome<Discovery>()
-        let deadline = outcome.expire(after: limit, clock: configuration.clock) {
+        let deadline = outcome.expire(after: limit, clock: clock) {
             BLEError(
                 .peripheralNotFound, "no peripheral that meets the criteria was found within \(limit)",
                 remedy: "It may be out of range, switched off, or connected to another device.")
@@ -43,10 +43,7 @@ extension Central {
     ) async throws(BLEError) -> [Discovery] {
         let found = Found()
         let outcome = Outcome<Void>()
-        let deadline = Task { [clock = configuration.clock] in
-            guard (try? await clock.sleep(for: duration)) != nil else { return }
-            outcome.deliver(.success(()))
-        }
+        let deadline = Expiry(after: duration, clock: clock) { outcome.deliver(.success(())) }
         defer { deadline.cancel() }
         // With an interval longer than the scan, only peripherals that the system removes are lost.
         let events = discoveryEvents(matching: criteria, duplicates: true, staleAfter: duration + .seconds(1))

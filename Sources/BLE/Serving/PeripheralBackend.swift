@@ -109,7 +109,8 @@ extension PeripheralBackend {
 
 /// Sends the values of a characteristic to all its subscribers, without waiting for the backend's executor.
 public struct ValueSender: Sendable {
-    /// Sends a value, and waits if many are on their way. Returns false if the stack is gone.
+    /// Sends a value, and waits if many are on their way; if the task is cancelled meanwhile, the value is not sent. Returns
+    /// false if the stack is gone.
     public let send: @Sendable ([UInt8]) async -> Bool
 
     /// Creates a sender.

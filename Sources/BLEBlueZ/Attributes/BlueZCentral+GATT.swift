@@ -39,9 +39,9 @@ extension BlueZCentral {
     func persisting<Value>(
         at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        var elapsed = Central.stopwatch(clock)
-        return try await Self.retry(clock: clock) { () throws(BLEError) in
-            elapsed = Central.stopwatch(clock)
+        var elapsed = Central.stopwatch(configuredClock)
+        return try await Self.retry(clock: configuredClock) { () throws(BLEError) in
+            elapsed = Central.stopwatch(configuredClock)
             return try await call()
         } while: { (error, waited) throws(BLEError) in
             if error.code == .cancelled { return false }

@@ -69,7 +69,8 @@ extension BlueZCentral {
         guard let device = ObjectTree.device(ofAttribute: path) else { return }
         // At the end of a link, the socket is closed before bluetoothd signals it. The property `MTU` is gone by then.
         if (try? await attMTU(characteristic.peripheral)) == nil {
-            try? await waits.wait(forObject: device, within: .seconds(2), clock: clock) { () throws(BLEError) in
+            try? await waits.wait(forObject: device, within: .seconds(2), clock: configuredClock) {
+                () throws(BLEError) in
                 self.isConnected(device) ? nil : ()
             }
         }

@@ -23,7 +23,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
-    private(set) lazy var passive = PassiveScanner(host, clock: clock) { [weak self] event in
+    private(set) lazy var passive = PassiveScanner(host, clock: configuredClock) { [weak self] event in
         self?.assumeIsolated { $0.handle(event) }
     }
     let waits = ObjectWaits()
@@ -45,7 +45,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
-    var clock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
+    /// The central's clock.
+    var configuredClock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
 
     func report(_ event: BackendEvent) {
         context?.handleEvent(event)

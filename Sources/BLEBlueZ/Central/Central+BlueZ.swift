@@ -22,16 +22,30 @@ extension Central {
 }
 
 extension BlueZCentral {
-    /// The backend's thread as a task executor. Consumers that prefer it avoid a switch between threads.
-    ///
-    /// ```swift
-    /// let backend = BlueZCentral.bluez()
-    /// let central = try await Central(backend: backend)
-    /// Task(executorPreference: backend.taskExecutor) {
-    ///     for try await found in central.discoveries() { print(found.peripheral) }
-    /// }
-    /// ```
-    ///
-    /// Code that runs there must not block.
-    public nonisolated var taskExecutor: any TaskExecutor { host.tasks }
+    /// The thread of the bus, on which the central delivers, as a task executor. ``withCentral(configuration:_:)`` runs
+    /// there.
+    public nonisolated var taskExecutor: (any TaskExecutor)? { host.tasks }
+
+    /// The continuous clock, with sleeps that end on that thread.
+    public nonisolated var clock: any Clock<Duration> { host.loop.clock }
+}
+
+/// Runs `body` with a central that uses this machine's bluetoothd and its default adapter, and shuts it down at the end.
+///
+/// ```swift
+/// try await withCentral { central in
+///     for try await found in central.discoveries() { print(found.peripheral) }
+/// }
+/// ```
+///
+/// `body` runs on the thread that delivers values and advertisements, which makes it several times as fast as elsewhere
+/// (Docs/Performance.md). In return, it must not block: nothing arrives, and no deadline ends, until it next awaits. Work
+/// that takes long belongs into a `Task { … }` or an actor, which run elsewhere.
+///
+/// Throws what `body` throws, and `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
+public func withCentral<Result: Sendable>(
+    configuration: Central.Configuration = Central.Configuration(),
+    _ body: @escaping @concurrent @Sendable (Central) async throws -> Result
+) async throws -> Result {
+    try await withCentral(backend: .bluez(), configuration: configuration, body)
 }

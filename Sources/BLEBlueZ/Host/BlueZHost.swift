@@ -151,6 +151,10 @@ package actor BlueZHost {
 
     /// Connects to the bus and subscribes to its signals.
     func openBus() async throws(DBusError) {
+        loop.onStall { [logger] time in
+            logger.warning(
+                "code that ran on Bluetooth's thread has held it up", metadata: ["duration": "\(time)"])
+        }
         let session = BusSession(
             loop: loop, logger: logger, service: BlueZ.service,
             onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },

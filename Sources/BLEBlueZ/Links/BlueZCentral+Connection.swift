@@ -15,7 +15,7 @@ extension BlueZCentral {
         try await host.refresh(path)
         links.adopt(peripheral, isConnected: isConnected(path))
         guard !isConnected(path) else { return }
-        try await Retry(pause: .milliseconds(200), factor: 2)(clock: clock) { () throws(BLEError) in
+        try await Retry(pause: .milliseconds(200), factor: 2)(clock: configuredClock) { () throws(BLEError) in
             do throws(BLEError) {
                 try await callConnect(peripheral, path)
             } catch {
@@ -73,7 +73,7 @@ extension BlueZCentral {
     /// Waits until bluetoothd has withdrawn the link of an interrupted attempt: it may report a link before the
     /// attempt fails, and its end only afterward. A link that stays up was made by another client.
     private func settle(_ path: String) async {
-        try? await waits.wait(forObject: path, within: .seconds(2), clock: clock) { () throws(BLEError) in
+        try? await waits.wait(forObject: path, within: .seconds(2), clock: configuredClock) { () throws(BLEError) in
             self.isConnected(path) ? nil : ()
         }
     }
@@ -111,7 +111,8 @@ extension BlueZCentral {
             }
         }
         try? await host.refresh(path)
-        try await waits.wait(forObject: path, within: BlueZHost.promptly, clock: clock) { () throws(BLEError) in
+        try await waits.wait(forObject: path, within: BlueZHost.promptly, clock: configuredClock) {
+            () throws(BLEError) in
             self.isConnected(path) ? nil : ()
         }
         // Not earlier: a shutdown that starts meanwhile must not leave the bus before this call is sent.

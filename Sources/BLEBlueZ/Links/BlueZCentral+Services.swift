@@ -25,12 +25,13 @@ extension BlueZCentral {
     private static let emptyGrace = Duration.seconds(1)
 
     private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
-        let found = try await waits.wait(forObject: path, clock: clock) { () throws(BLEError) in
+        let found = try await waits.wait(forObject: path, clock: configuredClock) { () throws(BLEError) in
             try self.resolvedNow(path)
         }
         guard found.database.isEmpty else { return found }
         do throws(BLEError) {
-            return try await waits.wait(forObject: path, within: Self.emptyGrace, clock: clock) { () throws(BLEError) in
+            return try await waits.wait(forObject: path, within: Self.emptyGrace, clock: configuredClock) {
+                () throws(BLEError) in
                 let found = try self.resolvedNow(path)
                 return found?.database.isEmpty == false ? found : nil
             }

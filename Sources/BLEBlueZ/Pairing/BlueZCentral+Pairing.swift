@@ -29,7 +29,7 @@ extension BlueZCentral {
     }
 
     private func callPair(_ path: String) async throws(BLEError) {
-        try await Retry(pause: .milliseconds(100))(clock: clock) { () throws(BLEError) in
+        try await Retry(pause: .milliseconds(100))(clock: configuredClock) { () throws(BLEError) in
             _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
         } while: { error, waited in
             error.code == .busy && waited < Self.busyLimit

@@ -219,12 +219,26 @@ extension BlueZPeripheral {
             throw BLEError(.notSupported, "bluetoothd does not tell subscribers apart", isRetryable: false)
         }
         guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
-        guard await emitter.send(value) else { throw .lost("the connection to the bus is closed") }
+        do throws(DBusError) {
+            try await emitter.send(value)
+        } catch {
+            throw BLEError(error, during: .serving)
+        }
     }
 
     /// Returns what signals the characteristic's values, from any thread.
     public func sender(for attribute: ServedAttribute) -> ValueSender? {
-        emitter(of: attribute).map { emitter in ValueSender { await emitter.send($0) } }
+        emitter(of: attribute).map { emitter in
+            ValueSender { value in
+                do throws(DBusError) {
+                    try await emitter.send(value)
+                } catch {
+                    // A cancelled handler sends nothing, and nobody is to be told.
+                    return error.kind == .cancelled
+                }
+                return true
+            }
+        }
     }
 
     private func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {

@@ -185,9 +185,9 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         }
     }
 
-    /// Asks whether the link of a central that has sent a request is up, if it seems not to be. Calls and signals come
-    /// over different connections: the request may be the last one of a link whose end was reported before. Does not
-    /// wait, because later requests would overtake this one.
+    /// Asks whether the link of a central that has sent a request is up, if it seems not to be. The request
+    /// may be the last one of a link whose end was reported before. Does not wait, because later requests would overtake
+    /// this one.
     func checkLink(_ path: String) {
         guard !isConnected(path), checked.insert(path).inserted else { return }
         Task {

@@ -43,7 +43,7 @@ struct DeviceConnector: Sendable {
                     found = nil
                     devices.unlist(candidate.peripheral.id)
                 }
-                guard (try? await central.configuration.clock.sleep(for: Self.pause)) != nil else { throw .cancelled }
+                guard (try? await central.clock.sleep(for: Self.pause)) != nil else { throw .cancelled }
                 continue
             }
             tried.insert(candidate.peripheral.id)

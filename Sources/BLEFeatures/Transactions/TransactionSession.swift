@@ -140,9 +140,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
         let (id, key, outcome) = (token(), codec.key(of: request), Outcome<Codec.Reply?>())
         requests[id] = Request(request: request, key: key, outcome: outcome, isAnswered: isAnswered)
         queue.add(id, key)
-        let timer = Task { [weak self, clock = peripheral.central.configuration.clock] in
-            guard (try? await clock.sleep(for: timeout)) != nil else { return }
-            await self?.timeOut(id, after: timeout)
+        let timer = Expiry(after: timeout, clock: peripheral.central.clock) { [weak self] in
+            Task { await self?.timeOut(id, after: timeout) }
         }
         defer {
             timer.cancel()
@@ -186,7 +185,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     func beginGrace(_ id: Int, _ key: Codec.Key) {
         graces[id] = Task {
-            [weak self, clock = peripheral.central.configuration.clock, grace = configuration.lateReplyGrace] in
+            [weak self, clock = peripheral.central.clock, grace = configuration.lateReplyGrace] in
             guard (try? await clock.sleep(for: grace)) != nil else { return }
             await self?.graceEnded(id, key)
         }

@@ -156,7 +156,7 @@ private final class TransferWatch: Sendable {
                 throw BLEError(.timedOut, "no record, and no answer, came within \(timeout)")
             }
             do {
-                try await central.configuration.clock.sleep(for: left)
+                try await central.clock.sleep(for: left)
             } catch {
                 return
             }

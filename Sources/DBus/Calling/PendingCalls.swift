@@ -73,11 +73,11 @@ final class PendingCalls: @unchecked Sendable {
         }
     }
 
-    /// Passes an answer or an error to its caller.
+    /// Passes an answer or an error to its caller. Returns whether there is one.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
-    func answered(_ message: IncomingMessage, _ descriptors: [FileDescriptor], by service: NameOwner?) {
-        guard let waiter = waiter(for: message, service) else { return }
+    func answered(_ message: IncomingMessage, _ descriptors: [FileDescriptor], by service: NameOwner?) -> Bool {
+        guard let waiter = waiter(for: message, service) else { return false }
         if message.kind == .error {
             var body = message.body
             waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
@@ -85,6 +85,7 @@ final class PendingCalls: @unchecked Sendable {
             waiter.answered?(.success((message, descriptors)))
         }
         turns.answered(waiter.ticket)
+        return true
     }
 
     /// Returns and removes the waiter for an answer, if the answer comes from the destination of the call. The bus may

@@ -7,7 +7,8 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// A connection to a bus: calls, served objects, and signals, in the order in which the bus sends them.
+/// A connection to a bus: signals, answers, and calls of served objects, handled in the order in which the bus sends
+/// them.
 ///
 /// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
 ///
@@ -32,8 +33,6 @@ final class BusConnection: @unchecked Sendable {
     let served: ServedObjects
     /// The state of the handshake; nil when messages follow.
     private var handshake: (state: Handshake, outcome: BusOutcome<Void>)?
-    /// Whether the bus passes descriptors.
-    private var passesDescriptors = false
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
     /// The name that the bus has given the connection.
@@ -95,11 +94,14 @@ final class BusConnection: @unchecked Sendable {
             handshake = (Handshake(), authenticated)
             output.send(Handshake.start(userID: geteuid()))
             try await authenticated.wait()
+            // A bus may hang up here on a user whom it does not accept.
+            uniqueName = try await ask(.bus("Hello"), timeout: timeout) { (body) throws(DBusError) in
+                try body.string()
+            }
         } catch {
             throw error.kind == .disconnected
                 ? DBusError(.unreachable, name: error.name, message: error.message) : error
         }
-        uniqueName = try await ask(.bus("Hello"), timeout: timeout) { (body) throws(DBusError) in try body.string() }
         guard let service else { return }
         // Subscribe before asking, so that no change is missed.
         try await addMatch(
@@ -148,7 +150,7 @@ final class BusConnection: @unchecked Sendable {
         guard socket != nil else { return }
         socket = nil
         hasMessages = false
-        descriptors = Fifo()
+        while let unread = descriptors.popFirst() { _ = DescriptorReaper.shared.close(unread) }
         output.close()
         served.removeAll()
         if let source {
@@ -179,7 +181,8 @@ final class BusConnection: @unchecked Sendable {
             if deliver() {
                 // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
                 receive()
-                _ = deliver()
+                // Descriptors belong to messages that are here at least in part.
+                if deliver(), buffer.isEmpty, let unclaimed = descriptors.popFirst() { discard(unclaimed) }
             }
             // The work that the messages have started runs immediately, without another turn of the loop.
             loop.runPending()
@@ -240,7 +243,7 @@ final class BusConnection: @unchecked Sendable {
             output.send(bytes)
             return false
         case .done(let bytes):
-            passesDescriptors = handshake?.state.passesDescriptors ?? false
+            output.passesDescriptors = handshake?.state.passesDescriptors ?? false
             handshake = nil
             output.send(bytes)
             outcome.deliver(.success(()))
@@ -255,6 +258,7 @@ final class BusConnection: @unchecked Sendable {
         // The bus sends the descriptors of each message by themselves. A message that has lost some, because this process
         // can have no more, comes with fewer.
         let descriptors = message.descriptorCount > 0 ? descriptors.popFirst() ?? [] : []
+        var isTaken = false
         switch message.kind {
         case .signal:
             switch service?.judge(message) {
@@ -262,10 +266,21 @@ final class BusConnection: @unchecked Sendable {
             case .changed(let owner): onOwner(owner)
             case .foreign: break
             }
-        case .answer, .error: calls.answered(message, descriptors, by: service)
-        case .call: served.answer(message, descriptors, over: output)
+        case .answer, .error: isTaken = calls.answered(message, descriptors, by: service)
+        case .call:
+            let isAdmitted = service.map { $0.owner.map { message.sender == $0 } ?? false } ?? true
+            isTaken = served.answer(message, descriptors, isAdmitted: isAdmitted, over: output)
+            // What the call has started begins before the next message is handled.
+            loop.runPending()
         case nil: break
         }
+        if !isTaken { discard(descriptors) }
+    }
+
+    /// Closes descriptors that nobody has asked for. Whoever sends so many that their closing cannot keep up ends the
+    /// session, and with it the flood.
+    private func discard(_ descriptors: [FileDescriptor]) {
+        if !DescriptorReaper.shared.close(descriptors) { lose() }
     }
 
     // MARK: Calls
@@ -286,9 +301,7 @@ final class BusConnection: @unchecked Sendable {
 
     /// Makes a call and returns its answer.
     func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {
-        guard call.descriptors.isEmpty || passesDescriptors else {
-            throw DBusError(.malformed, message: "this bus does not pass descriptors")
-        }
+        try output.check(call.descriptors)
         return try await calls.make(call, over: self, timeout: timeout, onTurn: call.onTurn) {
             (message, descriptors) throws(DBusError) in
             var (body, values) = (message.body, [DBusValue]())
@@ -302,10 +315,13 @@ final class BusConnection: @unchecked Sendable {
         try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
     }
 
-    /// Emits a signal.
+    /// Emits a signal: to the service, if there is only one, and to everybody otherwise.
     func emit(_ signal: OutgoingSignal, to destination: String?) throws(DBusError) {
         loop.checkIsolated()
-        guard output.send(try OutgoingMessage.signal(signal, to: destination, serial: output.nextSerial())) else {
+        // Before the service has an owner, nobody listens.
+        if destination == nil, service != nil, owner == nil { return }
+        guard output.send(try OutgoingMessage.signal(signal, to: destination ?? owner, serial: output.nextSerial()))
+        else {
             throw Self.closed
         }
     }

@@ -17,7 +17,7 @@ final class BusSocket: @unchecked Sendable {
     /// The maximum number of descriptors that the kernel passes at once (`SCM_MAX_FD`).
     private static let maximumDescriptors = 253
 
-    private init(owning stream: UnsafeMutablePointer<GIOStream>) {
+    init(owning stream: UnsafeMutablePointer<GIOStream>) {
         self.stream = stream
         descriptor = ble_stream_descriptor(stream)
     }
@@ -94,8 +94,12 @@ final class BusSocket: @unchecked Sendable {
                     descriptor, bytes.baseAddress, bytes.count, descriptors.map(\.rawValue), Int32(descriptors.count))
             }
             if count >= 0 { return count }
-            if errno == EINTR { continue }
-            return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : nil
+            switch errno {
+            case EINTR: continue
+            // The system is short of memory for a while.
+            case EAGAIN, EWOULDBLOCK, ENOBUFS, ENOMEM: return 0
+            default: return nil
+            }
         }
     }
 }

@@ -18,8 +18,16 @@ final class MessageOutput: Sendable {
         var descriptors: [FileDescriptor]
     }
 
+    /// The maximum number of bytes that wait, beyond which the connection is given up: the bus no longer reads.
+    private static let capacity = 64 << 20
+    /// The maximum number of descriptors with a message, by the default configuration of dbus-daemon.
+    private static let maximumDescriptors = 16
+
     private struct State {
         var socket: BusSocket?
+        var passesDescriptors = false
+        /// The number of bytes in the backlog.
+        var waitingCount = 0
         /// What the socket has not accepted yet, in order.
         var backlog: [Part] = []
         /// Those who wait for an empty backlog.
@@ -49,6 +57,23 @@ final class MessageOutput: Sendable {
 
     var hasBacklog: Bool { state.withLock { !$0.backlog.isEmpty } }
 
+    /// Whether the bus passes descriptors.
+    var passesDescriptors: Bool {
+        get { state.withLock { $0.passesDescriptors } }
+        set { state.withLock { $0.passesDescriptors = newValue } }
+    }
+
+    /// Throws `.malformed` if descriptors cannot be sent. A bus disconnects whoever sends too many.
+    func check(_ descriptors: [FileDescriptor]) throws(DBusError) {
+        guard !descriptors.isEmpty else { return }
+        guard passesDescriptors else {
+            throw DBusError(.malformed, message: "this bus does not pass descriptors")
+        }
+        guard descriptors.count <= Self.maximumDescriptors else {
+            throw DBusError(.malformed, message: "\(descriptors.count) descriptors are more than a bus passes")
+        }
+    }
+
     /// Returns the serial number of a new message.
     func nextSerial() -> UInt32 {
         let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
@@ -75,8 +100,15 @@ final class MessageOutput: Sendable {
             guard let socket = state.socket else { return (.closed, nil) }
             guard state.backlog.isEmpty else {
                 guard waits else { return (.full, nil) }
-                if descriptors.isEmpty {
-                    state.backlog[state.backlog.count - 1].bytes += bytes
+                state.waitingCount += bytes.count
+                guard state.waitingCount <= Self.capacity else {
+                    state.socket = nil
+                    return (.closed, .broken)
+                }
+                // A message with descriptors is sent by itself.
+                let last = state.backlog.count - 1
+                if descriptors.isEmpty, state.backlog[last].descriptors.isEmpty {
+                    state.backlog[last].bytes += bytes
                 } else {
                     state.backlog.append(Part(bytes: bytes[...], descriptors: descriptors))
                 }
@@ -88,6 +120,7 @@ final class MessageOutput: Sendable {
             }
             if count == bytes.count { return (.accepted, nil) }
             state.backlog.append(Part(bytes: bytes[count...], descriptors: count == 0 ? descriptors : []))
+            state.waitingCount = bytes.count - count
             return (.accepted, .backlog)
         }
         switch event {
@@ -107,6 +140,7 @@ final class MessageOutput: Sendable {
             while written < state.backlog.count {
                 let part = state.backlog[written]
                 guard let count = socket.write(part.bytes, part.descriptors) else { return (false, []) }
+                state.waitingCount -= count
                 guard count == part.bytes.count else {
                     state.backlog[written].bytes.removeFirst(count)
                     if count > 0 { state.backlog[written].descriptors = [] }

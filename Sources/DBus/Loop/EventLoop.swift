@@ -8,9 +8,9 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// One thread with a GLib main context, to which both bus connections deliver and on which actors can run.
+/// One thread with a GLib main context, to which the bus connection delivers and on which actors can run.
 ///
-/// A callback of either connection enters an actor that returns this loop as its `unownedExecutor` without a switch of
+/// A callback of the connection enters an actor that returns this loop as its `unownedExecutor` without a switch of
 /// threads: the callback already runs on the actor's executor.
 ///
 /// The thread lives as long as the loop object, so that a job enqueued late still runs.
@@ -59,24 +59,30 @@ package final class EventLoop: SerialExecutor {
         core.runQueue()
     }
 
+    /// Calls `work` on the loop's thread each time that the loop was busy with tasks and events for longer than
+    /// `threshold`, with that time. Nothing else could happen meanwhile.
+    package func onStall(longerThan threshold: Duration = .seconds(1), _ work: @escaping @Sendable (Duration) -> Void) {
+        core.onStall(threshold, work)
+    }
+
     /// The main context that sources are attached to.
     var context: OpaquePointer { core.context }
 
     /// The continuous clock, with sleeps that end on the loop's thread.
     package var clock: LoopClock { LoopClock(self) }
 
-    func addTimer(_ deadline: ContinuousClock.Instant, _ sleeper: BusOutcome<Void>) -> Int {
-        core.addTimer(deadline, sleeper)
+    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> Int {
+        core.addTimer(deadline, work)
     }
 
     func removeTimer(_ number: Int) { core.removeTimer(number) }
 
-    /// The number of sleeps that have not ended.
-    var sleepCount: Int { core.sleepCount }
+    /// The number of sleeps and calls that are to come.
+    var timerCount: Int { core.timerCount }
 
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
     package func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {
-        LoopTimer(context: core.context, after: duration, work)
+        LoopTimer(core, addTimer(.now + duration, work))
     }
 }
 
@@ -115,13 +121,20 @@ private final class Core: @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let hasWork = Atomic<Bool>(false)
     private var batch: [Work] = []
-    private let timers = Mutex(TimerQueue())
+    private let timers = Mutex(TimerQueue<@Sendable () -> Void>())
     /// Expires at the next deadline. Set from any thread, which does not wake the loop.
     private let timer: FileDescriptor
 
     private struct Queue {
         var work: [Work] = []
     }
+
+    private struct StallWatch {
+        let threshold: Duration
+        let report: @Sendable (Duration) -> Void
+    }
+
+    private let stallWatch = Mutex<StallWatch?>(nil)
 
     init() {
         context = g_main_context_new()
@@ -175,16 +188,16 @@ private final class Core: @unchecked Sendable {
 
     // MARK: Timers
 
-    func addTimer(_ deadline: ContinuousClock.Instant, _ sleeper: BusOutcome<Void>) -> Int {
+    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> Int {
         timers.withLock { timers in
-            let number = timers.add(deadline, sleeper)
+            let number = timers.add(deadline, work)
             if timers.next == deadline { setTimer(deadline) }
             return number
         }
     }
 
     func removeTimer(_ number: Int) { timers.withLock { $0.remove(number) } }
-    var sleepCount: Int { timers.withLock { $0.count } }
+    var timerCount: Int { timers.withLock { $0.count } }
 
     private func setTimer(_ deadline: ContinuousClock.Instant) {
         // Zero would stop it.
@@ -200,9 +213,19 @@ private final class Core: @unchecked Sendable {
             if let next = timers.next { setTimer(next) }
             return due
         }
-        for sleeper in due { sleeper.deliver(.success(())) }
+        for work in due { work() }
         // What they have enqueued here runs without another turn of the loop.
         runQueue()
+    }
+
+    func onStall(_ threshold: Duration, _ report: @escaping @Sendable (Duration) -> Void) {
+        stallWatch.withLock { $0 = StallWatch(threshold: threshold, report: report) }
+    }
+
+    private func checkStall(since start: ContinuousClock.Instant) {
+        let time = ContinuousClock.now - start
+        guard let watch = stallWatch.withLock({ $0 }), time > watch.threshold else { return }
+        watch.report(time)
     }
 
     func enqueue(_ work: Work) {
@@ -218,6 +241,9 @@ private final class Core: @unchecked Sendable {
     func runQueue() {
         hasWork.store(false, ordering: .sequentiallyConsistent)
         queue.withLock { swap(&$0.work, &batch) }
+        guard !batch.isEmpty else { return }
+        let start = ContinuousClock.now
+        defer { checkStall(since: start) }
         for work in batch {
             switch work {
             case .isolated(let job, let executor): job.runSynchronously(on: executor)
@@ -229,38 +255,16 @@ private final class Core: @unchecked Sendable {
     }
 }
 
-/// A one-shot timer on an event loop.
-///
-/// Safe to share: GLib's sources may be destroyed from any thread.
-package final class LoopTimer: @unchecked Sendable {
-    private let source: UnsafeMutablePointer<GSource>
+/// A one-shot timer on an event loop, which is cancelled with its last reference.
+package final class LoopTimer: Sendable {
+    private let core: Core
+    private let number: Int
 
-    private final class Box {
-        let work: @Sendable () -> Void
-        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-    }
+    fileprivate init(_ core: Core, _ number: Int) { (self.core, self.number) = (core, number) }
 
-    init(context: OpaquePointer, after duration: Duration, _ work: @escaping @Sendable () -> Void) {
-        source = g_timeout_source_new(UInt32(clamping: max(0, duration.milliseconds)))
-        g_source_set_callback(
-            source,
-            { argument in
-                Unmanaged<Box>.fromOpaque(argument!).takeUnretainedValue().work()
-                return 0
-            },
-            Unmanaged.passRetained(Box(work)).toOpaque(),
-            { Unmanaged<Box>.fromOpaque($0!).release() })
-        g_source_attach(source, context)
-    }
+    deinit { cancel() }
 
-    deinit {
-        g_source_destroy(source)
-        g_source_unref(source)
-    }
-
-    package func cancel() {
-        g_source_destroy(source)
-    }
+    package func cancel() { core.removeTimer(number) }
 }
 
 extension Duration {

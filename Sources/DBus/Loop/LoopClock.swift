@@ -2,7 +2,7 @@ internal import Waiting
 
 /// The continuous clock, with sleeps that end on an event loop's thread: a task that runs there continues without a
 /// switch between threads. Those of Dispatch wake a thread of its own first.
-package struct LoopClock: Clock {
+package struct LoopClock: CallbackClock {
     package typealias Instant = ContinuousClock.Instant
 
     private let loop: EventLoop
@@ -15,7 +15,7 @@ package struct LoopClock: Clock {
     /// Sleeps until a deadline. Throws `CancellationError`. The tolerance is not used.
     package func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let outcome = BusOutcome<Void>()
-        let number = loop.addTimer(deadline, outcome)
+        let number = loop.addTimer(deadline) { outcome.deliver(.success(())) }
         defer { loop.removeTimer(number) }
         do throws(DBusError) {
             try await outcome.wait()
@@ -23,4 +23,11 @@ package struct LoopClock: Clock {
             throw CancellationError()
         }
     }
+
+    /// Calls `work` on the loop's thread.
+    package func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int {
+        loop.addTimer(.now + duration, work)
+    }
+
+    package func cancelCall(_ number: Int) { loop.removeTimer(number) }
 }

@@ -1,7 +1,5 @@
-internal import Waiting
-
-/// The sleeps that have not ended, in the order of their deadlines.
-struct TimerQueue {
+/// What is to be done at deadlines that have not passed, in their order.
+struct TimerQueue<Work> {
     typealias Deadline = ContinuousClock.Instant
 
     private struct Entry: Comparable {
@@ -14,42 +12,42 @@ struct TimerQueue {
         }
     }
 
-    /// A binary heap: no entry is due before the one above it. Entries without a sleeper are dropped when they come up.
+    /// A binary heap: no entry is due before the one above it. Entries without work are dropped when they come up.
     private var heap: [Entry] = []
-    private var sleepers: [Int: BusOutcome<Void>] = [:]
+    private var work: [Int: Work] = [:]
     private var last = 0
 
     /// The next deadline.
     var next: Deadline? { heap.first?.deadline }
-    var count: Int { sleepers.count }
+    var count: Int { work.count }
 
-    /// Adds a sleep. Returns its number for ``remove(_:)``.
-    mutating func add(_ deadline: Deadline, _ sleeper: BusOutcome<Void>) -> Int {
+    /// Adds work. Returns its number for ``remove(_:)``.
+    mutating func add(_ deadline: Deadline, _ work: Work) -> Int {
         last += 1
-        sleepers[last] = sleeper
+        self.work[last] = work
         heap.append(Entry(deadline: deadline, number: last))
         rise(from: heap.count - 1)
         return last
     }
 
-    /// Removes a sleep, which may have ended.
+    /// Removes work, which may have been taken.
     mutating func remove(_ number: Int) {
-        sleepers[number] = nil
-        // Most sleeps are deadlines that never come.
-        guard heap.count > 64, heap.count > 4 * sleepers.count else { return }
-        heap.removeAll { sleepers[$0.number] == nil }
+        work[number] = nil
+        // Most deadlines never come.
+        guard heap.count > 64, heap.count > 4 * work.count else { return }
+        heap.removeAll { work[$0.number] == nil }
         // A sorted list is a heap.
         heap.sort()
     }
 
-    /// Removes the sleeps whose deadlines have passed, and returns them in order.
-    mutating func takeDue(at now: Deadline) -> [BusOutcome<Void>] {
-        var due: [BusOutcome<Void>] = []
-        while let first = heap.first, first.deadline <= now || sleepers[first.number] == nil {
+    /// Removes the work whose deadlines have passed, and returns it in order.
+    mutating func takeDue(at now: Deadline) -> [Work] {
+        var due: [Work] = []
+        while let first = heap.first, first.deadline <= now || work[first.number] == nil {
             heap.swapAt(0, heap.count - 1)
             heap.removeLast()
             sink()
-            if let sleeper = sleepers.removeValue(forKey: first.number) { due.append(sleeper) }
+            if let work = work.removeValue(forKey: first.number) { due.append(work) }
         }
         return due
     }

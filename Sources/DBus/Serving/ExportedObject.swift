@@ -16,8 +16,6 @@ package struct ExportedObject: Sendable {
     package let interface: InterfaceDescription
     let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
     let property: @Sendable (String) -> DBusValue?
-    /// Whether to answer a caller with the given unique name. Called on the session's loop.
-    var admits: @Sendable (String) -> Bool = { _ in true }
 
     /// - Parameters:
     ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. An actor's

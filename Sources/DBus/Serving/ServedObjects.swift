@@ -1,4 +1,5 @@
-/// The objects that a connection serves, with the interfaces that every object has: Properties, Introspectable and Peer.
+/// The objects that a connection serves, with the interfaces that every object has: Properties, Introspectable, and
+/// `Ping` of Peer.
 ///
 /// Safe to share because it is used only on the loop's thread.
 final class ServedObjects: @unchecked Sendable {
@@ -52,23 +53,29 @@ final class ServedObjects: @unchecked Sendable {
         case later(ExportedObject, IncomingCall)
     }
 
-    /// Answers a call, at once or when its handler has returned.
-    func answer(_ message: IncomingMessage, _ descriptors: [FileDescriptor], over output: MessageOutput) {
+    /// Answers a call, at once or when its handler has returned. Returns whether a handler has taken the descriptors.
+    ///
+    /// - Parameter isAdmitted: whether the caller may call what is served here. Others learn nothing.
+    func answer(
+        _ message: IncomingMessage, _ descriptors: [FileDescriptor], isAdmitted: Bool, over output: MessageOutput
+    ) -> Bool {
         let caller = OutgoingMessage.Caller(of: message)
         do throws(DBusError) {
+            guard isAdmitted else { throw Self.notForYou }
             switch try answer(message, descriptors) {
             case .now(let reply): Self.send(.success(reply), to: caller, over: output)
             case .later(let object, let call):
                 // Starts immediately, so that calls reach an actor in the order of their arrival. Returns to the loop as
-                // soon as there is an answer, so that nothing else is sent between the answer and its signals, and the
-                // answer keeps its place among what the actor sends.
+                // soon as there is an answer, which thereby keeps its place among what the actor sends.
                 Task.immediate(executorPreference: tasks) {
                     Self.send(await object.handle(call), to: caller, over: output)
                 }
+                return true
             }
         } catch {
             Self.send(.failure(error), to: caller, over: output)
         }
+        return false
     }
 
     private static func send(
@@ -76,37 +83,49 @@ final class ServedObjects: @unchecked Sendable {
     ) {
         do throws(DBusError) {
             let reply = try result.get()
+            try output.check(reply.descriptors)
+            var bytes: [UInt8] = []
             for signal in reply.signals {
-                output.send(try OutgoingMessage.signal(signal, serial: output.nextSerial()))
+                bytes += try OutgoingMessage.signal(signal, serial: output.nextSerial())
             }
-            guard !caller.wantsNoReply else { return }
-            let answer = try OutgoingMessage.answer(reply, to: caller, serial: output.nextSerial())
-            output.send(answer, reply.descriptors)
+            if !caller.wantsNoReply {
+                let answer = try OutgoingMessage.answer(reply, to: caller, serial: output.nextSerial())
+                guard reply.descriptors.isEmpty else {
+                    // A message with descriptors is sent by itself.
+                    output.send(bytes)
+                    output.send(answer, reply.descriptors)
+                    return
+                }
+                bytes += answer
+            }
+            // At once, so that nothing comes between them.
+            output.send(bytes)
         } catch {
             guard !caller.wantsNoReply else { return }
             let name = error.name.isEmpty ? "org.freedesktop.DBus.Error.Failed" : error.name
-            // Nothing else can be sent if the error cannot.
-            guard
-                let answer = try? OutgoingMessage.error(name, error.message, to: caller, serial: output.nextSerial())
-            else { return }
-            output.send(answer)
+            for (name, text) in [(name, error.message), ("org.freedesktop.DBus.Error.Failed", "")] {
+                guard let answer = try? OutgoingMessage.error(name, text, to: caller, serial: output.nextSerial())
+                else { continue }
+                output.send(answer)
+                return
+            }
         }
     }
 
     private func answer(
         _ message: IncomingMessage, _ descriptors: [FileDescriptor]
     ) throws(DBusError) -> Answer {
-        let path = message.path.string
-        guard let exported = exports[path] else { throw Self.unknownMethod("nothing is served at \(path)") }
-        let sender = message.sender.string
-        // Whoever may call one interface of an object may call the standard ones.
-        guard exported.contains(where: { $0.object.admits(sender) }) else { throw Self.notForYou }
         let (interface, member) = (message.interface.string, message.member.string)
-        let named = exported.filter { interface.isEmpty || $0.object.interface.name == interface }.map(\.object)
-        guard let object = named.first(where: { $0.interface.takes(member) != nil }) else {
-            return try standard(interface, member, message, exported.map(\.object))
+        if interface == "org.freedesktop.DBus.Peer", member == "Ping" {
+            try Self.check(message, takes: "")
+            return .now(MethodReply())
         }
-        guard object.admits(sender) else { throw Self.notForYou }
+        let path = message.path.string
+        let objects = exports[path]?.map(\.object) ?? []
+        let named = objects.filter { interface.isEmpty || $0.interface.name == interface }
+        guard let object = named.first(where: { $0.interface.takes(member) != nil }) else {
+            return try standard(interface, member, message, path, objects)
+        }
         try Self.check(message, takes: object.interface.takes(member) ?? "")
         return .later(object, try Self.call(message, descriptors))
     }
@@ -127,29 +146,28 @@ final class ServedObjects: @unchecked Sendable {
         guard types == signature else {
             throw .remote(
                 "org.freedesktop.DBus.Error.InvalidArgs",
-                "\(message.member.string) takes (\(signature)), not (\(types.string))")
+                "it takes (\(signature))")
         }
     }
 
     // MARK: Standard interfaces
 
     private func standard(
-        _ interface: String, _ member: String, _ message: IncomingMessage, _ objects: [ExportedObject]
+        _ interface: String, _ member: String, _ message: IncomingMessage, _ path: String, _ objects: [ExportedObject]
     ) throws(DBusError) -> Answer {
         switch (interface, member) {
-        case ("org.freedesktop.DBus.Peer", "Ping"):
-            try Self.check(message, takes: "")
-            return .now(MethodReply())
         case ("org.freedesktop.DBus.Introspectable", "Introspect"):
             try Self.check(message, takes: "")
-            return .now(MethodReply([.string(introspection(of: message.path.string, objects))]))
+            let children = children(of: path)
+            guard !objects.isEmpty || !children.isEmpty else { throw Self.unknownMethod }
+            return .now(MethodReply([.string(Self.introspection(objects, children))]))
         case ("org.freedesktop.DBus.Properties", "Get"):
             try Self.check(message, takes: "ss")
             let call = try Self.call(message)
             let object = try Self.find(call.arguments[0].string ?? "", objects)
             let name = call.arguments[1].string ?? ""
             guard let value = object.interface.property(name) == nil ? nil : object.property(name) else {
-                throw Self.unknownProperty(name)
+                throw Self.unknownProperty
             }
             return .now(MethodReply([.variant(value)]))
         case ("org.freedesktop.DBus.Properties", "GetAll"):
@@ -161,43 +179,44 @@ final class ServedObjects: @unchecked Sendable {
             let call = try Self.call(message)
             let object = try Self.find(call.arguments[0].string ?? "", objects)
             let name = call.arguments[1].string ?? ""
-            guard let isWritable = object.interface.property(name) else { throw Self.unknownProperty(name) }
+            guard let isWritable = object.interface.property(name) else { throw Self.unknownProperty }
             guard isWritable else {
-                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "\(name) cannot be set")
+                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "it cannot be set")
             }
             return .later(object, call)
         default:
-            throw Self.unknownMethod("there is no method \(member) of \(interface) at \(message.path.string)")
+            throw Self.unknownMethod
         }
     }
 
     private static func find(_ interface: String, _ objects: [ExportedObject]) throws(DBusError) -> ExportedObject {
         guard let object = objects.first(where: { $0.interface.name == interface }) else {
-            throw .remote("org.freedesktop.DBus.Error.UnknownInterface", "there is no \(interface) here")
+            throw .remote("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface here")
         }
         return object
     }
 
-    /// Returns the object in D-Bus's introspection notation.
-    private func introspection(of path: String, _ objects: [ExportedObject]) -> String {
+    /// The names of the objects right below a path, which lead to objects that are served.
+    private func children(of path: String) -> [String] {
         let prefix = path == "/" ? path : path + "/"
-        let children = Set(
-            exports.keys.filter { $0.hasPrefix(prefix) && $0 != path }
-                .map { $0.dropFirst(prefix.count).prefix { $0 != "/" } })
-        return "<node>\(objects.map(\.interface.xml).joined())"
-            + children.sorted().map { "<node name=\"\($0)\"/>" }.joined() + "</node>"
+        let names = exports.keys.filter { $0.hasPrefix(prefix) && $0 != path }
+            .map { String($0.dropFirst(prefix.count).prefix { $0 != "/" }) }
+        return Set(names).sorted()
+    }
+
+    /// Returns an object in D-Bus's introspection notation.
+    private static func introspection(_ objects: [ExportedObject], _ children: [String]) -> String {
+        "<node>\(objects.map(\.interface.xml).joined())\(children.map { "<node name=\"\($0)\"/>" }.joined())</node>"
     }
 
     // MARK: Errors
 
-    private static func unknownMethod(_ text: String) -> DBusError {
-        .remote("org.freedesktop.DBus.Error.UnknownMethod", text)
-    }
+    // Their texts repeat nothing of the call, which may be long.
 
-    private static func unknownProperty(_ name: String) -> DBusError {
-        .remote("org.freedesktop.DBus.Error.UnknownProperty", "there is no property \(name)")
-    }
-
+    private static let unknownMethod = DBusError.remote(
+        "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method here")
+    private static let unknownProperty = DBusError.remote(
+        "org.freedesktop.DBus.Error.UnknownProperty", "there is no such property here")
     private static let notForYou = DBusError.remote(
         "org.freedesktop.DBus.Error.AccessDenied", "only the service that this object is for may call it")
 }

@@ -10,7 +10,7 @@ package actor BusSession {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let logger: Logger
-    private let service: String?
+    let service: String?
     private let signalHandler: @Sendable (IncomingMessage) -> Void
     private let ownerHandler: @Sendable (String?) -> Void
     private let lossHandler: @Sendable () -> Void
@@ -111,21 +111,17 @@ package actor BusSession {
 
     /// Serves an interface of an object until the returned number is passed to ``unexport(_:)``.
     ///
-    /// A session for one service answers only that service.
+    /// In a session for one service, only that service may call it.
     package func export(_ object: ExportedObject) throws(DBusError) -> UInt32 {
-        var object = object
-        if service != nil {
-            object.admits = { [weak self] sender in self?.assumeIsolated { $0.owner == sender } ?? false }
-        }
-        return try open().served.add(object)
+        try open().served.add(object)
     }
 
     package func unexport(_ id: UInt32) {
         connection?.served.remove(id)
     }
 
-    /// Sends a signal to all connections that have subscribed to it, or to one destination, whether or not it has
-    /// subscribed.
+    /// Sends a signal to one destination, whether or not it has subscribed. By default, a session for one service sends
+    /// it to that service, so that nobody else sees it, and any other session to all connections that have subscribed.
     package func emit(
         path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {

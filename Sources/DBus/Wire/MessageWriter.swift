@@ -10,8 +10,19 @@ struct MessageWriter {
     private static let maximum = 1 << 27
     /// The maximum length of an array, by the specification.
     private static let maximumArray = 1 << 26
-    /// The maximum number of containers inside each other.
-    private static let maximumDepth = 64
+    /// The maximum number of arrays inside each other, and of structures.
+    private static let maximumDepth = 32
+
+    /// The containers around a value.
+    struct Depth {
+        var arrays = 0
+        var structures = 0
+        var variants = 0
+
+        fileprivate var isAllowed: Bool {
+            max(arrays, structures) <= maximumDepth && variants <= 2 * maximumDepth
+        }
+    }
 
     init(reserving count: Int = 256) { bytes.reserveCapacity(count) }
 
@@ -74,8 +85,9 @@ struct MessageWriter {
         replace(at: place, with: UInt32(bytes.count - start))
     }
 
-    mutating func append(_ value: DBusValue, depth: Int = 0) throws(DBusError) {
-        guard depth < Self.maximumDepth else { throw Self.unsendable("a value of such a depth") }
+    mutating func append(_ value: DBusValue, depth: Depth = Depth()) throws(DBusError) {
+        guard depth.isAllowed else { throw Self.unsendable("a value of such a depth") }
+        var inside = depth
         switch value {
         case .byte(let value): append(value)
         case .boolean(let value): append(UInt32(value ? 1 : 0))
@@ -97,24 +109,33 @@ struct MessageWriter {
         case .bytes(let value):
             try appendArray(alignment: 1) { $0.bytes.append(contentsOf: value) }
         case .array(let element, let values):
+            inside.arrays += 1
+            let depth = inside
             try appendArray(alignment: DBusValue.alignment(of: element)) { (writer) throws(DBusError) in
-                for value in values { try writer.append(value, depth: depth + 1) }
+                for value in values { try writer.append(value, depth: depth) }
             }
         case .dictionary(_, _, let entries):
+            inside.arrays += 1
+            inside.structures += 1
+            let depth = inside
             try appendArray(alignment: 8) { (writer) throws(DBusError) in
                 for (key, value) in entries {
                     writer.align(to: 8)
-                    try writer.append(key, depth: depth + 1)
-                    try writer.append(value, depth: depth + 1)
+                    try writer.append(key, depth: depth)
+                    try writer.append(value, depth: depth)
                 }
             }
         case .structure(let members):
             guard !members.isEmpty else { throw Self.unsendable("a structure without members") }
             align(to: 8)
-            for member in members { try append(member, depth: depth + 1) }
+            inside.structures += 1
+            for member in members { try append(member, depth: inside) }
         case .variant(let value):
-            try append(signature: value.signature)
-            try append(value, depth: depth + 1)
+            let signature = value.signature
+            guard DBusValue.isSignature(signature) else { throw Self.unsendable("a value of the type \(signature)") }
+            try append(signature: signature)
+            // Its signature counts for itself.
+            try append(value, depth: Depth(variants: depth.variants + 1))
         }
     }
 
@@ -130,6 +151,43 @@ struct MessageWriter {
         case destination = 6
         case signature = 8
         case descriptorCount = 9
+
+        /// Whether a name is valid by the specification's chapter "Valid Names".
+        fileprivate func allows(_ name: String) -> Bool {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
+            switch self {
+            case .path: return name != "/org/freedesktop/DBus/Local"
+            case .interface, .errorName:
+                return name != "org.freedesktop.DBus.Local" && name.utf8.count < 256 && parts.count > 1
+                    && parts.allSatisfy { Self.isName($0) }
+            case .member: return name.utf8.count < 256 && parts.count == 1 && Self.isName(parts[0])
+            case .destination:
+                if name.hasPrefix(":") {
+                    return name.utf8.count < 256 && parts.count > 1
+                        && parts.enumerated().allSatisfy { index, part in
+                            Self.isName(index == 0 ? Array(part.dropFirst()) : part, "-0123456789")
+                        }
+                }
+                return name.utf8.count < 256 && parts.count > 1 && parts.allSatisfy { Self.isName($0, "-") }
+            case .replySerial, .signature, .descriptorCount: return true
+            }
+        }
+
+        /// Whether a part of a name consists of letters, digits and underscores, and does not begin with a digit.
+        ///
+        /// - Parameter more: other characters that are allowed, anywhere.
+        private static func isName(_ part: [UInt8], _ more: String = "") -> Bool {
+            guard let first = part.first else { return false }
+            func isAllowed(_ character: UInt8) -> Bool {
+                switch character {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
+                    true
+                default: more.utf8.contains(character)
+                }
+            }
+            return isAllowed(first)
+                && part.dropFirst().allSatisfy { isAllowed($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= $0 }
+        }
     }
 
     /// Starts a message. Its length is written by ``finish(bodyAt:)``.
@@ -141,6 +199,7 @@ struct MessageWriter {
         append(serial)
         try appendArray(alignment: 8) { (writer) throws(DBusError) in
             for (field, value) in fields {
+                if let text = value.string, !field.allows(text) { throw Self.unsendable("the name \(text)") }
                 writer.align(to: 8)
                 writer.append(field.rawValue)
                 try writer.append(.variant(value))
@@ -171,25 +230,28 @@ extension DBusValue {
     /// Whether it is valid by the specification's chapter "Valid Signatures".
     static func isSignature(_ signature: String) -> Bool {
         var types = Array(signature.utf8)[...]
-        while !types.isEmpty { guard skipType(&types, depth: 0) else { return false } }
+        guard types.count < 256 else { return false }
+        while !types.isEmpty { guard skipType(&types, arrays: 0, structures: 0) else { return false } }
         return true
     }
 
-    private static func skipType(_ types: inout ArraySlice<UInt8>, depth: Int) -> Bool {
-        guard depth < 64, let type = types.popFirst() else { return false }
+    private static func skipType(_ types: inout ArraySlice<UInt8>, arrays: Int, structures: Int) -> Bool {
+        guard arrays <= 32, structures <= 32, let type = types.popFirst() else { return false }
         switch type {
         case UInt8(ascii: "a"):
-            guard types.first == UInt8(ascii: "{") else { return skipType(&types, depth: depth + 1) }
+            guard types.first == UInt8(ascii: "{") else {
+                return skipType(&types, arrays: arrays + 1, structures: structures)
+            }
             types.removeFirst()
-            guard let key = types.first, isBasic(key), skipType(&types, depth: depth + 1),
-                skipType(&types, depth: depth + 1)
+            guard let key = types.first, isBasic(key),
+                skipType(&types, arrays: arrays + 1, structures: structures + 1),
+                skipType(&types, arrays: arrays + 1, structures: structures + 1)
             else { return false }
             return types.popFirst() == UInt8(ascii: "}")
         case UInt8(ascii: "("):
             repeat {
-                guard skipType(&types, depth: depth + 1) else { return false }
-            } while types.first
-                != UInt8(ascii: ")")
+                guard skipType(&types, arrays: arrays, structures: structures + 1) else { return false }
+            } while types.first != UInt8(ascii: ")")
             types.removeFirst()
             return true
         case UInt8(ascii: "v"): return true

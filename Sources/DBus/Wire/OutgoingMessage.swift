@@ -71,14 +71,15 @@ struct BytesChangedMessage: Sendable {
     private let dictionaryLength: Int
     private let bytesLength: Int
 
-    init(path: String, interface: String, property: String) throws(DBusError) {
+    /// - Parameter destination: the only receiver; nil for all that have subscribed.
+    init(path: String, interface: String, property: String, destination: String? = nil) throws(DBusError) {
         var writer = MessageWriter()
-        try writer.begin(
-            .signal, flags: 1, serial: 0,
-            [
-                (.path, .objectPath(path)), (.interface, .string("org.freedesktop.DBus.Properties")),
-                (.member, .string("PropertiesChanged")), (.signature, .signature("sa{sv}as")),
-            ])
+        var fields: [(MessageWriter.Field, DBusValue)] = [
+            (.path, .objectPath(path)), (.interface, .string("org.freedesktop.DBus.Properties")),
+            (.member, .string("PropertiesChanged")), (.signature, .signature("sa{sv}as")),
+        ]
+        if let destination { fields.append((.destination, .string(destination))) }
+        try writer.begin(.signal, flags: 1, serial: 0, fields)
         bodyStart = writer.bytes.count
         try writer.append(text: interface)
         writer.append(UInt32(0))

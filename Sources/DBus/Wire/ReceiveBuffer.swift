@@ -17,6 +17,8 @@ struct ReceiveBuffer: ~Copyable {
         storage.deallocate()
     }
 
+    var isEmpty: Bool { start == end }
+
     /// Returns the space for the next bytes, which is never empty. Invalidates the messages and lines taken out before.
     mutating func space() -> UnsafeMutableRawBufferPointer {
         var needed = max(Self.capacity, (try? incompleteLength()) ?? 0)

@@ -40,7 +40,7 @@ struct LoopClockTests {
         var generator = SeededGenerator(seed: 7)
         let start = ContinuousClock.now
         for _ in 0..<50 {
-            var queue = TimerQueue()
+            var queue = TimerQueue<BusOutcome<Void>>()
             var model: [Int: (deadline: ContinuousClock.Instant, sleeper: BusOutcome<Void>)] = [:]
             var now = 0
             for _ in 0..<300 {
@@ -79,6 +79,6 @@ struct LoopClockTests {
                 group.cancelAll()
             }
         }
-        #expect(loop.sleepCount == 0)
+        #expect(loop.timerCount == 0)
     }
 }

@@ -1,0 +1,53 @@
+internal import CGLib
+internal import Synchronization
+
+/// Closes descriptors that nobody has asked for, on a thread of its own.
+///
+/// Any user of a bus can send descriptors to any connection, and closing one can take as long as its sender wants: a
+/// socket that lingers, or a file of a file system that the sender runs.
+final class DescriptorReaper: Sendable {
+    static let shared = DescriptorReaper()
+
+    /// The maximum number of descriptors that wait.
+    private static let capacity = 256
+
+    private struct State {
+        var waiting: [FileDescriptor] = []
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Closes descriptors soon, if nothing else holds them. Returns false if so many are waiting already that somebody
+    /// must be holding up the thread; these then wait, too.
+    func close(_ descriptors: [FileDescriptor]) -> Bool {
+        guard !descriptors.isEmpty else { return true }
+        let (isFirst, hasRoom) = state.withLock { state in
+            state.waiting += descriptors
+            defer { state.isRunning = true }
+            return (!state.isRunning, state.waiting.count <= Self.capacity)
+        }
+        if isFirst {
+            g_thread_unref(
+                g_thread_new(
+                    "descriptors",
+                    { reaper in
+                        Unmanaged<DescriptorReaper>.fromOpaque(reaper!).takeRetainedValue().run()
+                        return nil
+                    }, Unmanaged.passRetained(self).toOpaque()))
+        }
+        return hasRoom
+    }
+
+    private func run() {
+        while true {
+            // One at a time: the others still count as waiting.
+            let next: FileDescriptor? = state.withLock { state in
+                if state.waiting.isEmpty { state.isRunning = false }
+                return state.waiting.popLast()
+            }
+            guard let next else { return }
+            ble_disarm_linger(next.rawValue)
+        }
+    }
+}
