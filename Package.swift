@@ -148,7 +148,7 @@ if withBlueZ {
                 "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
+            name: "Benchmarks", dependencies: ["BLE", "BLEBTHome", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
     ]
 }

@@ -4,48 +4,16 @@
 // COUNT values of 20 bytes are signalled: the counter from 0, little-endian, in the first 4 bytes. RATE is how many a second,
 // on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4
 // bytes after it. While it signals it answers nothing.
-#include "fake.h"
+#include "fake-peripheral.h"
 
-#define DEVICE ADAPTER "/dev_F0_F1_F2_F3_F4_F5"
-#define SERVICE DEVICE "/service0010"
 #define CHARACTERISTIC SERVICE "/char0011"
 
-enum { value_length = 20, flood_batch = 64 };
-
-typedef struct {
-    const char *path, *interface;
-    const Property *properties;
-} Object;
-
-// The first is the one that changes.
-static Property device_properties[] = {
-    {"Connected", "b", .number = true},
-    {"Address", "s", "F0:F1:F2:F3:F4:F5"},
-    {"AddressType", "s", "random"},
-    {"Name", "s", "Benchmark"},
-    {"Alias", "s", "Benchmark"},
-    {"Adapter", "o", ADAPTER},
-    {"UUIDs", "as", "0000180d-0000-1000-8000-00805f9b34fb"},
-    {"RSSI", "n", .number = (uint16_t)-50},
-    {"Paired", "b", .number = false},
-    {"Bonded", "b", .number = false},
-    {"Trusted", "b", .number = false},
-    {"Blocked", "b", .number = false},
-    {"LegacyPairing", "b", .number = false},
-    {"ServicesResolved", "b", .number = true},
-    {NULL},
-};
+enum { flood_batch = 64 };
 
 static const Object objects[] = {
     {ADAPTER, "org.bluez.Adapter1", adapter_properties},
     {DEVICE, "org.bluez.Device1", device_properties},
-    {SERVICE, "org.bluez.GattService1", (const Property[]){
-        {"UUID", "s", "0000180d-0000-1000-8000-00805f9b34fb"},
-        {"Device", "o", DEVICE},
-        {"Primary", "b", .number = true},
-        {"Includes", "as", ""},
-        {NULL},
-    }},
+    {SERVICE, "org.bluez.GattService1", service_properties},
     {CHARACTERISTIC, "org.bluez.GattCharacteristic1", (const Property[]){
         {"UUID", "s", "00002a37-0000-1000-8000-00805f9b34fb"},
         {"Service", "o", SERVICE},
@@ -57,21 +25,7 @@ static const Object objects[] = {
 };
 enum { object_count = sizeof objects / sizeof *objects };
 
-static void append_objects(DBusMessageIter *to) {
-    DBusMessageIter all;
-    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{oa{sa{sv}}}", &all);
-    for (int i = 0; i < object_count; i++)
-        append_managed(&all, objects[i].path, objects[i].interface, objects[i].properties);
-    dbus_message_iter_close_container(to, &all);
-}
-
 // --- signals ---
-
-static void set_connected(DBusConnection *bus, bool connected) {
-    if (device_properties[0].number == connected) return;
-    device_properties[0].number = connected;
-    send_properties_changed(bus, DEVICE, "org.bluez.Device1", device_properties, 1);
-}
 
 static void send_value(DBusConnection *bus, uint32_t counter, uint32_t total) {
     uint8_t value[value_length] = {0};
@@ -95,10 +49,7 @@ static void notify(DBusConnection *bus, uint32_t count, uint32_t rate) {
 // --- calls ---
 
 static const Property *find_properties(const char *path, const char *interface) {
-    for (int i = 0; i < object_count; i++)
-        if (strcmp(objects[i].path, path) == 0 && strcmp(objects[i].interface, interface) == 0)
-            return objects[i].properties;
-    return NULL;
+    return find_object(objects, object_count, path, interface);
 }
 
 typedef struct {
@@ -118,7 +69,7 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
     if (strcmp(member, "GetManagedObjects") == 0) {
         reply = dbus_message_new_method_return(call);
         dbus_message_iter_init_append(reply, &body);
-        append_objects(&body);
+        append_objects(&body, objects, object_count);
     } else if (strcmp(member, "ReadValue") == 0) {
         static const uint8_t value[value_length];
         reply = dbus_message_new_method_return(call);

@@ -1,90 +1,73 @@
-// fake-scan COUNT RATE DEVICES: an org.bluez with one adapter, in range of DEVICES devices that advertise.
+// fake-scan COUNT RATE DEVICES [bthome]: an org.bluez with one adapter, in range of DEVICES devices that advertise.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartDiscovery is answered, and 100 ms later every
 // device is announced, and then COUNT changes are signaled, RATE a second on an absolute schedule. Then comes the marker. See scan.h
-// for what each of them says. While it signals it answers nothing.
+// for what each of them says; with `bthome` they are sensors. While it signals it answers nothing.
 //
 // Discovery filters are accepted and hide nothing, as when another client scans without one.
-#include "fake.h"
-#include "scan.h"
-
-#define DEVICE "org.bluez.Device1"
-
-typedef struct {
-    char path[64], address[18], name[16];
-} Device;
+#include "fake-devices.h"
 
 typedef struct {
     uint32_t count, rate, devices;
+    bool sensors;
 } Plan;
 
 static bool is_announced;
 
-// A static random address. Its last two bytes are the device's number.
-static Device device(uint32_t number) {
-    Device device;
-    uint32_t hash = number * 2654435761u;
-    const unsigned bytes[] = {
-        0xC0 | hash >> 26, hash >> 18 & 0xFF, hash >> 10 & 0xFF, hash >> 2 & 0xFF, number >> 8 & 0xFF, number & 0xFF,
+// --- sensors ---
+
+static void fill_report(uint8_t *report, uint32_t number, uint32_t round) {
+    int16_t temperature = scan_temperature(number, round);
+    uint16_t humidity = scan_humidity(number, round);
+    const uint8_t bytes[scan_report_length] = {
+        0x40, 0x00, round, 0x01, scan_battery(number, round), 0x02, temperature & 0xFF, temperature >> 8 & 0xFF, 0x03,
+        humidity & 0xFF, humidity >> 8,
     };
-    snprintf(
-        device.address, sizeof device.address, "%02X:%02X:%02X:%02X:%02X:%02X", bytes[0], bytes[1], bytes[2], bytes[3],
-        bytes[4], bytes[5]);
-    snprintf(device.path, sizeof device.path, ADAPTER "/dev_%s", device.address);
-    for (char *c = device.path; *c != '\0'; c++)
-        if (*c == ':') *c = '_';
-    snprintf(device.name, sizeof device.name, "Sensor %04X", (uint16_t)number);
-    return device;
+    memcpy(report, bytes, sizeof bytes);
 }
 
-static void fill_data(uint8_t *data, uint32_t round, uint32_t total) {
-    for (int i = 0; i < scan_data_length; i++) data[i] = i;
-    put_uint32(data, round);
-    put_uint32(data + 4, total);
-}
-
-enum { device_property_count = 17 };
-
-// Everything that bluetoothd has of a device that was heard and never connected. Keeps pointers to `device` and `data`.
-static void describe(Property *to, const Device *device, bool is_match, const uint8_t *data) {
-    const Property properties[device_property_count] = {
-        {"Address", "s", device->address},
-        {"AddressType", "s", "random"},
-        {"Name", "s", device->name},
-        {"Alias", "s", device->name},
-        {"Paired", "b", .number = false},
-        {"Bonded", "b", .number = false},
-        {"Trusted", "b", .number = false},
-        {"Blocked", "b", .number = false},
-        {"LegacyPairing", "b", .number = false},
-        {"RSSI", "n", .number = (uint16_t)scan_rssi(0)},
-        {"Connected", "b", .number = false},
-        {"UUIDs", "as",
-         is_match ? "0000180d-0000-1000-8000-00805f9b34fb 0000180f-0000-1000-8000-00805f9b34fb"
-                  : "0000180f-0000-1000-8000-00805f9b34fb 0000181a-0000-1000-8000-00805f9b34fb"},
-        {"Adapter", "o", ADAPTER},
-        {"ManufacturerData", "a{qv}", .number = scan_company, .data = data, .data_length = scan_data_length},
-        {"TxPower", "n", .number = 4},
-        {"ServicesResolved", "b", .number = false},
-        {NULL},
-    };
-    memcpy(to, properties, sizeof properties);
-}
-
-// --- signals ---
-
-static void announce(DBusConnection *bus, uint32_t number) {
-    uint8_t data[scan_data_length];
+static void announce_sensor(DBusConnection *bus, uint32_t number) {
+    uint8_t report[scan_report_length];
     Property properties[device_property_count];
     DBusMessageIter body;
     const Device subject = device(number);
-    fill_data(data, 0, 0);
-    describe(properties, &subject, number % scan_stride == 0, data);
+    fill_report(report, number, 0);
+    describe(properties, &subject, number % scan_stride == 0, report);
+    for (Property *property = properties; property->name != NULL; property++)
+        if (strcmp(property->name, "ManufacturerData") == 0)
+            *property = (Property){
+                "ServiceData", "a{sv}", SCAN_BTHOME, .data = report, .data_length = scan_report_length};
     DBusMessage *signal = dbus_message_new_signal("/", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
     dbus_message_iter_init_append(signal, &body);
     append_object(&body, subject.path, DEVICE, properties);
     send(bus, signal);
 }
+
+static void send_sensor_change(DBusConnection *bus, uint32_t number, uint32_t round) {
+    uint8_t report[scan_report_length];
+    const Property properties[] = {
+        {"RSSI", "n", .number = (uint16_t)scan_rssi(round)},
+        {"ServiceData", "a{sv}", SCAN_BTHOME, .data = report, .data_length = scan_report_length},
+        {NULL},
+    };
+    const Device subject = device(number);
+    fill_report(report, number, round);
+    send_properties_changed(bus, subject.path, DEVICE, properties, 2);
+}
+
+static void send_sensor_marker(DBusConnection *bus, uint32_t count) {
+    uint8_t report[scan_marker_length] = {0x40, 0x3E};
+    const Property properties[] = {
+        {"ServiceData", "a{sv}", SCAN_BTHOME, .data = report, .data_length = scan_marker_length},
+        {NULL},
+    };
+    const Device subject = device(0);
+    put_uint32(report + 2, count);
+    send_properties_changed(bus, subject.path, DEVICE, properties, 1);
+    dbus_connection_flush(bus);
+}
+
+// --- signals ---
 
 static void send_change(DBusConnection *bus, uint32_t number, uint32_t round) {
     uint8_t data[scan_data_length];
@@ -110,44 +93,28 @@ static void send_marker(DBusConnection *bus, uint32_t count) {
     dbus_connection_flush(bus);
 }
 
-static void set_discovering(DBusConnection *bus, bool is_discovering) {
-    adapter_properties[0].number = is_discovering;
-    send_properties_changed(bus, ADAPTER, "org.bluez.Adapter1", adapter_properties, 1);
-}
-
 static void advertise(DBusConnection *bus, const Plan *plan) {
     struct timespec next = begin_schedule(bus);
     for (uint32_t i = 0; i < plan->devices; i++) {
-        announce(bus, i);
+        const Device subject = device(i);
+        if (plan->sensors) announce_sensor(bus, i);
+        else announce(bus, &subject, i % scan_stride == 0);
         await_next(bus, &next, plan->rate);
     }
     is_announced = true;
     for (uint32_t i = 0; i < plan->count; i++) {
-        send_change(bus, i % plan->devices, i / plan->devices + 1);
+        if (plan->sensors) send_sensor_change(bus, i % plan->devices, i / plan->devices + 1);
+        else send_change(bus, i % plan->devices, i / plan->devices + 1);
         await_next(bus, &next, plan->rate);
     }
-    send_marker(bus, plan->count);
+    if (plan->sensors) send_sensor_marker(bus, plan->count);
+    else send_marker(bus, plan->count);
 }
 
 // --- calls ---
 
 static const Property *find_properties(const char *path, const char *interface) {
     return strcmp(path, ADAPTER) == 0 && strcmp(interface, "org.bluez.Adapter1") == 0 ? adapter_properties : NULL;
-}
-
-static void append_objects(DBusMessageIter *to, uint32_t devices) {
-    uint8_t data[scan_data_length];
-    Property properties[device_property_count];
-    DBusMessageIter all;
-    fill_data(data, 0, 0);
-    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{oa{sa{sv}}}", &all);
-    append_managed(&all, ADAPTER, "org.bluez.Adapter1", adapter_properties);
-    for (uint32_t i = 0; i < devices; i++) {
-        const Device subject = device(i);
-        describe(properties, &subject, i % scan_stride == 0, data);
-        append_managed(&all, subject.path, DEVICE, properties);
-    }
-    dbus_message_iter_close_container(to, &all);
 }
 
 // The answer to a StartDiscovery or StopDiscovery. As in bluetoothd, what it changes is signaled before.
@@ -188,12 +155,14 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
 }
 
 int main(int argument_count, char **arguments) {
-    if (argument_count != 4) {
-        fprintf(stderr, "usage: fake-scan COUNT RATE DEVICES\n");
+    bool sensors = argument_count == 5 && strcmp(arguments[4], "bthome") == 0;
+    if (argument_count != 4 && !sensors) {
+        fprintf(stderr, "usage: fake-scan COUNT RATE DEVICES [bthome]\n");
         return 64;
     }
     Plan plan = {
         strtoul(arguments[1], NULL, 10), strtoul(arguments[2], NULL, 10), strtoul(arguments[3], NULL, 10),
+        sensors,
     };
     if (plan.rate == 0 || plan.devices == 0 || plan.devices > 0xFFFF) return 64;
     return serve("fake-scan", answer, &plan);

@@ -9,8 +9,8 @@
 
 #define ADAPTER "/org/bluez/hci0"
 
-// A property of type b, y, n, q, u, s, o, as, ay or a{qv}. An as has the words of `text`, an ay the `data`. An a{qv} has one entry:
-// `number` and the `data`.
+// A property of type b, y, n, q, u, s, o, as, ay, a{qv} or a{sv}. An as has the words of `text`, an ay the `data`. An a{qv} has one
+// entry: `number` and the `data`. An a{sv} too: `text` and the `data`.
 typedef struct {
     const char *name, *signature, *text;
     uint32_t number;
@@ -60,9 +60,10 @@ static inline void append_bytes(DBusMessageIter *to, const uint8_t *bytes, int c
 static inline void append_entry(DBusMessageIter *to, const Property *property) {
     DBusMessageIter array, entry, variant;
     uint16_t key = property->number;
-    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{qv}", &array);
+    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, property->signature + 1, &array);
     dbus_message_iter_open_container(&array, DBUS_TYPE_DICT_ENTRY, NULL, &entry);
-    dbus_message_iter_append_basic(&entry, DBUS_TYPE_UINT16, &key);
+    if (property->signature[2] == 'q') dbus_message_iter_append_basic(&entry, DBUS_TYPE_UINT16, &key);
+    else dbus_message_iter_append_basic(&entry, DBUS_TYPE_STRING, &property->text);
     dbus_message_iter_open_container(&entry, DBUS_TYPE_VARIANT, "ay", &variant);
     append_bytes(&variant, property->data, property->data_length);
     dbus_message_iter_close_container(&entry, &variant);
@@ -210,18 +211,26 @@ static inline void await_next(DBusConnection *bus, struct timespec *next, uint32
 
 // --- the loop ---
 
-// Owns org.bluez and answers calls as `answer` does, until the bus goes. Returns the exit status.
-static inline int serve(const char *program, DBusHandleMessageFunction answer, void *data) {
+// Owns org.bluez and prints "ready". Returns the bus, on which dispatched calls are answered as `answer` does, or NULL
+// after it has told why.
+static inline DBusConnection *own_bluez(const char *program, DBusHandleMessageFunction answer, void *data) {
     DBusError error = DBUS_ERROR_INIT;
     DBusConnection *bus = dbus_bus_get(DBUS_BUS_SYSTEM, &error);
     if (bus == NULL || !dbus_connection_add_filter(bus, answer, data, NULL)
         || dbus_bus_request_name(bus, "org.bluez", DBUS_NAME_FLAG_DO_NOT_QUEUE, &error)
             != DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER) {
         fprintf(stderr, "%s: %s\n", program, dbus_error_is_set(&error) ? error.message : "org.bluez has another owner");
-        return 1;
+        return NULL;
     }
     puts("ready");
     fflush(stdout);
+    return bus;
+}
+
+// Owns org.bluez and answers calls as `answer` does, until the bus goes. Returns the exit status.
+static inline int serve(const char *program, DBusHandleMessageFunction answer, void *data) {
+    DBusConnection *bus = own_bluez(program, answer, data);
+    if (bus == NULL) return 1;
     while (dbus_connection_read_write_dispatch(bus, -1)) {}
     return 0;
 }

@@ -1,32 +1,54 @@
 internal import BLE
-internal import BLEBlueZ
+internal import Glibc
 
 /// Scans on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, whose fake bluetoothd announces devices and changes them; `scan.h` tells how.
 enum ScanBenchmark {
     /// How the scan is read.
     enum Way: String {
+        /// Everything, in `withCentral`.
+        case scope
+        /// Only devices with the Heart Rate service, in `withCentral`.
+        case matching
         /// Everything, on the global executor.
         case stream
-        /// Everything, on the backend's executor.
-        case loop
-        /// Only devices with the Heart Rate service, on the global executor.
-        case matching
     }
 
     /// Reads the scan as users write it, up to the marker. `devices` is the number of devices in range.
     @concurrent
-    static func run(_ way: Way, devices: Int) async throws {
-        switch way {
-        case .stream: try await receive(Central(), .any, ScanMeasurement(devices: devices))
-        case .matching:
-            let heartRate = DiscoveryCriteria.service(BluetoothUUID(0x180D))
-            try await receive(Central(), heartRate, ScanMeasurement(devices: devices, stride: 10))
-        case .loop:
-            let backend = BlueZCentral.bluez()
-            let central = try await Central(backend: backend)
-            try await Task(executorPreference: backend.taskExecutor) {
+    static func run(_ way: Way, _ devices: Int) async throws {
+        try await Benchmarks.withCentral(way == .stream ? .stream : .scope) { central in
+            if way == .matching {
+                let heartRate = DiscoveryCriteria.service(BluetoothUUID(0x180D))
+                try await receive(central, heartRate, ScanMeasurement(devices: devices, stride: 10))
+            } else {
                 try await receive(central, .any, ScanMeasurement(devices: devices))
-            }.value
+            }
+        }
+    }
+
+    /// Reads `count` scans of 1000 devices at the same time.
+    @concurrent
+    static func runScanners(_ count: Int) async throws {
+        try await Benchmarks.withCentral(.scope) { central in
+            try await withThrowingTaskGroup { group in
+                for number in 0..<count {
+                    // One of them measures the process.
+                    group.addTask {
+                        var measurement = ScanMeasurement(devices: 1000)
+                        measurement.isSilent = number > 0
+                        try await receive(central, .any, measurement)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// The last two bytes of an address such as `F0:F1:F2:F3:F4:F5`.
+    static func number(of id: Peripheral.ID) -> Int {
+        id.rawValue.utf8.suffix(5).reduce(0) { number, digit in
+            guard digit != UInt8(ascii: ":") else { return number }
+            return number << 4 | Int(digit & 0xF) + (digit > UInt8(ascii: "9") ? 9 : 0)
         }
     }
 
@@ -36,8 +58,7 @@ enum ScanBenchmark {
         var measurement = measurement
         for try await event in central.discoveryEvents(matching: criteria, duplicates: true) {
             switch event {
-            case .found(let discovery), .updated(let discovery):
-                if measurement.take(discovery) { return await central.shutDown() }
+            case .found(let discovery), .updated(let discovery): if measurement.take(discovery) { return }
             case .lost: measurement.miss()
             }
         }
@@ -54,6 +75,8 @@ private struct ScanMeasurement {
     /// The number of the next report: a round of announcements comes before the changes.
     private var next = 0
     private var measurement = Measurement()
+    /// Whether another scan of the process prints the result.
+    var isSilent = false
 
     init(devices: Int, stride: Int = 1) {
         (self.devices, self.stride) = (devices, stride)
@@ -68,12 +91,18 @@ private struct ScanMeasurement {
         let dataRound = Measurement.uint32(data, at: 0)
         if dataRound == .max {
             measurement.count = UInt32(max(0, next - devices))
-            measurement.report(total: Measurement.uint32(data, at: 4))
+            let total = Measurement.uint32(data, at: 4)
+            if !isSilent {
+                measurement.report(total: total)
+            } else if !measurement.isInOrder || measurement.count != total {
+                print("a scan has missed changes")
+                exit(70)
+            }
             return true
         }
         if next == devices { measurement.start() }
         let (round, number) = next.quotientAndRemainder(dividingBy: devices)
-        if Self.number(of: discovery.peripheral.id) != number || discovery.advertisement.rssi != -40 - round % 50
+        if ScanBenchmark.number(of: discovery.peripheral.id) != number || discovery.advertisement.rssi != -40 - round % 50
             || Int(dataRound) != max(0, round - (number + round) % 4)
         {
             miss()
@@ -83,12 +112,4 @@ private struct ScanMeasurement {
     }
 
     mutating func miss() { measurement.isInOrder = false }
-
-    /// The last two bytes of an address such as `F0:F1:F2:F3:F4:F5`.
-    private static func number(of id: Peripheral.ID) -> Int {
-        id.rawValue.utf8.suffix(5).reduce(0) { number, digit in
-            guard digit != UInt8(ascii: ":") else { return number }
-            return number << 4 | Int(digit & 0xF) + (digit > UInt8(ascii: "9") ? 9 : 0)
-        }
-    }
 }

@@ -1,0 +1,51 @@
+internal import BLE
+internal import BLEBlueZ
+
+/// Writes packets without response to `fake-sockets`, over a socket of its own.
+enum WriteBenchmark {
+    @concurrent
+    static func run(_ place: Benchmarks.Place, count: UInt32) async throws {
+        try await Benchmarks.withCentral(place) { central in
+            let peripheral = central.peripheral(Benchmarks.peripheral)
+            let writer = try await peripheral.packetWriter(to: Characteristic<[UInt8]>(BluetoothUUID(0xFF02)))
+            var measurement = Measurement()
+            measurement.start()
+            var packet = [UInt8](repeating: 0x5A, count: 20)
+            for number in 0..<count {
+                for index in 0..<4 { packet[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+                try await writer.write(packet)
+            }
+            // The answer comes when all have arrived, with how many did so in order.
+            let arrived = try await peripheral.read(Characteristic<[UInt8]>(BluetoothUUID(0xFF03)))
+            measurement.count = count
+            measurement.report(total: Measurement.uint32(arrived, at: 0))
+        }
+    }
+}
+
+/// Reads a characteristic of `fake-bluez`.
+enum ReadBenchmark {
+    /// - Parameter parallel: how many reads are under way at a time.
+    @concurrent
+    static func run(_ place: Benchmarks.Place, _ count: Int, parallel: Int) async throws {
+        try await Benchmarks.withCentral(place) { central in
+            let peripheral = central.peripheral(Benchmarks.peripheral)
+            let heartRate = Characteristic<[UInt8]>(BluetoothUUID(0x2A37))
+            _ = try await peripheral.read(heartRate)
+            var measurement = Measurement()
+            measurement.start()
+            try await withThrowingTaskGroup { group in
+                for reader in 0..<parallel {
+                    group.addTask {
+                        for _ in 0..<count / parallel + (reader < count % parallel ? 1 : 0) {
+                            guard try await peripheral.read(heartRate).count == 20 else { throw CancellationError() }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            measurement.count = UInt32(count)
+            measurement.report(total: UInt32(count))
+        }
+    }
+}

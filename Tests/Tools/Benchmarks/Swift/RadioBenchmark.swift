@@ -1,0 +1,80 @@
+internal import BLE
+internal import BLESimulation
+internal import Glibc
+internal import Logging
+
+/// What an event of the simulated radio costs, up to the user's loop, in nanoseconds of processor time.
+enum RadioBenchmark {
+    private static let output = BluetoothUUID(0xFF01)
+    private static let values = 500_000
+    private static let advertisers = 10_000
+
+    @concurrent
+    static func run() async throws {
+        try await measureValues()
+        try await measureAdvertisers()
+    }
+
+    private static func configuration(_ clock: any Clock<Duration>) -> Central.Configuration {
+        Central.Configuration(clock: clock, logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Values of one peripheral.
+    private static func measureValues() async throws {
+        let radio = SimulatedRadio()
+        let device = await radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00), characteristics: [CharacteristicDefinition(output, .notify)])
+                ]))
+        try await withCentral(backend: .simulated(radio), configuration: configuration(ContinuousClock())) { central in
+            for try await _ in central.discoveries() { break }
+            let stream = try await central.peripheral(device.id).notifications(
+                Characteristic<[UInt8]>(output), overflow: .fail(capacity: values))
+            let start = Measurement.cpuTime
+            for _ in 0..<values { await device.notify([1, 2, 3, 4], from: output) }
+            var received = 0
+            for try await _ in stream {
+                received += 1
+                if received == values { break }
+            }
+            report("events", start, values)
+        }
+    }
+
+    /// Advertisements of 10,000 peripherals, in virtual time.
+    private static func measureAdvertisers() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        for number in 0..<advertisers {
+            _ = await radio.add(
+                PeripheralDefinition(
+                    advertisement: Advertisement(localName: "Beacon \(number)", rssi: -50), services: []))
+        }
+        try await withCentral(backend: .simulated(radio), configuration: configuration(clock)) { central in
+            let events = central.discoveryEvents(duplicates: true, overflow: .fail(capacity: 1 << 20))
+            var received = 0
+            let start = Measurement.cpuTime
+            let time = Task {
+                while !Task.isCancelled {
+                    clock.advance(by: .milliseconds(100))
+                    await Task.yield()
+                }
+            }
+            for try await event in events {
+                if case .lost = event { continue }
+                received += 1
+                if received == 20 * advertisers { break }
+            }
+            report("advertisers", start, received)
+            time.cancel()
+        }
+    }
+
+    private static func report(_ name: String, _ start: Double, _ count: Int) {
+        let cost = (Measurement.cpuTime - start) * 1000 / Double(count)
+        print("radio", name, (cost * 10).rounded() / 10)
+    }
+}

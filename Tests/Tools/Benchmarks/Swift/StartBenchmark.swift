@@ -1,0 +1,45 @@
+internal import BLE
+internal import BLEBlueZ
+internal import Glibc
+
+/// What it takes to begin, on the bus of `fake-known`.
+enum StartBenchmark {
+    /// Ends at the first discovery.
+    @concurrent
+    static func run() async throws {
+        try await withCentral { central in
+            for try await _ in central.discoveries() { return }
+        }
+    }
+
+    /// Ends when the central knows all devices. The figures are totals of the process: microseconds of processor time and of
+    /// time since the start, and bytes of memory for each device.
+    @concurrent
+    static func runKnown(_ devices: Int) async throws {
+        let start = ContinuousClock.now
+        // What GLib and the runtime need once.
+        let first = try await Central()
+        await first.shutDown()
+        let before = Memory.resident
+        try await withCentral { central in
+            let known = await central.knownPeripherals().count
+            let wall = (ContinuousClock.now - start) / .microseconds(1)
+            let cpu = Measurement.cpuTime
+            print(
+                known, known == devices ? "complete" : "incomplete", cpu.rounded(), wall.rounded(),
+                devices > 0 ? (Memory.resident - before) / devices : 0)
+        }
+    }
+}
+
+enum Memory {
+    /// The resident memory of this process, in bytes.
+    static var resident: Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var text = [UInt8](repeating: 0, count: 256)
+        let count = fread(&text, 1, text.count, file)
+        let numbers = String(decoding: text[..<count], as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        return numbers.count > 1 ? numbers[1] * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}
