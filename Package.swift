@@ -148,7 +148,8 @@ if withBlueZ {
                 "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BLE", "BLEBTHome", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
+            name: "Benchmarks",
+            dependencies: ["BLE", "BLEBTHome", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
     ]
 }

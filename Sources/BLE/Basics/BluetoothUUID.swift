@@ -25,24 +25,43 @@ public struct BluetoothUUID: Hashable, Sendable {
     ///
     /// 32 digits may have dashes at the usual positions. Any form may have a leading `0x`. Nil for any other text.
     public init?(_ text: String) {
-        var digits = Substring(text)
-        if digits.hasPrefix("0x") || digits.hasPrefix("0X") { digits = digits.dropFirst(2) }
-        let groups = digits.split(separator: "-", omittingEmptySubsequences: false)
-        guard groups.count == 1 || groups.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
-        let joined = groups.joined()
-        // `UInt64(_:radix:)` also takes a sign.
-        guard joined.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
-        switch joined.utf8.count {
-        case 4, 8:
-            guard let short = UInt32(joined, radix: 16) else { return nil }
-            self.init(short)
-        case 32:
-            guard let high = UInt64(joined.prefix(16), radix: 16), let low = UInt64(joined.suffix(16), radix: 16) else {
-                return nil
+        var text = text
+        guard let uuid = text.withUTF8({ BluetoothUUID(utf8: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = uuid
+    }
+
+    /// Parses the same forms in UTF-8.
+    package init?(utf8 text: UnsafeRawBufferPointer) {
+        var (high, low, count): (UInt64, UInt64, Int) = (0, 0, 0)
+        let hasPrefix = text.count > 1 && text[0] == UInt8(ascii: "0") && text[1] | 0x20 == UInt8(ascii: "x")
+        let start = hasPrefix ? 2 : 0
+        let hasDashes = text.count - start == 36
+        for index in start..<text.count {
+            let character = text[index]
+            if hasDashes, Self.isDash(index - start) {
+                guard character == UInt8(ascii: "-") else { return nil }
+                continue
             }
-            self.init(high: high, low: low)
-        default:
-            return nil
+            guard let digit = Self.digit(character), count < 32 else { return nil }
+            high = high << 4 | low >> 60
+            low = low << 4 | digit
+            count += 1
+        }
+        switch count {
+        case 4, 8: self.init(UInt32(low))
+        case 32: self.init(high: high, low: low)
+        default: return nil
+        }
+    }
+
+    private static func isDash(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
+
+    private static func digit(_ character: UInt8) -> UInt64? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(character - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(character - UInt8(ascii: "A") + 10)
+        default: nil
         }
     }
 

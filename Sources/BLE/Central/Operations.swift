@@ -122,7 +122,9 @@ extension Central {
         operations.begin(token, on: peripheral, using: resource) {
             outcome.deliver(.failure($0))
         } start: {
-            Task { await self.work(token, resource, outcome, body) }
+            // A continuation resumes on the task's preferred executor, and not on the actor's that waits. Without the
+            // preference, each wait would lead through another thread.
+            Task(executorPreference: self.backend.taskExecutor) { await self.work(token, resource, outcome, body) }
         }
         defer {
             deadline.cancel()

@@ -12,7 +12,13 @@ struct DiscoveryTracker {
     /// Whether to report changed advertisements at all.
     let reportsUpdates: Bool
     let criteria: DiscoveryCriteria
-    private var seen: [Peripheral.ID: (advertisement: Advertisement, at: Duration)] = [:]
+    private var seen: [Peripheral.ID: Sighting] = [:]
+
+    private struct Sighting {
+        /// Nil if it will not be compared.
+        var advertisement: Advertisement?
+        var at: Duration
+    }
 
     /// The number of peripherals seen.
     var count: Int { seen.count }
@@ -27,11 +33,11 @@ struct DiscoveryTracker {
     /// Records an advertisement that was received at `now`. Returns the change to report, if there is one.
     mutating func record(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
         guard criteria.matches(advertisement, from: id) else { return nil }
-        let before = seen.updateValue((advertisement, now), forKey: id)
-        guard let before else { return .found }
+        let isCompared = reportsUpdates && !duplicates
+        let sighting = Sighting(advertisement: isCompared ? advertisement : nil, at: now)
+        guard let before = seen.updateValue(sighting, forKey: id) else { return .found }
         guard reportsUpdates else { return nil }
-        if duplicates { return .updated }
-        var comparable = before.advertisement
+        guard isCompared, var comparable = before.advertisement else { return .updated }
         comparable.rssi = advertisement.rssi
         return comparable == advertisement ? nil : .updated
     }

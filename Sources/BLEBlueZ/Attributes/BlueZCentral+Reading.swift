@@ -13,7 +13,7 @@ extension BlueZCentral {
                 outcome.deliver(.failure($0))
             }
             defer { self.calls.remove(call) }
-            Task {
+            Task(executorPreference: self.taskExecutor) {
                 await outcome.deliver { () throws(BLEError) in try await self.readValue(path, offset: offset) }
             }
             return try await outcome.wait()

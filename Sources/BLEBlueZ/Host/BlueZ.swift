@@ -68,7 +68,15 @@ extension Peripheral.ID {
     /// That is the address with which the device was first received. BlueZ keeps it in the path when pairing reveals the
     /// identity address behind a private one, which changes the property `Address`.
     init(devicePath path: String) {
-        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
-        self.init(rawValue: String(name.dropFirst("dev_".count).map { $0 == "_" ? ":" : $0 }))
+        let start =
+            path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.utf8.startIndex
+        let name = path.utf8[start...].dropFirst("dev_".utf8.count)
+        self.init(
+            rawValue: String(unsafeUninitializedCapacity: name.count) { space in
+                for (index, character) in name.enumerated() {
+                    space[index] = character == UInt8(ascii: "_") ? UInt8(ascii: ":") : character
+                }
+                return name.count
+            })
     }
 }

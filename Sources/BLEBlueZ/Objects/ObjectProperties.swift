@@ -75,7 +75,10 @@ struct DeviceProperties: Equatable {
         case "Address": address = try value.string()
         case "Adapter": adapter = try value.objectPath()
         case "Name": name = try value.string()
-        case "UUIDs": uuids = Set(try value.strings().compactMap { BluetoothUUID($0) })
+        case "UUIDs":
+            var found: Set<BluetoothUUID> = []
+            try value.forEachText { text in if let uuid = BluetoothUUID(utf8: text.utf8) { found.insert(uuid) } }
+            uuids = found
         case "Appearance": appearance = try value.uint16()
         case "Class": deviceClass = try value.uint32()
         case "AddressType": addressType = AddressType(rawValue: try value.string())
@@ -126,7 +129,7 @@ struct DeviceProperties: Equatable {
     private static func serviceData(_ value: inout MessageReader) throws(DBusError) -> [BluetoothUUID: [UInt8]] {
         var data: [BluetoothUUID: [UInt8]] = [:]
         try value.forEachProperty { (name, bytes) throws(DBusError) in
-            if let uuid = BluetoothUUID(name.string) { data[uuid] = try bytes.bytes() }
+            if let uuid = BluetoothUUID(utf8: name.utf8) { data[uuid] = try bytes.bytes() }
         }
         return data
     }

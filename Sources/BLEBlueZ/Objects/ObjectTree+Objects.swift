@@ -12,23 +12,6 @@ extension ObjectTree {
         var isDiscovering = false
     }
 
-    struct DeviceObject: Equatable {
-        /// The address with which the device was first received.
-        let id: Peripheral.ID
-        var address = ""
-        var adapter = ""
-        var advertisement = Advertisement()
-        /// Whether it has the property `RSSI`, with any value: it is in range, and not only remembered.
-        var isHeard = false
-        var isConnected = false
-        var areServicesResolved = false
-        var isPaired = false
-        var isTrusted = false
-        var isBlocked = false
-        /// Why the link is about to end, if bluetoothd has reported it.
-        var linkEnd: LinkEnd?
-    }
-
     /// The arguments of `Device1.Disconnected`.
     struct LinkEnd: Equatable {
         let reason: String

@@ -83,56 +83,19 @@ struct ObjectTree: Sendable {
     }
 
     private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
-        var device = devices[path] ?? DeviceObject(id: Peripheral.ID(devicePath: path))
-        let before = device
-        if let value = properties.address { device.address = value }
-        if let value = properties.adapter { device.adapter = value }
-        // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
-        // the two.
-        if let value = properties.name, !before.isConnected || before.advertisement.localName == nil {
-            device.advertisement.localName = value
-        }
-        if let value = properties.rssi {
-            device.advertisement.rssi = value
-            device.isHeard = true
-        }
-        if let value = properties.txPower { device.advertisement.txPower = value }
-        if let value = properties.uuids { device.advertisement.serviceUUIDs = value }
-        if let value = properties.manufacturerData { device.advertisement.manufacturerData = value }
-        if let value = properties.serviceData { device.advertisement.serviceData = value }
-        if let value = properties.appearance { device.advertisement.appearance = Appearance(rawValue: value) }
-        if let value = properties.deviceClass { device.advertisement.deviceClass = value }
-        if let value = properties.addressType { device.advertisement.addressType = value }
-        if let value = properties.flags { device.advertisement.flags = value }
-        if let value = properties.structures { device.advertisement.adopt(value) }
-        if let value = properties.isConnected { device.isConnected = value }
-        if let value = properties.areServicesResolved { device.areServicesResolved = value }
-        if let value = properties.isPaired { device.isPaired = value }
-        if let value = properties.isTrusted { device.isTrusted = value }
-        if let value = properties.isBlocked { device.isBlocked = value }
-        if properties.lostRSSI {
-            device.advertisement.rssi = nil
-            device.isHeard = false
-        }
-        if properties.lostTxPower { device.advertisement.txPower = nil }
-        if !device.isConnected { device.linkEnd = nil }
-        devices[path] = device
-        if before.address != device.address || before.adapter != device.adapter {
-            forgetIdentity(path, before)
+        // In place: an advertisement is too large to be copied for each change of a signal's strength.
+        let update = devices[path, default: DeviceObject(id: Peripheral.ID(devicePath: path))].update(properties)
+        if let former = update.formerIdentity, let device = devices[path] {
+            forgetIdentity(path, address: former.address, adapter: former.adapter)
             if !device.address.isEmpty { paths[Identity(adapter: device.adapter, address: device.address)] = path }
         }
-
+        guard !update.isPlain else { return update.isHeard ? [.heard(path)] : [] }
         var changes: [Change] = []
-        // A device that is only remembered has no RSSI, and properties that are learned on a connection are no
-        // advertisement.
-        let learned = before.advertisement != device.advertisement && !device.isConnected
-        if device.isHeard, properties.isAdvertisement || learned { changes.append(.heard(path)) }
-        if before.isConnected != device.isConnected || before.areServicesResolved != device.areServicesResolved {
-            changes.append(.device(path))
-        }
-        if !before.isPaired, device.isPaired { changes.append(.paired(path)) }
-        if before.isConnected, !device.isConnected {
-            changes.append(.disconnected(path, address: device.address, before.linkEnd))
+        if update.isHeard { changes.append(.heard(path)) }
+        if update.hasNewState { changes.append(.device(path)) }
+        if update.hasPaired { changes.append(.paired(path)) }
+        if update.hasDisconnected {
+            changes.append(.disconnected(path, address: devices[path]?.address ?? "", update.linkEnd))
         }
         return changes
     }
@@ -146,7 +109,7 @@ struct ObjectTree: Sendable {
                 if adapters.removeValue(forKey: path) != nil { changes.append(.adapter(path)) }
             case BlueZ.device:
                 guard let device = devices.removeValue(forKey: path) else { continue }
-                forgetIdentity(path, device)
+                forgetIdentity(path, address: device.address, adapter: device.adapter)
                 // bluetoothd may remove a device without having signaled the end of its link.
                 if device.isConnected {
                     changes.append(.disconnected(path, address: device.address, device.linkEnd))
@@ -164,8 +127,8 @@ struct ObjectTree: Sendable {
         return changes
     }
 
-    private mutating func forgetIdentity(_ path: String, _ device: DeviceObject) {
-        let identity = Identity(adapter: device.adapter, address: device.address)
+    private mutating func forgetIdentity(_ path: String, address: String, adapter: String) {
+        let identity = Identity(adapter: adapter, address: address)
         if paths[identity] == path { paths[identity] = nil }
     }
 

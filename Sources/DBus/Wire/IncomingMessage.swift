@@ -14,6 +14,9 @@ package struct MessageString {
         self.characters = characters
     }
 
+    /// The text in UTF-8.
+    package var utf8: UnsafeRawBufferPointer { characters }
+
     package var string: String { String(decoding: characters, as: UTF8.self) }
 
     /// Whether it is valid by the specification's chapter "Valid Object Paths".

@@ -282,6 +282,12 @@ package struct MessageReader {
         return strings
     }
 
+    /// Calls `body` for each element of an `as`.
+    package mutating func forEachText(_ body: (MessageString) -> Void) throws(DBusError) {
+        var elements = try array()
+        while !elements.isAtEnd { body(try elements.text()) }
+    }
+
     /// Calls `body` for each property of an `a{sv}`, with a reader in the variant. Values that `body` does not read are
     /// skipped.
     package mutating func forEachProperty(

@@ -102,7 +102,8 @@ private struct ScanMeasurement {
         }
         if next == devices { measurement.start() }
         let (round, number) = next.quotientAndRemainder(dividingBy: devices)
-        if ScanBenchmark.number(of: discovery.peripheral.id) != number || discovery.advertisement.rssi != -40 - round % 50
+        if ScanBenchmark.number(of: discovery.peripheral.id) != number
+            || discovery.advertisement.rssi != -40 - round % 50
             || Int(dataRound) != max(0, round - (number + round) % 4)
         {
             miss()

@@ -17,9 +17,6 @@ enum StartBenchmark {
     @concurrent
     static func runKnown(_ devices: Int) async throws {
         let start = ContinuousClock.now
-        // What GLib and the runtime need once.
-        let first = try await Central()
-        await first.shutDown()
         let before = Memory.resident
         try await withCentral { central in
             let known = await central.knownPeripherals().count

@@ -1,0 +1,96 @@
+internal import BLE
+
+extension ObjectTree {
+    struct DeviceObject: Equatable {
+        /// The address with which the device was first received.
+        let id: Peripheral.ID
+        var address = ""
+        var adapter = ""
+        var advertisement = Advertisement()
+        /// Whether it has the property `RSSI`, with any value: it is in range, and not only remembered.
+        var isHeard = false
+        var isConnected = false
+        var areServicesResolved = false
+        var isPaired = false
+        var isTrusted = false
+        var isBlocked = false
+        /// Why the link is about to end, if bluetoothd has reported it.
+        var linkEnd: LinkEnd?
+    }
+
+    /// What an update of a device means.
+    struct DeviceUpdate {
+        /// Whether an advertisement was received.
+        fileprivate(set) var isHeard = false
+        /// Whether the link or the services have changed.
+        fileprivate(set) var hasNewState = false
+        fileprivate(set) var hasPaired = false
+        fileprivate(set) var hasDisconnected = false
+        /// Why the link has ended.
+        fileprivate(set) var linkEnd: LinkEnd?
+        /// Address and adapter before, if they have changed.
+        fileprivate(set) var formerIdentity: (address: String, adapter: String)?
+
+        /// Whether it means nothing but an advertisement.
+        var isPlain: Bool { !hasNewState && !hasPaired && !hasDisconnected }
+    }
+}
+
+extension ObjectTree.DeviceObject {
+    /// Applies properties.
+    mutating func update(_ properties: DeviceProperties) -> ObjectTree.DeviceUpdate {
+        var update = ObjectTree.DeviceUpdate()
+        let (wasConnected, wereResolved, wasPaired) = (isConnected, areServicesResolved, isPaired)
+        // Only then is a change of the advertisement a sign of one.
+        let former = properties.isAdvertisement ? nil : advertisement
+        if properties.address.map({ $0 != address }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
+            update.formerIdentity = (address, adapter)
+            address = properties.address ?? address
+            adapter = properties.adapter ?? adapter
+        }
+        updateAdvertisement(properties)
+        if let value = properties.isConnected { isConnected = value }
+        if let value = properties.areServicesResolved { areServicesResolved = value }
+        if let value = properties.isPaired { isPaired = value }
+        if let value = properties.isTrusted { isTrusted = value }
+        if let value = properties.isBlocked { isBlocked = value }
+        // A device that is only remembered has no RSSI, and properties that are learned on a connection are no
+        // advertisement.
+        update.isHeard =
+            isHeard && (properties.isAdvertisement || !isConnected && former.map { $0 != advertisement } ?? false)
+        update.hasNewState = wasConnected != isConnected || wereResolved != areServicesResolved
+        update.hasPaired = !wasPaired && isPaired
+        update.hasDisconnected = wasConnected && !isConnected
+        if !isConnected, let end = linkEnd {
+            if wasConnected { update.linkEnd = end }
+            linkEnd = nil
+        }
+        return update
+    }
+
+    private mutating func updateAdvertisement(_ properties: DeviceProperties) {
+        // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
+        // the two.
+        if let value = properties.name, !isConnected || advertisement.localName == nil {
+            advertisement.localName = value
+        }
+        if let value = properties.rssi {
+            advertisement.rssi = value
+            isHeard = true
+        }
+        if let value = properties.txPower { advertisement.txPower = value }
+        if let value = properties.uuids { advertisement.serviceUUIDs = value }
+        if let value = properties.manufacturerData { advertisement.manufacturerData = value }
+        if let value = properties.serviceData { advertisement.serviceData = value }
+        if let value = properties.appearance { advertisement.appearance = Appearance(rawValue: value) }
+        if let value = properties.deviceClass { advertisement.deviceClass = value }
+        if let value = properties.addressType { advertisement.addressType = value }
+        if let value = properties.flags { advertisement.flags = value }
+        if let value = properties.structures { advertisement.adopt(value) }
+        if properties.lostRSSI {
+            advertisement.rssi = nil
+            isHeard = false
+        }
+        if properties.lostTxPower { advertisement.txPower = nil }
+    }
+}
