@@ -47,7 +47,7 @@ public struct BTHomeKind: Hashable, Sendable {
 
     /// Returns the kind with the given id. Nil if the id is unknown.
     public init?(id: UInt8) {
-        guard let kind = Self.byID[id] else { return nil }
+        guard let kind = Self.byID[Int(id)] else { return nil }
         self = kind
     }
 
@@ -58,5 +58,6 @@ public struct BTHomeKind: Hashable, Sendable {
         self.coding = coding
     }
 
-    private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+    /// All ids, of which each report has several.
+    private static let byID: [BTHomeKind?] = (0...255).map { id in all.first { $0.id == id } }
 }

@@ -177,7 +177,7 @@ private final class Core: @unchecked Sendable {
         core.thread.store(UInt(pthread_self()), ordering: .relaxed)
         g_main_context_push_thread_default(core.context)
         g_main_loop_run(core.mainLoop)
-        core.runQueue()
+        while core.runBatch() {}
         g_main_context_pop_thread_default(core.context)
         return nil
     }
@@ -238,12 +238,24 @@ private final class Core: @unchecked Sendable {
         if !isCurrentThread { g_main_context_wakeup(context) }
     }
 
+    /// The maximum number of batches to run before the loop looks at its descriptors again.
+    private static let batchesPerTurn = 16
+
+    /// Runs the enqueued work, and what that enqueues: a task that goes from actor to actor takes a dozen steps, and each
+    /// turn of the loop is a system call.
     func runQueue() {
+        guard hasWork.load(ordering: .acquiring) else { return }
+        let start = ContinuousClock.now
+        var batches = 0
+        while batches < Self.batchesPerTurn, runBatch() { batches += 1 }
+        checkStall(since: start)
+    }
+
+    /// Runs what is enqueued now. Returns false if there was nothing.
+    func runBatch() -> Bool {
         hasWork.store(false, ordering: .sequentiallyConsistent)
         queue.withLock { swap(&$0.work, &batch) }
-        guard !batch.isEmpty else { return }
-        let start = ContinuousClock.now
-        defer { checkStall(since: start) }
+        guard !batch.isEmpty else { return false }
         for work in batch {
             switch work {
             case .isolated(let job, let executor): job.runSynchronously(on: executor)
@@ -252,6 +264,7 @@ private final class Core: @unchecked Sendable {
             }
         }
         batch.removeAll(keepingCapacity: true)
+        return true
     }
 }
 

@@ -1,0 +1,80 @@
+"""Counts the instructions of the hot paths with callgrind, and compares them with those in instructions.json.
+
+A count does not depend on how busy the machine is, so it can be checked in a test. What is counted is what one more
+event costs: the difference between a long run and a short one, in which starting and stopping cancel out.
+"""
+
+import argparse
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import Bus, Places, Unavailable, say
+
+# Name: the program, the fake, and how many events the short run and the long one have.
+PATHS = {
+    "notification": ("Benchmarks scope", "fake-bluez {count} 0", 2000, 12000),
+    "scan": ("Benchmarks scan scope 100", "fake-scan {count} 0 100", 2000, 12000),
+    "read": ("Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300),
+    "serve": ("Benchmarks serve handler {count} 0", "fake-central {count} 0", 2000, 12000),
+}
+# How much a count may grow. It differs a little from run to run, because events arrive in other groups.
+TOLERANCE = 1.25
+LIMIT = 300
+
+
+def instructions(places: Places, program: str, fake: str, count: int) -> int:
+    """The instructions of one run."""
+    commands = [places.resolve(shlex.split(text.format(count=count))) for text in (program, fake)]
+    if None in commands:
+        raise Unavailable(f"{program} or {fake} is missing")
+    output = places.work / "callgrind.out"
+    with open(places.log, "ab") as log, Bus(places, commands[1], log) as environment:
+        result = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *commands[0]],
+            env={"PATH": "/usr/bin:/bin", **environment}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+            timeout=LIMIT)
+    if result.returncode != 0 or b"incomplete" in result.stdout:
+        raise Unavailable(f"{program} failed (see {places.log})")
+    return int(re.search(r"^(?:totals|summary): (\d+)", output.read_text(), re.MULTILINE).group(1))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in ("sources", "cache", "swift", "log"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    stored = options.sources / "instructions.json"
+    expected = json.loads(stored.read_text()) if stored.exists() else {}
+    grown = []
+    with tempfile.TemporaryDirectory() as work:
+        places = Places(options.sources, options.cache, options.swift, Path(work), options.log)
+        for name in options.names or PATHS:
+            program, fake, few, many = PATHS[name]
+            counts = [instructions(places, program, fake, count) for count in (few, many)]
+            cost = round((counts[1] - counts[0]) / (many - few))
+            limit = expected.get(name, 0) * TOLERANCE
+            print(f"{name}: {cost} instructions an event, {expected.get(name, 'none')} before", flush=True)
+            if options.write:
+                expected[name] = cost
+            elif cost > limit:
+                grown.append(name)
+    if options.write:
+        stored.write_text(json.dumps(expected, indent=4) + "\n")
+    for name in grown:
+        say(f"{name} costs more than {TOLERANCE} times what it did; if that is meant: Scripts/instructions --write")
+    return 1 if grown else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Unavailable, subprocess.TimeoutExpired) as error:
+        say(error)
+        sys.exit(69)
