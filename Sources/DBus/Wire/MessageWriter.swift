@@ -154,39 +154,46 @@ struct MessageWriter {
 
         /// Whether a name is valid by the specification's chapter "Valid Names".
         fileprivate func allows(_ name: String) -> Bool {
-            let parts = name.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
             switch self {
-            case .path: return name != "/org/freedesktop/DBus/Local"
-            case .interface, .errorName:
-                return name != "org.freedesktop.DBus.Local" && name.utf8.count < 256 && parts.count > 1
-                    && parts.allSatisfy { Self.isName($0) }
-            case .member: return name.utf8.count < 256 && parts.count == 1 && Self.isName(parts[0])
-            case .destination:
-                if name.hasPrefix(":") {
-                    return name.utf8.count < 256 && parts.count > 1
-                        && parts.enumerated().allSatisfy { index, part in
-                            Self.isName(index == 0 ? Array(part.dropFirst()) : part, "-0123456789")
-                        }
-                }
-                return name.utf8.count < 256 && parts.count > 1 && parts.allSatisfy { Self.isName($0, "-") }
-            case .replySerial, .signature, .descriptorCount: return true
+            case .path: name != "/org/freedesktop/DBus/Local"
+            case .interface, .errorName: name != "org.freedesktop.DBus.Local" && Self.isName(name, .many)
+            case .member: Self.isName(name, .one)
+            case .destination: Self.isName(name, name.hasPrefix(":") ? .unique : .dashed)
+            case .replySerial, .signature, .descriptorCount: true
             }
         }
 
-        /// Whether a part of a name consists of letters, digits and underscores, and does not begin with a digit.
-        ///
-        /// - Parameter more: other characters that are allowed, anywhere.
-        private static func isName(_ part: [UInt8], _ more: String = "") -> Bool {
-            guard let first = part.first else { return false }
-            func isAllowed(_ character: UInt8) -> Bool {
+        private enum Form {
+            /// One element.
+            case one
+            /// Several elements, with dots between them.
+            case many
+            /// The same with dashes.
+            case dashed
+            /// The same after a colon, with elements that may begin with a digit.
+            case unique
+        }
+
+        /// Whether the elements of a name are letters, digits and underscores, and none is empty or begins with a digit.
+        private static func isName(_ name: String, _ form: Form) -> Bool {
+            var isFirst = true
+            var dots = 0
+            for character in form == .unique ? name.utf8.dropFirst() : name.utf8[...] {
                 switch character {
+                case UInt8(ascii: "."):
+                    guard !isFirst else { return false }
+                    dots += 1
+                    isFirst = true
+                    continue
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
-                    true
-                default: more.utf8.contains(character)
+                    break
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): guard !isFirst || form == .unique else { return false }
+                case UInt8(ascii: "-"): guard form == .dashed || form == .unique else { return false }
+                default: return false
                 }
+                isFirst = false
             }
-            return isAllowed(first)
-                && part.dropFirst().allSatisfy { isAllowed($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= $0 }
+            return !isFirst && name.utf8.count < 256 && (dots > 0) == (form != .one)
         }
     }
 
