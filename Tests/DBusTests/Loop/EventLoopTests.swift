@@ -84,4 +84,48 @@ struct EventLoopTests {
     func `durations round up to milliseconds`(_ duration: Duration, _ milliseconds: Int) {
         #expect(duration.milliseconds == milliseconds)
     }
+
+    @Test func `a turn that takes longer than allowed is reported, and others are not`() async {
+        let loop = EventLoop()
+        let reported = SharedValue<[Duration]>([])
+        loop.onStall(longerThan: .seconds(3600)) { time in reported.change { $0.append(time) } }
+        await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
+        let (stalls, stall) = AsyncStream.makeStream(of: Duration.self)
+        await withCheckedContinuation { continuation in
+            // Any turn takes longer than this.
+            loop.onStall(longerThan: .zero) { stall.yield($0) }
+            loop.perform { continuation.resume() }
+        }
+        for await time in stalls {
+            #expect(time > .zero)
+            break
+        }
+        #expect(reported.value.isEmpty)
+    }
+
+    @Test func `work that enqueues itself lets the loop's descriptors have their turn`() async throws {
+        let loop = EventLoop()
+        let ends = try PacketSocket.pair()
+        let received = SharedValue(false)
+        let sender = PacketSocket(ends.0, on: loop)
+        // Enqueues itself until the packet is there.
+        @Sendable func spin() { if !received.value { loop.perform { spin() } } }
+        await withCheckedContinuation { continuation in
+            loop.perform {
+                let receiver = PacketSocket(ends.1, on: loop)
+                receiver.open { _ in
+                    received.change { $0 = true }
+                    loop.perform {
+                        receiver.close()
+                        continuation.resume()
+                    }
+                    return true
+                } onEnd: {
+                }
+                spin()
+                _ = try? sender.send([1])
+            }
+        }
+        #expect(received.value)
+    }
 }
