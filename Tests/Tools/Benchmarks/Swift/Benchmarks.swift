@@ -63,6 +63,9 @@ enum Benchmarks {
             try await ExchangeBenchmark.run()
         case ("elements", 0, 0): try await ElementsBenchmark.run()
         case ("radio", 0, 0): try await RadioBenchmark.run()
+        case ("memory", 1, 0):
+            guard let way = MemoryBenchmark.Way(rawValue: word) else { return false }
+            try await MemoryBenchmark.run(way)
         default: return false
         }
         return true

@@ -1,6 +1,8 @@
 internal import BLE
 internal import BLEBlueZ
+internal import DBus
 internal import Glibc
+internal import Logging
 
 /// What it takes to begin, on the bus of `fake-known`.
 enum StartBenchmark {
@@ -17,6 +19,10 @@ enum StartBenchmark {
     @concurrent
     static func runKnown(_ devices: Int) async throws {
         let start = ContinuousClock.now
+        // What the runtime, GLib and a connection need, whatever comes over it.
+        let session = BusSession(loop: EventLoop(), logger: Logger(label: "benchmark"), onSignal: { _ in }, onLoss: {})
+        try await session.open(.system, timeout: .seconds(10))
+        await session.close()
         let before = Memory.resident
         try await withCentral { central in
             let known = await central.knownPeripherals().count
