@@ -16,9 +16,9 @@ final class CentralUser: Sendable {
 
     private let state = Mutex(State())
     private let central: Central
-    private let executor: any TaskExecutor
+    private let executor: (any TaskExecutor)?
 
-    init(_ central: Central, on executor: any TaskExecutor) { (self.central, self.executor) = (central, executor) }
+    init(_ central: Central, on executor: (any TaskExecutor)?) { (self.central, self.executor) = (central, executor) }
 
     var finding: String? { state.withLock { $0.finding } }
     var openCount: Int { state.withLock { $0.open.count } }
