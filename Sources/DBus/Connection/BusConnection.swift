@@ -7,8 +7,8 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// A connection to a bus: signals, answers, and calls of served objects, handled in the order in which the bus sends
-/// them.
+/// A connection to a bus: signals and answers, handled in the order in which the bus sends them, and calls of served
+/// objects, whose handlers begin in their order after the messages that were received together.
 ///
 /// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
 ///
@@ -270,8 +270,6 @@ final class BusConnection: @unchecked Sendable {
         case .call:
             let isAdmitted = service.map { $0.owner.map { message.sender == $0 } ?? false } ?? true
             isTaken = served.answer(message, descriptors, isAdmitted: isAdmitted, over: output)
-            // What the call has started begins before the next message is handled.
-            loop.runPending()
         case nil: break
         }
         if !isTaken { discard(descriptors) }
