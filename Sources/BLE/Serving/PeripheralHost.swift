@@ -111,15 +111,17 @@ public actor PeripheralHost {
         self.backend = backend
         self.configuration = configuration
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
+        // Not captured as `self`, so that requests do not leave the backend's executor on their way, and stay in order.
+        weak let host = self
         let context = PeripheralContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-            read: { [weak self] (attribute, request) throws(ATTError) in
-                guard let self else { throw .unlikelyError }
-                return try await read(attribute, request)
+            read: { (attribute, request) throws(ATTError) in
+                guard let host else { throw .unlikelyError }
+                return try await host.read(attribute, request)
             },
-            write: { [weak self] (attribute, value, request) throws(ATTError) in
-                guard let self else { throw .unlikelyError }
-                try await write(value, to: attribute, request)
+            write: { (attribute, value, request) throws(ATTError) in
+                guard let host else { throw .unlikelyError }
+                try await host.write(value, to: attribute, request)
             },
             pairing: configuration.pairing, logger: configuration.logger, clock: clock)
         try await Self.start(backend, context, waits: configuration.waitsForBluetooth)

@@ -120,11 +120,11 @@ struct ServingContract {
     static let readable = CharacteristicDefinition(plain.uuid, [.read, .write], value: [1, 2, 3])
     static let notifying = CharacteristicDefinition(output.uuid, [.read, .notify], value: [0])
 
+    /// - Parameter configuration: by default, one whose deadlines are the peer's.
     func withHost(
-        _ configuration: PeripheralHost.Configuration = PeripheralHost.Configuration(),
-        _ check: (PeripheralHost) async throws -> Void
+        _ configuration: PeripheralHost.Configuration? = nil, _ check: (PeripheralHost) async throws -> Void
     ) async throws {
-        let host = try await peer.makeHost(configuration)
+        let host = try await peer.makeHost(configuration ?? .init(requestTimeout: peer.timeout))
         do {
             try await check(host)
             await host.shutDown()

@@ -34,11 +34,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     /// The limits of bluetoothd: it serves GAP and GATT itself, does not say which central subscribes, and waits 5 s
     /// for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`).
-    public nonisolated var limits: PeripheralLimits {
-        PeripheralLimits(
-            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], distinguishesSubscribers: false,
-            requestTimeout: .seconds(5))
-    }
+    public nonisolated let limits: PeripheralLimits
 
     /// The backend's thread as a task executor. A handler that prefers it sends values and sleeps without a switch
     /// between threads (Docs/Performance.md).
@@ -82,9 +78,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// The devices with a link, by path.
     private var centrals: [String: Peripheral.ID] = [:]
 
-    /// - Parameter host: what this role shares with others on the same adapter.
-    package init(_ host: BlueZHost) {
+    /// - Parameters:
+    ///   - host: what this role shares with others on the same adapter.
+    ///   - requestTimeout: how long bluetoothd waits for an answer.
+    package init(_ host: BlueZHost, requestTimeout: Duration = .seconds(5)) {
         self.host = host
+        limits = PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], distinguishesSubscribers: false,
+            requestTimeout: requestTimeout)
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }

@@ -93,8 +93,10 @@ extension SimulatedRadio {
             guard definition.onWrite != nil || definition.authorize != nil else {
                 return notify(value, attribute.handle, attribute.peripheral)
             }
+            // A sendable closure that captures `self` itself would not run on this actor.
+            let radio = self
             return command(attribute.peripheral) {
-                try? await self.carryOut(value, to: attribute, definition, request)
+                try? await radio.carryOut(value, to: attribute, definition, request)
             }
         }
         if let authorize = definition.authorize {

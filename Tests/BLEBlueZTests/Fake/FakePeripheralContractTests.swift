@@ -110,7 +110,7 @@ struct FakeServingTests {
             shown.change { $0.append(passkey) }
             return .accept
         }
-        let other = try await world.makeHost(.init(pairing: pairing))
+        let other = try await world.makeHost(.quiet(pairing: pairing))
         #expect(await world.daemon.agentCapabilities == [.displayOnly])
         try await other.withServed(.battery()) { _ in
             let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())

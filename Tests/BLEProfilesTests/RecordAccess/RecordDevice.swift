@@ -1,3 +1,4 @@
+import Testing
 import BLE
 import BLEProfiles
 import BLESimulation

@@ -16,6 +16,14 @@ extension Central.Configuration {
     }
 }
 
+extension PeripheralHost.Configuration {
+    /// A configuration that logs nothing, whose timeouts only a hang reaches.
+    public static func quiet(pairing: PairingAgent? = nil) -> PeripheralHost.Configuration {
+        PeripheralHost.Configuration(
+            requestTimeout: HangLimit.step, confirmationTimeout: HangLimit.step, pairing: pairing, logger: .quiet)
+    }
+}
+
 extension Logger {
     fileprivate static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -12,9 +12,15 @@ public func expectError(
     return error
 }
 
-/// Lets other tasks run until `condition` holds, or the test's time is up.
-public func until(_ condition: () async -> Bool) async {
-    while await !condition(), !Task.isCancelled { await Task.yield() }
+/// Lets other tasks run until `condition` holds. It is an issue of the test if its time is up before.
+public func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool) async {
+    while await !condition() {
+        if Task.isCancelled {
+            Issue.record("it never came true", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 /// Waits for nothing but the task's cancellation.

@@ -1,3 +1,4 @@
+import Testing
 public import BLE
 public import BLESimulation
 

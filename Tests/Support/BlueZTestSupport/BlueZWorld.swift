@@ -25,11 +25,12 @@ public struct BlueZWorld: Sendable {
         try await Central(backend: BlueZCentral(makeStack()), configuration: configuration)
     }
 
-    /// A host on the daemon, to be shut down by whoever asked for it.
+    /// A host on the daemon, to be shut down by whoever asked for it. This daemon waits for answers as long as it takes.
     public func makeHost(
-        _ configuration: PeripheralHost.Configuration = PeripheralHost.Configuration()
+        _ configuration: PeripheralHost.Configuration = .quiet()
     ) async throws -> PeripheralHost {
-        try await PeripheralHost(backend: BlueZPeripheral(makeStack()), configuration: configuration)
+        try await PeripheralHost(
+            backend: BlueZPeripheral(makeStack(), requestTimeout: HangLimit.step * 2), configuration: configuration)
     }
 
     /// What the roles on one adapter share.

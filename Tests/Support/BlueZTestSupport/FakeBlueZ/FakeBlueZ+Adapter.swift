@@ -33,7 +33,7 @@ extension FakeBlueZ {
         self.isPowered = isPowered
         await radio.setPowered(isPowered)
         if !isPowered { discoverers = [] }
-        await changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
+        changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
     /// Takes the adapter out, and its devices with it, or puts it back, switched on.
@@ -43,7 +43,7 @@ extension FakeBlueZ {
         await radio.setPresent(isPresent)
         if isPresent {
             isPowered = true
-            await emit(
+            emit(
                 "/", BlueZ.objectManager, "InterfacesAdded",
                 [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
             return
@@ -54,9 +54,9 @@ extension FakeBlueZ {
         devices = [:]
         for device in gone.values {
             device.connecting?.cancel()
-            for (path, interfaces) in device.objects { await removed(path, Array(interfaces.keys)) }
+            for (path, interfaces) in device.objects { removed(path, Array(interfaces.keys)) }
         }
-        await removed(Self.adapterPath, [BlueZ.adapter])
+        removed(Self.adapterPath, [BlueZ.adapter])
     }
 
     // MARK: Other adapters
@@ -72,14 +72,14 @@ extension FakeBlueZ {
     public func addAdapter(_ name: String) async {
         let path = "/org/bluez/\(name)"
         otherAdapters.append(path)
-        await exportOther(path)
-        await emit(
+        exportOther(path)
+        emit(
             "/", BlueZ.objectManager, "InterfacesAdded", [.objectPath(path), interfaces(Self.other)])
     }
 
     /// What is called on it is counted with its name before the method's, and succeeds.
-    func exportOther(_ path: String) async {
-        await export(path, Interfaces.adapter) { [weak self] call in
+    func exportOther(_ path: String) {
+        export(path, Interfaces.adapter) { [weak self] call in
             await self?.note("\(path.split(separator: "/").last!) \(call.method)")
             return .success(MethodReply())
         } property: { name in
@@ -89,8 +89,8 @@ extension FakeBlueZ {
 
     private func note(_ call: String) { calls[call, default: 0] += 1 }
 
-    private func removed(_ path: String, _ interfaces: [String]) async {
-        await emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
+    private func removed(_ path: String, _ interfaces: [String]) {
+        emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
     }
 
     /// As `rfkill block bluetooth`, and `unblock`. What was on goes on again.
@@ -110,7 +110,7 @@ extension FakeBlueZ {
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
-            await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
             try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
@@ -127,11 +127,11 @@ extension FakeBlueZ {
         discoverers.remove(client)
         guard discoverers.isEmpty else { return }
         if monitors.isEmpty { try? await backend.stopDiscovery() }
-        await changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
+        changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
         for device in devices.values {
             devices[device.id]?.isInRange = false
             devices[device.id]?.advertisement.txPower = nil
-            await changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
+            changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
         }
     }
 
@@ -143,7 +143,7 @@ extension FakeBlueZ {
             if isPowered != self.isPowered { Task { await self.setPowered(isPowered) } }
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
-            Task { await self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
+            Task { self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         default:
             return .failure(.bus("InvalidSignature", "Invalid signature for a property"))
         }

@@ -1,30 +1,43 @@
 import BLEBlueZ
 import BLETestSupport
 import DBus
+import Synchronization
 
 /// What is exported and said on the bus.
 extension FakeBlueZ {
+    /// Uses the bus at once, in the order of the calls: what the daemon says, it has said before whatever it does next
+    /// (`g_dbus_flush` in its `gdbus/object.c`).
+    private func onBus(_ work: @escaping @Sendable (isolated BusSession) -> Void) {
+        guard let session else { return }
+        loop.perform { session.assumeIsolated { work($0) } }
+    }
+
     func export(
         _ path: String, _ interface: InterfaceDescription,
         _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
-    ) async {
+    ) {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
             await self?.process(call, handle)
                 ?? .failure(.bus("UnknownMethod", call.method))
         } property: { name in
             property(name)
         }
-        exports[path] = try? await session?.export(object)
+        onBus { [weak self] session in
+            let id = try? session.export(object)
+            self?.exports.withLock { $0[path] = id }
+        }
     }
 
     /// Objects are gone, those of the deepest paths first.
-    func removed(_ objects: [(path: String, interface: String)]) async {
+    func removed(_ objects: [(path: String, interface: String)]) {
         for object in objects {
-            await emit(
+            emit(
                 "/", BlueZ.objectManager, "InterfacesRemoved",
                 [.objectPath(object.path), .strings([object.interface])])
-            if let id = exports.removeValue(forKey: object.path) { await session?.unexport(id) }
+            onBus { [weak self] session in
+                if let id = self?.exports.withLock({ $0.removeValue(forKey: object.path) }) { session.unexport(id) }
+            }
         }
     }
 
@@ -46,8 +59,8 @@ extension FakeBlueZ {
         return answer
     }
 
-    func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) async {
-        try? await session?.emit(path: path, interface: interface, signal: signal, arguments)
+    func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) {
+        onBus { session in try? session.emit(path: path, interface: interface, signal: signal, arguments) }
     }
 
     /// That properties have changed.
@@ -58,8 +71,8 @@ extension FakeBlueZ {
 
     func changed(
         _ path: String, _ interface: String, _ properties: [String: DBusValue], invalidated: [String] = []
-    ) async {
-        await emit(
+    ) {
+        emit(
             path, BlueZ.properties, "PropertiesChanged",
             [.string(interface), .options(properties), .strings(invalidated)])
     }

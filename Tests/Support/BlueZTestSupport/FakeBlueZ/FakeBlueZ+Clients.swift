@@ -68,7 +68,7 @@ extension FakeBlueZ {
                 daemon.setUse("Notifying", of: place, false)
                 return error
             }
-            await daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(true)])
+            daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(true)])
             return nil
         }
     }
@@ -81,7 +81,7 @@ extension FakeBlueZ {
             }
             daemon.notifiers[place] = nil
             daemon.setUse("Notifying", of: place, false)
-            await daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
+            daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
             do throws(BLEError) {
                 try await daemon.backend.stopNotifications(of: place)
                 return nil

@@ -22,12 +22,12 @@ extension FakeBlueZ {
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
         if faults.abortsConnection, let path = devices[id]?.path {
             faults.abortsConnection = false
-            await changed(path, BlueZ.device, ["Connected": .boolean(true)])
+            changed(path, BlueZ.device, ["Connected": .boolean(true)])
             devices[id]?.isConnected = true
             Task {
                 await waitWhileHanging("Disconnected")
                 devices[id]?.isConnected = false
-                await changed(path, BlueZ.device, ["Connected": .boolean(false)])
+                changed(path, BlueZ.device, ["Connected": .boolean(false)])
             }
             return .failure(.bluez("Failed", "le-connection-abort-by-local"))
         }
@@ -57,7 +57,7 @@ extension FakeBlueZ {
         let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
         if faults.showsPacketLength { devices[id]?.packetLength = packetLength }
-        if faults.signalsConnected { await changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
+        if faults.signalsConnected { changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
     }
@@ -71,28 +71,28 @@ extension FakeBlueZ {
         }
         if device.database == nil {
             device.database = database
-            for attribute in device.attributes { await serve(attribute, of: id) }
+            for attribute in device.attributes { serve(attribute, of: id) }
             // From here on they are among the managed objects.
             devices[id]?.database = database
             for attribute in device.attributes {
-                await emit(
+                emit(
                     "/", BlueZ.objectManager, "InterfacesAdded",
                     [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
             }
-            await changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
+            changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await renewNotifying(id)
-        await changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
+        changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
 
-    private func serve(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) async {
+    private func serve(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) {
         guard attribute.interface != BlueZ.gattService else { return }
         let description =
             attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
-        await export(attribute.path, description) { [weak self] call in
+        export(attribute.path, description) { [weak self] call in
             await self?.attributeCall(id, attribute, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
@@ -165,17 +165,7 @@ extension FakeBlueZ {
     }
 
     func deliver(_ value: [UInt8], _ path: String) {
-        notified.append((path, value))
-        guard notified.count == 1 else { return }
-        Task { await self.sendNotified() }
-    }
-
-    /// One task sends, so that the values stay in order.
-    private func sendNotified() async {
-        while let (path, value) = notified.first {
-            await changed(path, BlueZ.gattCharacteristic, ["Value": .bytes(value)])
-            notified.removeFirst()
-        }
+        changed(path, BlueZ.gattCharacteristic, ["Value": .bytes(value)])
     }
 
     /// BlueZ's words for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).

@@ -1,3 +1,4 @@
+import Testing
 public import BLE
 import BLEBlueZ
 import BLETestSupport
@@ -47,7 +48,7 @@ extension FakeBlueZ {
     /// Says of a device what the daemon would not say in this form.
     package func say(_ properties: [String: DBusValue], of id: Peripheral.ID) async {
         guard let device = devices[id] else { return }
-        await changed(device.path, BlueZ.device, properties)
+        changed(device.path, BlueZ.device, properties)
     }
 
     /// Returns once a call hangs, or the task is cancelled.

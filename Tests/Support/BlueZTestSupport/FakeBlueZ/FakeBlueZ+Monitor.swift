@@ -23,12 +23,12 @@ extension FakeBlueZ {
         refusesMonitors = refusing
         guard !offersMonitors else { return }
         offersMonitors = true
-        await exportMonitorManager()
+        exportMonitorManager()
     }
 
-    func exportMonitorManager() async {
+    func exportMonitorManager() {
         guard offersMonitors else { return }
-        await export(Self.adapterPath, Interfaces.monitorManager) { [weak self] call in await self?.monitorCall(call) }
+        export(Self.adapterPath, Interfaces.monitorManager) { [weak self] call in await self?.monitorCall(call) }
     }
 
     /// Releases the monitors that are active, as when the kernel drops them.

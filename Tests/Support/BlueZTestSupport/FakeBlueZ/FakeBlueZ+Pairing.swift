@@ -151,9 +151,9 @@ extension FakeBlueZ {
         devices[id]?.isPaired = state.isPaired
         if let identity = faults.identities[id] {
             devices[id]?.identity = identity
-            await changed(device.path, BlueZ.device, ["Address": .string(identity)])
+            changed(device.path, BlueZ.device, ["Address": .string(identity)])
         }
-        await changed(
+        changed(
             device.path, BlueZ.device, ["Bonded": .boolean(state.isPaired), "Paired": .boolean(state.isPaired)])
     }
 
@@ -165,7 +165,7 @@ extension FakeBlueZ {
         else { return .failure(.bluez("InvalidArguments", "Invalid arguments in method call")) }
         if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
         try? await backend.set(name == "Trusted" ? .trusted : .blocked, to: value, for: id)
-        await changed(device.path, BlueZ.device, [name: .boolean(value)])
+        changed(device.path, BlueZ.device, [name: .boolean(value)])
         return .success(MethodReply())
     }
 
@@ -179,7 +179,7 @@ extension FakeBlueZ {
         device.pairing?.cancel()
         try? await backend.unpair(device.id)
         devices[device.id] = nil
-        await removed(
+        removed(
             device.attributes.reversed().map { ($0.path, $0.interface) } + [(device.path, BlueZ.device)])
         return .success(MethodReply())
     }

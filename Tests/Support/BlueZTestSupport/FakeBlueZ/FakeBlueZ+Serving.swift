@@ -51,9 +51,9 @@ extension FakeBlueZ {
         (serving?.applications.count ?? 0, serving?.advertisements.count ?? 0)
     }
 
-    func exportServing() async {
-        await export(Self.adapterPath, Interfaces.gattManager) { [weak self] call in await self?.gattManagerCall(call) }
-        await export(Self.adapterPath, Interfaces.advertisingManager) { [weak self] call in
+    func exportServing() {
+        export(Self.adapterPath, Interfaces.gattManager) { [weak self] call in await self?.gattManagerCall(call) }
+        export(Self.adapterPath, Interfaces.advertisingManager) { [weak self] call in
             await self?.advertisingManagerCall(call)
         } property: { name in
             ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)][name]
@@ -65,14 +65,16 @@ extension FakeBlueZ {
         if let serving { return serving }
         let new = FakeServing(.simulated(radio))
         serving = new
+        // Not captured as `self`, so that requests do not leave the radio's executor, and stay in order.
+        weak let daemon = self
         try await new.backend.start(
             PeripheralContext(
                 handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-                read: { [weak self] (attribute, request) throws(ATTError) in
-                    try await self?.readServed(attribute, request) ?? []
+                read: { (attribute, request) throws(ATTError) in
+                    try await daemon?.readServed(attribute, request) ?? []
                 },
-                write: { [weak self] (attribute, value, request) throws(ATTError) in
-                    try await self?.writeServed(value, to: attribute, request)
+                write: { (attribute, value, request) throws(ATTError) in
+                    try await daemon?.writeServed(value, to: attribute, request)
                 }, logger: Logger(label: "fake"), clock: radio.clock))
         try await publishListeners(on: new.backend)
         return new
@@ -307,20 +309,6 @@ extension FakeBlueZ {
         }
     }
 
-    /// The link of a central has begun or ended. The signals of several are sent in order.
-    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
-        // At once, as in the daemon; its signal follows.
-        devices[central]?.isConnected = isConnected
-        changedCentrals.append((central, isConnected))
-        guard changedCentrals.count == 1 else { return }
-        Task {
-            while let (central, isConnected) = changedCentrals.first {
-                await signalCentral(central, isConnected)
-                changedCentrals.removeFirst()
-            }
-        }
-    }
-
     private func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
         serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
         // For each central, without saying which, as seen with 5.66; `StopNotify` comes for the last one only.
@@ -333,22 +321,23 @@ extension FakeBlueZ {
         if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
     }
 
-    private func signalCentral(_ central: Peripheral.ID, _ isConnected: Bool) async {
+    /// The link of a central has begun or ended.
+    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
         if devices[central] != nil {
-            devices[central]?.isConnected = changedCentrals.last { $0.central == central }?.isConnected ?? isConnected
-            return await changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
+            devices[central]?.isConnected = isConnected
+            return changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
         }
         guard isConnected else { return }
         var device = FakeDevice(id: central, advertisement: BLE.Advertisement())
         device.isInRange = false
         device.isConnected = isConnected
         devices[central] = device
-        await export(device.path, Interfaces.device) { [weak self] call in
+        export(device.path, Interfaces.device) { [weak self] call in
             await self?.deviceCall(central, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[central]?[name] }
         }
-        await emit(
+        emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties])])
     }

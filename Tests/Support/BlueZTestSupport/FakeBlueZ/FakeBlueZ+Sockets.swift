@@ -68,7 +68,7 @@ extension FakeBlueZ {
         setUse("NotifyAcquired", of: place, false)
         close(socket)
         try? await backend.stopNotifications(of: place)
-        await changed(path, BlueZ.gattCharacteristic, ["NotifyAcquired": .boolean(false)])
+        changed(path, BlueZ.gattCharacteristic, ["NotifyAcquired": .boolean(false)])
     }
 
     private func acquireWrite(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
@@ -84,7 +84,7 @@ extension FakeBlueZ {
             guard daemon.writeSockets[place] === socket else { return }
             daemon.writeSockets[place] = nil
             daemon.setUse("WriteAcquired", of: place, false)
-            await daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
+            daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
         }
         writeSockets[place] = socket
         setUse("WriteAcquired", of: place, true)
@@ -139,7 +139,7 @@ extension FakeBlueZ {
     private func endUse(_ use: String, of place: AttributeID) {
         setUse(use, of: place, false)
         guard let path = attribute(place)?.path else { return }
-        Task.immediate { await changed(path, BlueZ.gattCharacteristic, [use: .boolean(false)]) }
+        changed(path, BlueZ.gattCharacteristic, [use: .boolean(false)])
     }
 
     /// How many sockets the daemon has handed out.

@@ -46,8 +46,6 @@ public actor FakeBlueZ {
     var lastListener = 0
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
-    /// The links of centrals that have begun or ended, and have not been signaled yet.
-    var changedCentrals: [(central: Peripheral.ID, isConnected: Bool)] = []
     nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
@@ -73,10 +71,8 @@ public actor FakeBlueZ {
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: PacketSocket] = [:]
-    /// What is exported, by its path.
-    var exports: [String: UInt32] = [:]
-    /// Values on their way to the bus.
-    var notified: [(path: String, value: [UInt8])] = []
+    /// What is exported, by its path, for the bus thread.
+    nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// How often each method was called.
     public internal(set) var calls: [String: Int] = [:]
     /// What it does wrong.
@@ -116,21 +112,34 @@ public actor FakeBlueZ {
             "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: HangLimit.step)
         self.session = session
         isPowered = true
-        await export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
-        await export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
+        export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
+        export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
             await self?.adapterCall(call)
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
-        for path in otherAdapters { await exportOther(path) }
-        await exportMonitorManager()
-        await exportServing()
+        for path in otherAdapters { exportOther(path) }
+        exportMonitorManager()
+        exportServing()
         if faults.hasAgentManager {
-            await export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
+            export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
             }
         }
-        _ = try await session.call(
-            .bus("RequestName", [.string(BlueZ.service), .uint32(4)]), timeout: HangLimit.step)
+        try await own(BlueZ.service, session)
+    }
+
+    /// Takes the daemon's name, once the bus has noticed that a daemon that was killed is gone.
+    private func own(_ name: String, _ session: BusSession) async throws {
+        let (isOwner, isTaken) = (1, 3)
+        while true {
+            let reply = try await session.call(
+                .bus("RequestName", [.string(name), .uint32(4)]), timeout: HangLimit.step)
+            switch reply.values.first?.integer {
+            case isOwner: return
+            case isTaken: await Task.yield()
+            default: throw BLEError(.failed, "the bus does not give the name: \(reply.values)")
+            }
+        }
     }
 
     /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.
@@ -184,18 +193,18 @@ public actor FakeBlueZ {
             let shown = shown(advertisement, of: device)
             devices[id]?.advertisement = advertisement
             devices[id]?.isInRange = true
-            await changed(device.path, BlueZ.device, shown)
+            changed(device.path, BlueZ.device, shown)
             await tellMonitors(device.path, advertisement)
             return
         }
         let device = FakeDevice(id: id, advertisement: advertisement)
         devices[id] = device
-        await export(device.path, Interfaces.device) { [weak self] call in
+        export(device.path, Interfaces.device) { [weak self] call in
             await self?.deviceCall(id, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }
-        await emit(
+        emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
         await tellMonitors(device.path, advertisement)
@@ -208,14 +217,9 @@ public actor FakeBlueZ {
         devices[id]?.areServicesResolved = false
         devices[id]?.packetLength = nil
         devices[id]?.linkPacketLength = nil
-        // Begun at once, so that no later signal overtakes it.
-        Task.immediate {
-            if let reason = faults.reason {
-                await emit(
-                    device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
-            }
-            await changed(
-                device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+        if let reason = faults.reason {
+            emit(device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
         }
+        changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
     }
 }
