@@ -39,16 +39,16 @@ extension CharacteristicDefinition {
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
         answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?
     ) -> CharacteristicDefinition {
-        let subscriber = Subscriber()
+        let notifiers = Notifiers()
         return CharacteristicDefinition(
             characteristic, [.write, .indicate], security: security,
-            onWrite: { (request, _) throws(ATTError) in
-                guard let notifier = subscriber.notifier else { throw .improperlyConfigured }
-                if let bytes = try await answer(request) { await notifier.notify(bytes) }
+            onWrite: { (value, request) throws(ATTError) in
+                guard let notifier = notifiers.find(request.central) else { throw .improperlyConfigured }
+                if let bytes = try await answer(value) { await notifier.notify(bytes) }
             },
             onSubscribe: { notifier in
-                let number = subscriber.begin(notifier)
-                defer { subscriber.end(number) }
+                let number = notifiers.add(notifier)
+                defer { notifiers.remove(notifier.central, number) }
                 // Waits until it is cancelled.
                 try await Outcome<Void>().wait()
             })
@@ -62,22 +62,32 @@ extension Notifier {
     }
 }
 
-/// The central that receives a control point's answers.
-private final class Subscriber: Sendable {
-    private let state = Mutex<(notifier: Notifier?, number: Int)>((nil, 0))
+/// The subscribers of a control point.
+private final class Notifiers: Sendable {
+    private struct State {
+        /// By central. Nil for those that the system does not tell apart.
+        var notifiers: [Peripheral.ID?: (notifier: Notifier, number: Int)] = [:]
+        var last = 0
+    }
 
-    var notifier: Notifier? { state.withLock { $0.notifier } }
+    private let state = Mutex(State())
 
-    /// Starts a subscription and returns its number.
-    func begin(_ notifier: Notifier) -> Int {
+    /// Returns what sends to a central.
+    func find(_ central: Peripheral.ID) -> Notifier? {
+        state.withLock { ($0.notifiers[central] ?? $0.notifiers[.none])?.notifier }
+    }
+
+    /// Adds a subscription and returns its number.
+    func add(_ notifier: Notifier) -> Int {
         state.withLock { state in
-            state = (notifier, state.number + 1)
-            return state.number
+            state.last += 1
+            state.notifiers[notifier.central] = (notifier, state.last)
+            return state.last
         }
     }
 
-    /// Ends a subscription, unless the next one has already replaced it.
-    func end(_ number: Int) {
-        state.withLock { if $0.number == number { $0.notifier = nil } }
+    /// Removes a subscription, unless the central's next one has already replaced it.
+    func remove(_ central: Peripheral.ID?, _ number: Int) {
+        state.withLock { if $0.notifiers[central]?.number == number { $0.notifiers[central] = nil } }
     }
 }

@@ -43,9 +43,11 @@ public protocol PeripheralBackend: Actor {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError)
 
-    /// Returns what sends values of a characteristic to all subscribers, from any thread. Nil if the stack has no such
-    /// way: then ``notify(_:from:to:)`` sends them all.
-    func sender(for attribute: ServedAttribute) -> ValueSender?
+    /// Returns what sends values of a characteristic from any thread. Nil if the stack has no such way: then
+    /// ``notify(_:from:to:)`` sends them all.
+    ///
+    /// - Parameter central: the subscriber to send the values to. Nil for all.
+    func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender?
 
     /// Sends a value as an indication, and returns when a central has confirmed it.
     ///
@@ -92,7 +94,7 @@ extension PeripheralBackend {
     public nonisolated var clock: any Clock<Duration> { ContinuousClock() }
 
     /// Returns nil.
-    public func sender(for attribute: ServedAttribute) -> ValueSender? { nil }
+    public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? { nil }
 
     /// Throws `notSupported`.
     public func publishChannel(
@@ -107,7 +109,7 @@ extension PeripheralBackend {
     public func unpublishChannel(_ publication: Int) async {}
 }
 
-/// Sends the values of a characteristic to all its subscribers, without waiting for the backend's executor.
+/// Sends the values of a characteristic to its subscribers, without waiting for the backend's executor.
 public struct ValueSender: Sendable {
     /// Sends a value, and waits if many are on their way; if the task is cancelled meanwhile, the value is not sent. Returns
     /// false if the stack is gone.

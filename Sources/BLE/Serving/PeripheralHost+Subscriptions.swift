@@ -22,7 +22,7 @@ extension PeripheralHost {
             observers.yield(.subscribed(subscriber))
         }
         guard let handler = characteristic.onSubscribe else { return }
-        let sender = central == nil ? backend.assumeIsolated { $0.sender(for: attribute) } : nil
+        let sender = backend.assumeIsolated { $0.sender(for: attribute, to: central) }
         let state = subscription.state
         let notifier = Notifier(clock: clock, central: central) { [weak self] value in
             // What fits every packet needs nothing of the host. With the first value, the handler leaves this executor.

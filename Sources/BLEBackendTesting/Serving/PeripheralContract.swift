@@ -28,6 +28,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case reservedServicesAreRefused
     // Subscriptions
     case valuesArriveInOrder
+    case subscribersAreToldApart
     case handlersRunWhileSubscribed
     case changedValuesAreSent
     case indicationsAreConfirmed
@@ -78,6 +79,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .slowHandlersAreRejected: try await contract.slowHandler()
         case .reservedServicesAreRefused: try await contract.reservedServices()
         case .valuesArriveInOrder: try await contract.values()
+        case .subscribersAreToldApart: try await contract.subscribersApart()
         case .handlersRunWhileSubscribed: try await contract.subscriptionHandler()
         case .changedValuesAreSent: try await contract.changedValues()
         case .indicationsAreConfirmed: try await contract.indications()

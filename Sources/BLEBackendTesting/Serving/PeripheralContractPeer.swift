@@ -11,7 +11,7 @@ public protocol PeripheralContractPeer: Sendable {
     /// How long to wait for what happens on the stack. Longer than it can take on a busy machine.
     var timeout: Duration { get }
 
-    /// Whether centrals can be told apart as subscribers.
+    /// Whether centrals can be told apart as subscribers. Asked once something is served.
     var distinguishesSubscribers: Bool { get }
 
     /// Stops and restarts the Bluetooth service under test.

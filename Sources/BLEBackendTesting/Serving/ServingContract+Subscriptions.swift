@@ -14,6 +14,34 @@ extension ServingContract {
         }
     }
 
+    func subscribersApart() async throws {
+        try await withServed(Self.definition(Self.notifying)) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            var values = try await remote.notifications(Self.output).makeAsyncIterator()
+            var subscriber: Peripheral.ID?
+            try await until(&events) { event in
+                guard case .subscribed(let found) = event else { return false }
+                subscriber = found.central
+                return true
+            }
+            let central = try #require(await host.connectedCentrals.first)
+            #expect(subscriber == (peer.distinguishesSubscribers ? central : nil))
+            #expect(try await served.subscribers(of: Self.output) == [subscriber])
+            // One that has not subscribed receives nothing.
+            let other = Peripheral.ID(rawValue: "C0:00:00:00:0A:0B")
+            guard let subscriber else {
+                let refused = await error { try await served.notify([1, 0], from: Self.output, to: other) }
+                #expect(refused?.code == .notSupported)
+                return
+            }
+            try await served.notify([1, 0], from: Self.output, to: other)
+            for number in UInt8(2)..<20 {
+                try await served.notify([number, 0], from: Self.output, to: number % 2 == 0 ? subscriber : nil)
+            }
+            for number in UInt8(2)..<20 { #expect(try await values.next() == [number, 0]) }
+        }
+    }
+
     func subscriptionHandler() async throws {
         let ended = Noted(0)
         let definition = Self.definition(

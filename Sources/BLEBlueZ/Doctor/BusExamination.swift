@@ -69,7 +69,7 @@ struct BusExamination {
         let properties = interfaces[key: BlueZ.adapter]
         facts.isPowered = properties?[key: "Powered"]?.boolean ?? false
         facts.isDiscovering = properties?[key: "Discovering"]?.boolean ?? false
-        facts.version = properties?[key: "Modalias"]?.string.flatMap(version)
+        facts.version = properties?[key: "Modalias"]?.string.flatMap { BlueZVersion(modalias: $0) }
         let advertising = interfaces[key: BlueZ.advertisingManager]
         facts.activeAdvertisements = advertising?[key: "ActiveInstances"]?.integer
         facts.freeAdvertisements = advertising?[key: "SupportedInstances"]?.integer
@@ -81,15 +81,6 @@ struct BusExamination {
             device[key: "Adapter"]?.string == adapter, let address = device[key: "Address"]?.string
         else { return nil }
         return AdapterFacts.Link(address: address, name: device[key: "Name"]?.string)
-    }
-
-    /// Returns bluetoothd's version from a `Modalias`: `5.66` from `usb:v1D6Bp0246d0542`. It is the default device id
-    /// of bluetoothd's adapters (`init_defaults` in BlueZ's `src/main.c`), unless its configuration sets another.
-    static func version(_ modalias: String) -> String? {
-        let prefix = "usb:v1D6Bp0246d"
-        let digits = modalias.dropFirst(prefix.count)
-        guard modalias.hasPrefix(prefix), digits.count == 4, let number = UInt16(digits, radix: 16) else { return nil }
-        return "\(number >> 8).\(number & 0xFF)"
     }
 
     // MARK: Tests

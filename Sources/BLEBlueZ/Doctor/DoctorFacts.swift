@@ -43,7 +43,7 @@ struct AdapterFacts: Equatable, Sendable {
     var isDiscovering = false
     var interfaces: Set<String> = []
     /// bluetoothd's version, if known.
-    var version: String?
+    var version: BlueZVersion?
     /// Whether experimental interfaces are on; nil if unknown.
     var isExperimental: Bool?
     /// The numbers of registered and of further possible advertisements; nil if unknown.

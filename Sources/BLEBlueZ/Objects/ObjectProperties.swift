@@ -9,12 +9,15 @@ struct AdapterProperties: Equatable {
     var isPowered: Bool?
     var isDiscovering: Bool?
     var addressType: AddressType?
+    /// bluetoothd's version.
+    var version: BlueZVersion?
 
     mutating func read(_ name: MessageString, _ value: inout MessageReader) throws(DBusError) {
         switch name {
         case "Address": address = try value.string()
         case "AddressType": addressType = AddressType(rawValue: try value.string())
         case "Alias": alias = try value.string()
+        case "Modalias": version = BlueZVersion(modalias: try value.string())
         case "Name": systemName = try value.string()
         case "Powered": isPowered = try value.boolean()
         case "Discovering": isDiscovering = try value.boolean()

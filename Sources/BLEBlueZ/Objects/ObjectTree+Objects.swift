@@ -10,6 +10,8 @@ extension ObjectTree {
         var systemName = ""
         var isPowered = false
         var isDiscovering = false
+        /// bluetoothd's version, if it tells it.
+        var version: BlueZVersion?
     }
 
     /// The arguments of `Device1.Disconnected`.

@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Synchronization
 internal import Waiting
 
 /// An application's objects on the bus.
@@ -8,6 +9,8 @@ struct BlueZApplication {
     /// The adapter that it is registered with.
     let adapter: String
     let objects: ObjectServer
+    /// Whether each subscriber has a socket.
+    let givesSockets: Bool
     /// What signals the values of characteristics, once they have been sent.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
@@ -17,7 +20,10 @@ extension BlueZPeripheral {
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
         let root = newPath("application")
         let session = try await host.openBusSession()
-        let served = BlueZApplication(root: root, adapter: adapterPath, objects: ObjectServer(session, root: root))
+        let givesSockets = objects.adapters[adapterPath]?.version.map { $0 >= Self.firstVersionWithSockets } ?? false
+        tellsSubscribersApart.store(givesSockets, ordering: .relaxed)
+        let served = BlueZApplication(
+            root: root, adapter: adapterPath, objects: ObjectServer(session, root: root), givesSockets: givesSockets)
         applications[application] = served
         do throws(BLEError) {
             do throws(DBusError) {
@@ -44,8 +50,9 @@ extension BlueZPeripheral {
     public func unregister(_ application: Int) async {
         guard let served = applications.removeValue(forKey: application) else { return }
         for attribute in confirmations.keys where attribute.application == application {
-            confirmations[attribute]?.deliver(.failure(BLEError(.disconnected, "it is no longer served")))
+            confirmations[attribute]?.outcome.deliver(.failure(BLEError(.disconnected, "it is no longer served")))
         }
+        endSubscribers { $0.application == application }
         await end(served)
     }
 
@@ -95,6 +102,8 @@ extension BlueZPeripheral {
         _ objects: ObjectServer
     ) async throws(DBusError) {
         let flags = BlueZFlags.characteristic(characteristic)
+        let sends = !characteristic.properties.isDisjoint(with: [.notify, .indicate])
+        let givesSockets = sends && applications[attribute.application]?.givesSockets == true
         try await objects.add(
             path,
             [
@@ -103,6 +112,8 @@ extension BlueZPeripheral {
                     case "UUID": .string(characteristic.uuid.fullDescription)
                     case "Service": .objectPath(service)
                     case "Flags": .strings(flags)
+                    // Whoever has it is asked for sockets.
+                    case "NotifyAcquired": givesSockets ? .boolean(false) : nil
                     default: nil
                     }
                 } handle: { [weak self] call in
@@ -145,8 +156,9 @@ extension BlueZPeripheral {
         .property("Includes", type: "ao"))
     private static let characteristicInterface = InterfaceDescription(
         BlueZ.gattCharacteristic, .property("UUID", type: "s"), .property("Service", type: "o"),
-        .property("Flags", type: "as"), .property("Value", type: "ay"),
-        .method("ReadValue", takes: "a{sv}", returns: "ay"), .method("WriteValue", takes: "aya{sv}"),
+        .property("Flags", type: "as"), .property("Value", type: "ay"), .property("NotifyAcquired", type: "b"),
+        .method("AcquireNotify", takes: "a{sv}", returns: "hq"), .method("ReadValue", takes: "a{sv}", returns: "ay"),
+        .method("WriteValue", takes: "aya{sv}"),
         .method("StartNotify"), .method("StopNotify"), .method("Confirm"))
     private static let descriptorInterface = InterfaceDescription(
         BlueZ.gattDescriptor, .property("UUID", type: "s"), .property("Characteristic", type: "o"),
@@ -168,12 +180,16 @@ extension BlueZPeripheral {
             case "WriteValue":
                 let request = Self.request(call.arguments.last, Self.writeType(characteristic))
                 try await context.write(attribute, call.arguments.first?.bytes ?? [], request)
-            case "StartNotify": report(.subscribed(attribute, central: nil, attMTU: nil))
+            case "AcquireNotify":
+                return acquireNotify(Self.request(call.arguments.first, nil), attribute)
+            case "StartNotify":
+                subscribers.setUnnamed(true, of: attribute)
+                report(.subscribed(attribute, central: nil, attMTU: nil))
             case "StopNotify":
-                confirmations[attribute]?.deliver(
-                    .failure(BLEError(.disconnected, "the last subscriber is gone")))
+                subscribers.setUnnamed(false, of: attribute)
+                confirmations[attribute]?.outcome.deliver(.failure(Self.lastIsGone))
                 report(.unsubscribed(attribute, central: nil))
-            case "Confirm": confirmations[attribute]?.deliver(.success(()))
+            case "Confirm": confirmed(by: nil, attribute)
             default: return .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
             }
             return .success(MethodReply())
@@ -209,39 +225,10 @@ extension BlueZPeripheral {
         }
     }
 
-    // MARK: Values
+    // MARK: Signals
 
-    /// Signals the value, which bluetoothd sends to all subscribers.
-    public func notify(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
-    ) async throws(BLEError) {
-        guard central == nil else {
-            throw BLEError(.notSupported, "bluetoothd does not tell subscribers apart", isRetryable: false)
-        }
-        guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
-        do throws(DBusError) {
-            try await emitter.send(value)
-        } catch {
-            throw BLEError(error, during: .serving)
-        }
-    }
-
-    /// Returns what signals the characteristic's values, from any thread.
-    public func sender(for attribute: ServedAttribute) -> ValueSender? {
-        emitter(of: attribute).map { emitter in
-            ValueSender { value in
-                do throws(DBusError) {
-                    try await emitter.send(value)
-                } catch {
-                    // A cancelled handler sends nothing, and nobody is to be told.
-                    return error.kind == .cancelled
-                }
-                return true
-            }
-        }
-    }
-
-    private func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {
+    /// Returns what signals a characteristic's values.
+    func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {
         guard let application = applications[attribute.application] else { return nil }
         if let known = application.emitters[attribute] { return known }
         let path =
@@ -252,17 +239,6 @@ extension BlueZPeripheral {
         }
         applications[attribute.application]?.emitters[attribute] = emitter
         return emitter
-    }
-
-    /// Signals the value, and waits for bluetoothd's call of `Confirm`.
-    public func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
-    ) async throws(BLEError) {
-        let outcome = Outcome<Void>()
-        confirmations[attribute] = outcome
-        defer { if confirmations[attribute] === outcome { confirmations[attribute] = nil } }
-        try await notify(value, from: attribute, to: central)
-        try await outcome.wait()
     }
 }
 

@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Synchronization
 internal import Waiting
 
 extension PeripheralBackend where Self == BlueZPeripheral {
@@ -32,9 +33,16 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// The executor of the host's loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
 
-    /// The limits of bluetoothd: it serves GAP and GATT itself, does not say which central subscribes, and waits 5 s
-    /// for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`).
-    public nonisolated let limits: PeripheralLimits
+    /// The limits of bluetoothd: it serves GAP and GATT itself, says which central subscribes from 5.80 on, and waits 5 s
+    /// for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`). Its version is known once something is
+    /// served.
+    public nonisolated var limits: PeripheralLimits {
+        PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)],
+            distinguishesSubscribers: tellsSubscribersApart.load(ordering: .relaxed), requestTimeout: requestTimeout)
+    }
+    private nonisolated let requestTimeout: Duration
+    let tellsSubscribersApart = Atomic<Bool>(false)
 
     /// The backend's thread as a task executor. A handler that prefers it sends values and sleeps without a switch
     /// between threads (Docs/Performance.md).
@@ -71,8 +79,11 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var advertisements: [Int: BlueZAdvertisement] = [:]
     /// The channels that are accepted, by publication.
     var published: [Int: PublishedChannel] = [:]
-    /// Waits for the confirmation of an indication.
-    var confirmations: [ServedAttribute: Outcome<Void>] = [:]
+    var subscribers = Subscribers<PacketSocket>()
+    /// Those who wait for the decision whether a central is still subscribed.
+    var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
+    /// The indications on their way.
+    var confirmations: [ServedAttribute: Confirmation] = [:]
     /// The devices whose links are being asked for.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
@@ -83,9 +94,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     ///   - requestTimeout: how long bluetoothd waits for an answer.
     package init(_ host: BlueZHost, requestTimeout: Duration = .seconds(5)) {
         self.host = host
-        limits = PeripheralLimits(
-            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], distinguishesSubscribers: false,
-            requestTimeout: requestTimeout)
+        self.requestTimeout = requestTimeout
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
@@ -126,6 +135,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         let id = Peripheral.ID(devicePath: path)
         centrals[path] = id
         report(.centralConnected(id))
+        subscriberReturned(id)
     }
 
     /// The maximum time for a shutdown.
@@ -153,7 +163,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     deinit {
         // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
         guard let role else { return }
-        host.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
+        var subscribers = subscribers
+        let sockets = subscribers.removeAll { _ in true }
+        host.loop.perform { [published] in
+            for channel in published.values { channel.listening.close() }
+            for socket in sockets { socket.close() }
+        }
         Task { [host] in await host.leave(role) }
     }
 
@@ -178,12 +193,20 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             report(.stackLost(.lost(message)))
         case .changed(.device(let path)):
             if isConnected(path) { connected(path) }
-        case .changed(.disconnected(let path, _, _)), .changed(.removed(let path, _, _)):
-            // Also of devices that were connected before this role began: they may have sent requests.
-            report(.centralDisconnected(centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)))
+        case .changed(.disconnected(let path, _, _)): disconnected(path)
+        case .changed(.removed(let path, _, _)):
+            disconnected(path)
+            subscribers.forget(Peripheral.ID(devicePath: path))
         case .objectsListed: reportConnected()
         case .changed, .useEnded: break
         }
+    }
+
+    /// Reports the end of a link, also of a device that was connected before this role began: it may have sent requests.
+    private func disconnected(_ path: String) {
+        let central = centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)
+        subscriberLeft(central, isBonded: objects.devices[path]?.isPaired == true)
+        report(.centralDisconnected(central))
     }
 
     /// Asks whether the link of a central that has sent a request is up, if it seems not to be. The request
@@ -195,11 +218,9 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             let isAnswered = (try? await host.refresh(path)) != nil
             checked.remove(path)
             // Only what bluetoothd says ends the central's requests. It may have forgotten the device.
-            guard let device = objects.devices[path] else {
-                return report(.centralDisconnected(Peripheral.ID(devicePath: path)))
-            }
+            guard let device = objects.devices[path] else { return disconnected(path) }
             guard isAnswered, !device.isConnected else { return }
-            report(.centralDisconnected(Peripheral.ID(devicePath: path)))
+            disconnected(path)
         }
     }
 
@@ -207,7 +228,10 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private func forgetApplications() {
         let lost = applications.values
         applications = [:]
-        for outcome in confirmations.values { outcome.deliver(.failure(.lost("bluetoothd is gone"))) }
+        for confirmation in confirmations.values {
+            confirmation.outcome.deliver(.failure(.lost("bluetoothd is gone")))
+        }
+        endSubscribers()
         Task { for application in lost { await application.objects.stop() } }
     }
 

@@ -15,7 +15,7 @@ internal import Waiting
 ///
 /// The requests of a central are handled one at a time, in the order of their arrival. A frame that cannot be read and a handler that
 /// throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is subscribed, with keys
-/// of its own. If the system does not tell subscribers apart, as BlueZ, one central at a time has a session: the first to
+/// of its own. If the system does not tell subscribers apart, as BlueZ before 5.80, one central at a time has a session: the first to
 /// send a request, until its link ends. Requests of others are rejected with `insufficientResources`. A handler is
 /// cancelled when its session ends.
 public actor MessagePeripheral {

@@ -28,7 +28,7 @@ struct BusExaminationTests {
         let adapter = try #require(facts.adapters.first)
         #expect(facts.adapters.count == 1)
         #expect(adapter.id == "hci0")
-        #expect(adapter.version == "5.66")
+        #expect(adapter.version == BlueZVersion(5, 66))
         #expect(adapter.isPowered)
         #expect(!adapter.isDiscovering)
         #expect(adapter.isExperimental == false)

@@ -8,12 +8,13 @@ import Testing
 
 @testable import BlueZTestSupport
 
-/// The contract of the peripheral role with a fake bluetoothd, whose radio has the centrals.
+/// The contract of the peripheral role with a fake bluetoothd, whose radio has the centrals: one that does not tell
+/// subscribers apart, and one that does.
 @Suite(.startsProcesses, .hangLimit)
 struct FakePeripheralContractTests {
-    @Test(arguments: PeripheralContract.selected)
-    func contract(_ item: PeripheralContract) async throws {
-        try await item.check(FakeServingPeer(world: try await BlueZWorld()))
+    @Test(arguments: PeripheralContract.selected, [66, 80])
+    func contract(_ item: PeripheralContract, minorVersion: Int) async throws {
+        try await item.check(FakeServingPeer(world: try await BlueZWorld(minorVersion: minorVersion)))
     }
 }
 
@@ -22,7 +23,7 @@ private struct FakeServingPeer: PeripheralContractPeer {
 
     /// Long enough that only a hang exceeds it, even on a busy machine.
     var timeout: Duration { .seconds(600) }
-    var distinguishesSubscribers: Bool { false }
+    var distinguishesSubscribers: Bool { world.daemon.minorVersion >= 80 }
 
     func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
         try await world.makeHost(configuration)

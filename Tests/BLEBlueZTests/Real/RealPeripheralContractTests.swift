@@ -18,10 +18,13 @@ private struct RealServingPeer: PeripheralContractPeer {
     private let peer = RealPeer()
 
     let timeout = Duration.seconds(60)
-    var distinguishesSubscribers: Bool { false }
+    private let backend = SharedValue<BlueZPeripheral?>(nil)
+    var distinguishesSubscribers: Bool { backend.value?.limits.distinguishesSubscribers ?? false }
 
     func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
-        try await PeripheralHost(configuration: configuration)
+        let backend = BlueZPeripheral.bluez()
+        self.backend.change { $0 = backend }
+        return try await PeripheralHost(backend: backend, configuration: configuration)
     }
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {

@@ -13,9 +13,12 @@ public struct BlueZWorld: Sendable {
     /// - Parameters:
     ///   - policy: the bus's, in its configuration's XML.
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
-    public init(policy: String = PrivateBus.policy(), hasAgentManager: Bool = true) async throws {
+    ///   - minorVersion: the daemon's version is 5 and this.
+    public init(
+        policy: String = PrivateBus.policy(), hasAgentManager: Bool = true, minorVersion: Int = 66
+    ) async throws {
         bus = try await PrivateBus(policy: policy)
-        daemon = FakeBlueZ(address: bus.address, radio: radio)
+        daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: minorVersion)
         if !hasAgentManager { await daemon.omitAgentManager() }
         try await daemon.start()
     }

@@ -11,7 +11,8 @@ extension FakeBlueZ {
         [
             "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string(alias), "Name": .string("fake"),
             "Powered": .boolean(isPowered),
-            "Discovering": .boolean(!discoverers.isEmpty), "Modalias": .string("usb:v1D6Bp0246d0542"),
+            "Discovering": .boolean(!discoverers.isEmpty),
+            "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
         ]
     }
 

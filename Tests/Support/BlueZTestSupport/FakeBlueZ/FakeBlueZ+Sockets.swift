@@ -100,7 +100,7 @@ extension FakeBlueZ {
     private static let notConnected = Answer.failure(.bluez("Failed", "Not connected"))
 
     /// The daemon's end of a socket, watched on the bus thread.
-    private func open(
+    func open(
         _ descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
         onEnd: @escaping @Sendable (isolated FakeBlueZ, PacketSocket) async -> Void
     ) -> PacketSocket {
@@ -118,7 +118,7 @@ extension FakeBlueZ {
         return socket
     }
 
-    private func close(_ socket: PacketSocket) {
+    func close(_ socket: PacketSocket) {
         loop.perform { socket.close() }
     }
 

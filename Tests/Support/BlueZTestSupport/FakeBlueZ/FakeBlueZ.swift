@@ -18,7 +18,7 @@ public actor FakeBlueZ {
     private let address: String
     let backend: SimulatedBackend
     /// The bus thread.
-    let loop = EventLoop(name: "fake-bluez")
+    nonisolated let loop = EventLoop(name: "fake-bluez")
     private(set) var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
@@ -46,6 +46,8 @@ public actor FakeBlueZ {
     var lastListener = 0
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
+    /// What clients have signaled so far.
+    nonisolated let signaledValues = Mutex<[[UInt8]]>([])
     nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
@@ -81,10 +83,14 @@ public actor FakeBlueZ {
     /// The radio's, so that its events and the calls from the bus take turns.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
 
+    /// Its version is 5 and this.
+    public nonisolated let minorVersion: Int
+
     /// A daemon on the bus at `address`; it is not there yet.
-    public init(address: String, radio: SimulatedRadio) {
+    public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66) {
         self.address = address
         self.radio = radio
+        self.minorVersion = minorVersion
         backend = .simulated(radio)
     }
 

@@ -21,8 +21,12 @@ final class FakeServing {
         var hasCommands: Set<ServedAttribute> = []
         /// Those that are asked before the parts of a long write are taken.
         var authorizing: Set<ServedAttribute> = []
+        /// Those with the property `NotifyAcquired`.
+        var acquiring: Set<ServedAttribute> = []
         /// Who has subscribed.
         var subscribers: [ServedAttribute: Set<Peripheral.ID>] = [:]
+        /// The sockets of subscribers.
+        var sockets: [ServedAttribute: [Peripheral.ID: PacketSocket]] = [:]
     }
 
     struct Advertisement {
@@ -169,6 +173,7 @@ extension FakeBlueZ {
                 let flags = characteristic.1[key: "Flags"]?.elements?.compactMap(\.string) ?? []
                 if flags.contains("indicate"), !flags.contains("notify") { application.indicating.insert(attribute) }
                 if flags.contains("write-without-response") { application.hasCommands.insert(attribute) }
+                if characteristic.1[key: "NotifyAcquired"] != nil { application.acquiring.insert(attribute) }
                 if flags.contains("authorize") { application.authorizing.insert(attribute) }
                 var descriptors: [DescriptorDefinition] = []
                 for (place, descriptor) in children(BlueZ.gattDescriptor, ("Characteristic", characteristic.0))
@@ -210,7 +215,7 @@ extension FakeBlueZ {
 
     // MARK: Requests
 
-    private func options(_ request: AttributeRequest) -> DBusValue {
+    func options(_ request: AttributeRequest) -> DBusValue {
         var options: [String: DBusValue] = [
             "device": .objectPath(Self.path(of: request.central)), "link": .string("LE"),
             "mtu": .uint16(UInt16(clamping: request.attMTU ?? 23)),
@@ -225,7 +230,7 @@ extension FakeBlueZ {
         "\(adapterPath)/dev_\(String(central.rawValue.map { $0 == ":" ? "_" : $0 }))"
     }
 
-    private func called(
+    func called(
         _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
     ) async throws(ATTError) -> MethodReply {
         guard let application = serving?.applications[attribute.application], let path = application.paths[attribute],
@@ -296,12 +301,14 @@ extension FakeBlueZ {
     private func handle(_ event: PeripheralBackendEvent) {
         switch event {
         // Begun at once: the client is called before the central's next request reaches it.
-        case .subscribed(let attribute, let central?, _):
-            Task.immediate { await self.subscribed(attribute, central) }
+        case .subscribed(let attribute, let central?, let attMTU):
+            Task.immediate { await self.subscribed(attribute, central, attMTU) }
         case .unsubscribed(let attribute, let central?):
             Task.immediate { await self.unsubscribed(attribute, central) }
         case .centralConnected(let central): centralChanged(central, isConnected: true)
-        case .centralDisconnected(let central): centralChanged(central, isConnected: false)
+        case .centralDisconnected(let central):
+            closeSockets(of: central)
+            centralChanged(central, isConnected: false)
         case .advertisingEnded(let number, _):
             guard let ended = serving?.advertisements.removeValue(forKey: number) else { return }
             Task { _ = await self.callClient(MethodCall(ended.client, ended.path, Self.advertisement, "Release")) }
@@ -309,20 +316,22 @@ extension FakeBlueZ {
         }
     }
 
-    private func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
+    private func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async {
+        if await acquired(attribute, central, attMTU) { return }
         serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
         // For each central, without saying which, as seen with 5.66; `StopNotify` comes for the last one only.
         _ = try? await called(attribute, "StartNotify", [])
     }
 
     private func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
+        if closeSocket(of: central, attribute) { return }
         serving?.applications[attribute.application]?.subscribers[attribute]?.remove(central)
         let set = serving?.applications[attribute.application]?.subscribers[attribute] ?? []
         if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
     }
 
     /// The link of a central has begun or ended.
-    private func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
+    func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
         if devices[central] != nil {
             devices[central]?.isConnected = isConnected
             return changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
@@ -352,6 +361,7 @@ extension FakeBlueZ {
             if name.string == "Value" { value = try? reader.bytes() }
         }
         guard let value else { return }
+        signaledValues.withLock { $0.append(value) }
         changedValues.withLock { $0.append((path, value)) }
         Task { await self.sendChangedValues() }
     }

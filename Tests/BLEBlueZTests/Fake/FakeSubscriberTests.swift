@@ -1,0 +1,171 @@
+import BLE
+import BLEBlueZ
+import BLEProfiles
+import BLETestSupport
+import Synchronization
+import Testing
+
+@testable import BlueZTestSupport
+@testable import DBus
+
+/// Several subscribers, each with a socket, as from bluetoothd 5.80 on.
+@Suite(.startsProcesses, .hangLimit)
+struct FakeSubscriberTests {
+    private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+    private static let one = Peripheral.ID(rawValue: "C0:00:00:00:0A:01")
+    private static let other = Peripheral.ID(rawValue: "C0:00:00:00:0A:02")
+
+    private let world: BlueZWorld
+
+    init() async throws { world = try await BlueZWorld(minorVersion: 80) }
+
+    private static func definition(_ properties: CharacteristicProperties) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [.battery]),
+            services: [
+                ServiceDefinition(
+                    .battery,
+                    characteristics: [CharacteristicDefinition(output.key.characteristic, properties, value: [0])])
+            ])
+    }
+
+    /// bluetoothd's end of a socket.
+    private struct DaemonEnd {
+        let socket: PacketSocket
+        let loop: EventLoop
+        let packets: AsyncStream<[UInt8]>
+
+        init(_ descriptor: FileDescriptor, _ loop: EventLoop) {
+            let socket = PacketSocket(descriptor, on: loop)
+            let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
+            (self.socket, self.loop, self.packets) = (socket, loop, packets)
+            loop.perform {
+                socket.open { packet in
+                    arrivals.yield(packet)
+                    return true
+                } onEnd: {
+                    arrivals.finish()
+                }
+            }
+        }
+
+        func close() { loop.perform { socket.close() } }
+    }
+
+    private func subscribe(_ central: Peripheral.ID) async throws -> DaemonEnd {
+        await world.daemon.pretend(central, isConnected: true)
+        return DaemonEnd(try await world.daemon.pretendToSubscribe(central), world.daemon.loop)
+    }
+
+    private func withTwo(
+        _ properties: CharacteristicProperties = .notify,
+        _ check: (PeripheralHost, ServedPeripheral, DaemonEnd, DaemonEnd) async throws -> Void
+    ) async throws {
+        let host = try await world.makeHost()
+        try await host.withServed(Self.definition(properties)) { served in
+            let (first, second) = (try await subscribe(Self.one), try await subscribe(Self.other))
+            try await check(host, served, first, second)
+            first.close()
+            second.close()
+        }
+        await host.shutDown()
+    }
+
+    @Test func `a value reaches the subscriber that it is for, or all`() async throws {
+        try await withTwo { _, served, first, second in
+            #expect(Set(try await served.subscribers(of: Self.output)) == [Self.one, Self.other])
+            try await served.notify([1], from: Self.output, to: Self.one)
+            try await served.notify([2], from: Self.output, to: Self.other)
+            try await served.notify([3], from: Self.output)
+            var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
+            #expect(await ones.next() == [1])
+            #expect(await ones.next() == [3])
+            #expect(await others.next() == [2])
+            #expect(await others.next() == [3])
+            #expect(world.daemon.signaledValues.withLock(\.self).isEmpty)
+            // An empty packet would end the socket.
+            await expectError(.notSupported) { try await served.notify([], from: Self.output, to: Self.one) }
+            try await served.notify([], from: Self.output)
+            await until { world.daemon.signaledValues.withLock(\.self) == [[]] }
+        }
+    }
+
+    @Test func `a subscriber whose socket is closed has unsubscribed`() async throws {
+        try await withTwo { host, served, first, second in
+            var events = await host.events().makeAsyncIterator()
+            first.close()
+            // It waits for the decision.
+            try await served.notify([1], from: Self.output, to: Self.one)
+            while let event = try await events.next() {
+                guard case .unsubscribed(let subscriber) = event else { continue }
+                #expect(subscriber.central == Self.one)
+                break
+            }
+            try await served.notify([2], from: Self.output)
+            var others = second.packets.makeAsyncIterator()
+            #expect(await others.next() == [2])
+            #expect(try await served.subscribers(of: Self.output) == [Self.other])
+        }
+    }
+
+    @Test func `a subscriber whose socket bluetoothd has closed for another one still receives values`() async throws {
+        try await withTwo { host, served, first, second in
+            // As bluetoothd does when the link of one without a bond ends: the oldest socket, and then its own.
+            first.close()
+            second.close()
+            await world.daemon.pretend(Self.other, isConnected: false)
+            await until { (try? await served.subscribers(of: Self.output)) == [Self.one] }
+            // Its values are signaled from then on.
+            await until {
+                try? await served.notify([1], from: Self.output)
+                return world.daemon.signaledValues.withLock { $0.contains([1]) }
+            }
+            try await served.notify([2], from: Self.output, to: Self.one)
+            await until { world.daemon.signaledValues.withLock(\.last) == [2] }
+            // With another subscriber, one of them alone can no longer be reached by a signal.
+            let third = try await subscribe(Self.other)
+            await expectError(.notSupported) { try await served.notify([3], from: Self.output, to: Self.one) }
+            try await served.notify([4], from: Self.output, to: Self.other)
+            var thirds = third.packets.makeAsyncIterator()
+            #expect(await thirds.next() == [4])
+            // The next link brings a socket.
+            let again = try await subscribe(Self.one)
+            try await served.notify([5], from: Self.output, to: Self.one)
+            var values = again.packets.makeAsyncIterator()
+            #expect(await values.next() == [5])
+            third.close()
+            again.close()
+        }
+    }
+
+    @Test func `a subscriber with a bond receives values again on its next link`() async throws {
+        try await withTwo { _, served, first, second in
+            await world.daemon.pretend(Self.one, isConnected: true, isPaired: true)
+            first.close()
+            await world.daemon.pretend(Self.one, isConnected: false)
+            await until { (try? await served.subscribers(of: Self.output)) == [Self.other] }
+            await world.daemon.pretend(Self.one, isConnected: true)
+            await until { (try? await served.subscribers(of: Self.output))?.count == 2 }
+            try await served.notify([1], from: Self.output)
+            await until { world.daemon.signaledValues.withLock(\.self) == [[1]] }
+        }
+    }
+
+    @Test func `an indication returns when all those that it was sent to have confirmed it`() async throws {
+        try await withTwo(.indicate) { _, served, first, second in
+            let indication = Task { try await served.indicate([1], from: Self.output) }
+            var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
+            #expect(await ones.next() == [1])
+            #expect(await others.next() == [1])
+            _ = try first.socket.send([1])
+            // Its link ends instead of a confirmation.
+            second.close()
+            await world.daemon.pretend(Self.other, isConnected: false)
+            try await indication.value
+            // Only one is asked.
+            let alone = Task { try await served.indicate([2], from: Self.output, to: Self.one) }
+            if await ones.next() == [2] { _ = try first.socket.send([1]) }
+            try await alone.value
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import DBus
+
+/// The sockets of a client's subscribers, by the rules of the daemon's `src/gatt-database.c` from 5.80 on.
+extension FakeBlueZ {
+    /// Asks the client for a socket, if it takes part. Returns whether the central has one.
+    func acquired(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async -> Bool {
+        guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
+            let descriptor = try? await acquire(attribute, central, attMTU)
+        else { return false }
+        let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
+        let socket = open(descriptor) { packet in
+            arrivals.yield(packet)
+        } onEnd: { daemon, socket in
+            arrivals.finish()
+            guard daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] === socket else {
+                return
+            }
+            daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] = nil
+        }
+        // The link may have ended meanwhile.
+        guard let application = serving?.applications[attribute.application], devices[central]?.isConnected == true
+        else {
+            close(socket)
+            return true
+        }
+        serving?.applications[attribute.application]?.sockets[attribute, default: [:]][central] = socket
+        let isIndicated = application.indicating.contains(attribute)
+        Task {
+            for await packet in packets {
+                try? await self.serving?.backend.notify(packet, from: attribute, to: central)
+                if isIndicated { _ = try? socket.send([1]) }
+            }
+        }
+        return true
+    }
+
+    private func acquire(
+        _ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?
+    ) async throws(ATTError) -> FileDescriptor {
+        let request = AttributeRequest(central: central, transport: .le, attMTU: attMTU)
+        let reply = try await called(attribute, "AcquireNotify", [options(request)])
+        guard let descriptor = reply.descriptors.first, reply.values.count == 2 else { throw .unlikelyError }
+        return descriptor
+    }
+
+    /// A central has unsubscribed. Returns whether it had a socket.
+    func closeSocket(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Bool {
+        guard
+            let socket = serving?.applications[attribute.application]?.sockets[attribute]?.removeValue(forKey: central)
+        else { return false }
+        close(socket)
+        return true
+    }
+
+    func closeSockets(of central: Peripheral.ID) {
+        for application in serving?.applications.values.map(\.self) ?? [] {
+            for attribute in application.sockets.keys { _ = closeSocket(of: central, attribute) }
+        }
+    }
+
+    // MARK: Centrals that are not on the radio
+
+    /// A central of which only the daemon knows makes a link, or loses it.
+    func pretend(_ central: Peripheral.ID, isConnected: Bool, isPaired: Bool = false) {
+        centralChanged(central, isConnected: isConnected)
+        guard isPaired, devices[central]?.isPaired == false else { return }
+        devices[central]?.isPaired = true
+        changed(devices[central]?.path ?? "", BlueZ.device, ["Bonded": .boolean(true), "Paired": .boolean(true)])
+    }
+
+    /// Such a central subscribes to the first characteristic with sockets. Returns the daemon's end of its socket.
+    func pretendToSubscribe(_ central: Peripheral.ID) async throws -> FileDescriptor {
+        for application in serving?.applications.values.map(\.self) ?? [] {
+            guard let attribute = application.acquiring.first else { continue }
+            return try await acquire(attribute, central, 247)
+        }
+        throw BLEError(.failed, "nothing has sockets")
+    }
+}
