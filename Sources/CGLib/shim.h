@@ -7,6 +7,7 @@
 #include <glib-object.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -62,6 +63,12 @@ static inline GSource *ble_source_attach(
 
 static inline void ble_source_set_condition(GSource *source, GIOCondition condition) {
     g_source_modify_unix_fd(source, ((BLESource *)source)->tag, condition);
+}
+
+/// The number of bytes that were sent over a socket and that the other end has not read, or -1.
+static inline int ble_socket_unread(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, TIOCOUTQ, &count) == 0 ? count : -1;
 }
 
 /// A timer that is a descriptor, by the clock of Swift's `ContinuousClock`; -1 if there can be none.

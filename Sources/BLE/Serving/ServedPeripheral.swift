@@ -40,8 +40,7 @@ public struct ServedPeripheral: Sendable {
     /// Sends a value as an indication, and returns when a central has confirmed it. Otherwise like
     /// ``notify(_:from:to:)``.
     ///
-    /// With several subscribers, it returns when all have confirmed it whose links have not ended meanwhile; if the system
-    /// does not tell them apart, with the first confirmation.
+    /// To several subscribers, it returns with the first confirmation.
     ///
     /// Throws `timedOut` if there is none within the configuration's limit, and `disconnected` if the subscribers are
     /// gone.

@@ -12,6 +12,8 @@ extension ObjectTree {
         var isConnected = false
         var areServicesResolved = false
         var isPaired = false
+        /// Whether the keys of a pairing are kept. False before 5.65, which does not say so.
+        var isBonded = false
         var isTrusted = false
         var isBlocked = false
         /// Why the link is about to end, if bluetoothd has reported it.
@@ -52,6 +54,7 @@ extension ObjectTree.DeviceObject {
         if let value = properties.isConnected { isConnected = value }
         if let value = properties.areServicesResolved { areServicesResolved = value }
         if let value = properties.isPaired { isPaired = value }
+        if let value = properties.isBonded { isBonded = value }
         if let value = properties.isTrusted { isTrusted = value }
         if let value = properties.isBlocked { isBlocked = value }
         // A device that is only remembered has no RSSI, and properties that are learned on a connection are no

@@ -45,6 +45,7 @@ struct DeviceProperties: Equatable {
     var isConnected: Bool?
     var areServicesResolved: Bool?
     var isPaired: Bool?
+    var isBonded: Bool?
     var isTrusted: Bool?
     var isBlocked: Bool?
     /// Whether these properties no longer exist.
@@ -88,6 +89,7 @@ struct DeviceProperties: Equatable {
         case "Connected": isConnected = try value.boolean()
         case "ServicesResolved": areServicesResolved = try value.boolean()
         case "Paired": isPaired = try value.boolean()
+        case "Bonded": isBonded = try value.boolean()
         case "Trusted": isTrusted = try value.boolean()
         case "Blocked": isBlocked = try value.boolean()
         default: break

@@ -69,9 +69,14 @@ actor BlueZAgent: BlueZRole {
         let registration = registration ?? Task { await self.registerOnce() }
         self.registration = registration
         await registration.value
-        // The next request for a link tries again.
-        if problem != nil, self.registration == registration { self.registration = nil }
+        // The next request for a link tries again, unless this bluetoothd takes no agents.
+        guard let problem, !Self.lacking.contains(problem.name) else { return }
+        if self.registration == registration { self.registration = nil }
     }
+
+    /// The answers of a bluetoothd without AgentManager1.
+    private static let lacking = Set(
+        ["UnknownObject", "UnknownMethod", "UnknownInterface"].map { "org.freedesktop.DBus.Error.\($0)" })
 
     private func renew() async {
         if number != nil { await register() }

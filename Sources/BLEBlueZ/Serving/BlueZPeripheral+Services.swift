@@ -11,6 +11,8 @@ struct BlueZApplication {
     let objects: ObjectServer
     /// Whether each subscriber has a socket.
     let givesSockets: Bool
+    /// The characteristics that indicate.
+    var indicating: Set<ServedAttribute> = []
     /// What signals the values of characteristics, once they have been sent.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
@@ -48,6 +50,7 @@ extension BlueZPeripheral {
 
     /// Ends the registration, and stops serving the objects.
     public func unregister(_ application: Int) async {
+        await awaitConfirmations(of: application)
         guard let served = applications.removeValue(forKey: application) else { return }
         for attribute in confirmations.keys where attribute.application == application {
             confirmations[attribute]?.outcome.deliver(.failure(BLEError(.disconnected, "it is no longer served")))
@@ -102,6 +105,9 @@ extension BlueZPeripheral {
         _ objects: ObjectServer
     ) async throws(DBusError) {
         let flags = BlueZFlags.characteristic(characteristic)
+        if characteristic.properties.contains(.indicate) {
+            applications[attribute.application]?.indicating.insert(attribute)
+        }
         let sends = !characteristic.properties.isDisjoint(with: [.notify, .indicate])
         let givesSockets = sends && applications[attribute.application]?.givesSockets == true
         try await objects.add(
@@ -183,12 +189,9 @@ extension BlueZPeripheral {
             case "AcquireNotify":
                 return acquireNotify(Self.request(call.arguments.first, nil), attribute)
             case "StartNotify":
-                subscribers.setUnnamed(true, of: attribute)
+                guard applications[attribute.application] != nil else { return .failure(Self.gone) }
                 report(.subscribed(attribute, central: nil, attMTU: nil))
-            case "StopNotify":
-                subscribers.setUnnamed(false, of: attribute)
-                confirmations[attribute]?.outcome.deliver(.failure(Self.lastIsGone))
-                report(.unsubscribed(attribute, central: nil))
+            case "StopNotify": subscribersWithoutSocketEnded(attribute)
             case "Confirm": confirmed(by: nil, attribute)
             default: return .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", call.method))
             }

@@ -6,24 +6,25 @@ internal import Waiting
 /// An indication on its way.
 struct Confirmation {
     let outcome = Outcome<Void>()
-    /// The centrals whose sockets carry it and that have not confirmed it. Nil if bluetoothd calls `Confirm`.
-    var awaited: Set<Peripheral.ID>?
-    /// Whether any has confirmed it.
-    var isConfirmed = false
+    /// The central whose socket carries it. Nil if bluetoothd calls `Confirm`.
+    var central: Peripheral.ID?
+    /// The number of confirmations over the socket until its own, which is the last.
+    var remaining = 0
 }
 
-/// Waits for a decision about a subscriber.
+/// A subscriber of a characteristic.
 struct SubscriberKey: Hashable {
     let attribute: ServedAttribute
     let central: Peripheral.ID
 }
 
-/// Subscribers with sockets of their own.
+/// Subscribers with sockets of their own. A value for one of them goes over its socket, and a value for all as the
+/// property `Value`.
 extension BlueZPeripheral {
     /// The first version in which a socket carries the values of its central alone (5.76) and confirmations (5.80).
     static let firstVersionWithSockets = BlueZVersion(5, 80)
 
-    /// The maximum time between the end of a subscriber's link and what bluetoothd does to the sockets of others. Both
+    /// The maximum time between the end of a subscriber's link and what bluetoothd does to the socket of another. Both
     /// happen in one call there.
     private static let departureTime = Duration.milliseconds(500)
 
@@ -31,15 +32,22 @@ extension BlueZPeripheral {
 
     /// Answers `AcquireNotify`: a central has subscribed.
     func acquireNotify(_ request: AttributeRequest, _ attribute: ServedAttribute) -> Result<MethodReply, DBusError> {
+        let central = request.central
+        // With this error, bluetoothd takes the subscription as failed. With any other, it would call StartNotify, and
+        // never StopNotify.
+        func failed(_ message: String) -> Result<MethodReply, DBusError> {
+            .failure(.remote("org.bluez.Error.Failed", message))
+        }
+        guard applications[attribute.application] != nil, central.isAddress else { return failed("gone") }
+        // bluetoothd closes its end before it asks again, unless it has not read the last answer yet. Then it ignores this
+        // one.
+        if let present = subscribers.socket(of: central, attribute), !present.isHungUp { return failed("acquired") }
         let ends: (FileDescriptor, FileDescriptor)
         do throws(DBusError) {
-            guard request.central.isAddress else { throw .remote("org.bluez.Error.NotSupported", "no device") }
             ends = try PacketSocket.pair()
         } catch {
-            // bluetoothd calls StartNotify instead, unless the error is `Failed`.
-            return .failure(.remote("org.bluez.Error.NotSupported", error.message))
+            return failed(error.message)
         }
-        let central = request.central
         let socket = PacketSocket(ends.0, on: host.loop, maximumLength: 512)
         socket.open { [weak self] packet in
             // Any other packet is not bluetoothd's.
@@ -50,6 +58,8 @@ extension BlueZPeripheral {
             self?.assumeIsolated { $0.socketEnded(socket, of: central, attribute) }
         }
         subscribers.subscribe(central, to: attribute, socket)?.close()
+        withdraw(central, from: attribute)
+        settle(SubscriberKey(attribute: attribute, central: central))
         report(.subscribed(attribute, central: central, attMTU: request.attMTU))
         return .success(
             MethodReply(
@@ -57,18 +67,32 @@ extension BlueZPeripheral {
     }
 
     private func socketEnded(_ socket: PacketSocket, of central: Peripheral.ID, _ attribute: ServedAttribute) {
-        guard subscribers.socketEnded(socket, of: central, attribute) else { return }
-        after(Self.departureTime) { $0.decide(central, attribute) }
+        guard subscribers.socket(of: central, attribute) === socket else { return }
+        let number = subscribers.socketEnded(socket, of: central, attribute)
+        // No confirmation can come over it.
+        withdraw(central, from: attribute)
+        guard let number else { return }
+        after(Self.departureTime) { $0.decide(central, attribute, number) }
     }
 
-    private func decide(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
-        if subscribers.decide(central, of: attribute) { ended(central, attribute) }
-        settle(SubscriberKey(attribute: attribute, central: central))
+    private func decide(_ central: Peripheral.ID, _ attribute: ServedAttribute, _ number: Int) {
+        guard subscribers.decide(central, of: attribute, number: number) else { return }
+        ended(central, attribute)
+    }
+
+    /// bluetoothd has called `StopNotify`: nobody without a socket is subscribed any more.
+    func subscribersWithoutSocketEnded(_ attribute: ServedAttribute) {
+        for central in subscribers.removeSignaled(attribute) { ended(central, attribute) }
+        if let confirmation = confirmations[attribute], confirmation.central == nil {
+            confirmation.outcome.deliver(.failure(Self.lastIsGone))
+        }
+        report(.unsubscribed(attribute, central: nil))
     }
 
     /// A subscription has ended.
     private func ended(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
         withdraw(central, from: attribute)
+        settle(SubscriberKey(attribute: attribute, central: central))
         report(.unsubscribed(attribute, central: central))
     }
 
@@ -91,10 +115,9 @@ extension BlueZPeripheral {
         for (attribute, socket) in subscribers.linkEnded(central, isBonded: isBonded) {
             socket?.close()
             ended(central, attribute)
-            settle(SubscriberKey(attribute: attribute, central: central))
             if !isBonded { after(Self.departureTime) { $0.subscribers.departureIsOver(attribute) } }
         }
-        // What is decided by this is no longer waited for.
+        // Others are decided by this.
         for key in decisions.keys {
             if case .undecided = subscribers.route(key.attribute, to: key.central) { continue }
             settle(key)
@@ -112,6 +135,18 @@ extension BlueZPeripheral {
     func endSubscribers(where isIncluded: (ServedAttribute) -> Bool = { _ in true }) {
         for socket in subscribers.removeAll(where: isIncluded) { socket.close() }
         for key in decisions.keys where isIncluded(key.attribute) { settle(key) }
+        for key in unconfirmed.keys where isIncluded(key.attribute) { unconfirmed[key] = nil }
+        for attribute in fences.keys where isIncluded(attribute) { fences[attribute] = nil }
+    }
+
+    /// Lets the confirmations arrive that are on their way: a bluetoothd whose socket is closed before uses it
+    /// nevertheless (`sock_io_conf` in its `src/gatt-database.c`).
+    func awaitConfirmations(of application: Int) async {
+        for _ in 0..<10 {
+            guard confirmations.contains(where: { $0.key.application == application && $0.value.central != nil })
+            else { return }
+            try? await host.loop.clock.sleep(for: .milliseconds(50))
+        }
     }
 
     // MARK: Values
@@ -121,62 +156,80 @@ extension BlueZPeripheral {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
         guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
-        switch try await route(value, attribute, to: central) {
-        case .sockets(let sockets): try await send(value, over: sockets, from: attribute)
-        case .signal: try await signal(value, from: attribute)
-        default: break
-        }
+        guard let central else { return try await signal(value, from: attribute) }
+        _ = try await send(value, from: attribute, to: central)
     }
 
-    /// Returns the way of a value, once it is decided.
-    private func route(
-        _ value: [UInt8], _ attribute: ServedAttribute, to central: Peripheral.ID?
-    ) async throws(BLEError) -> Subscribers<PacketSocket>.Route {
+    /// Sends a value to one central. Returns false if it is not subscribed.
+    ///
+    /// - Parameter hasSent: receives the socket that the value went over; nil if it is about to be signaled.
+    private func send(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID,
+        hasSent: (PacketSocket?) -> Void = { _ in }
+    ) async throws(BLEError) -> Bool {
         while true {
-            let route = subscribers.route(attribute, to: central)
-            switch route {
-            // bluetoothd takes an empty packet as the end of the socket.
-            case .sockets where value.isEmpty && central == nil: return .signal
-            case .sockets where value.isEmpty:
-                throw BLEError(
-                    .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
-            case .unreachable:
-                throw BLEError(
-                    .notSupported, "bluetoothd has closed the socket of this central", isRetryable: false,
-                    remedy: "Send the value to all subscribers. The next link of the central has a socket again.")
+            switch subscribers.route(attribute, to: central) {
+            case .nobody: return false
             case .undecided:
-                guard let central else { return .signal }
                 let decision = Outcome<Void>()
                 decisions[SubscriberKey(attribute: attribute, central: central), default: []].append(decision)
                 try await decision.wait()
-            case .sockets, .signal, .nobody: return route
+            case .unreachable:
+                throw BLEError(
+                    .notSupported, "bluetoothd has closed the socket of this central", isRetryable: false,
+                    remedy: "Send the value to all subscribers, or let the central read it.")
+            case .signal:
+                hasSent(nil)
+                try await signal(value, from: attribute)
+                return true
+            case .socket(let socket):
+                // bluetoothd takes an empty packet as the end of the socket.
+                guard !value.isEmpty else {
+                    throw BLEError(
+                        .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
+                }
+                if try await isFenced(attribute) { continue }
+                do throws(DBusError) {
+                    guard try socket.send(value) else {
+                        try await socket.room()
+                        continue
+                    }
+                    // Before its confirmation can arrive here.
+                    hasSent(socket)
+                    note(attribute, central)
+                    return true
+                } catch {
+                    if error.kind == .cancelled { throw .cancelled }
+                    // It has ended: what this means decides on the value's way.
+                    socket.close()
+                    socketEnded(socket, of: central, attribute)
+                }
             }
         }
     }
 
-    private func send(
-        _ value: [UInt8], over sockets: [(central: Peripheral.ID, socket: PacketSocket)],
-        from attribute: ServedAttribute
-    ) async throws(BLEError) {
-        for (central, socket) in sockets {
-            do throws(DBusError) {
-                while try !socket.send(value) { try await socket.room() }
-            } catch {
-                if error.kind == .cancelled { throw .cancelled }
-                // It has ended, which is about to be reported.
-                withdraw(central, from: attribute)
-            }
+    /// Waits until bluetoothd has the values for all that were signaled before. Returns whether it has waited.
+    private func isFenced(_ attribute: ServedAttribute) async throws(BLEError) -> Bool {
+        guard let fence = fences[attribute], fence.isNeeded.exchange(false, ordering: .relaxed) else { return false }
+        do throws(BLEError) {
+            try await host.fence()
+        } catch {
+            fence.isNeeded.store(true, ordering: .relaxed)
+            throw error
         }
+        return true
     }
 
     /// Returns what sends the values of a characteristic from any thread.
     public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? {
         guard let central else { return emitter(of: attribute).map(Self.sender) }
-        guard case .sockets(let sockets) = subscribers.route(attribute, to: central), let socket = sockets.first?.socket
+        // Those that are confirmed are counted here.
+        guard let socket = subscribers.socket(of: central, attribute),
+            applications[attribute.application]?.indicating.contains(attribute) == false
         else { return nil }
-        let turn = SendingTurn()
+        let (turn, fence) = (SendingTurn(), fence(attribute))
         return ValueSender { value in
-            guard !value.isEmpty else { return false }
+            guard !value.isEmpty, !fence.isNeeded.load(ordering: .relaxed) else { return false }
             do throws(DBusError) {
                 while try !socket.send(value) { try await socket.room() }
                 await turn.sent()
@@ -186,6 +239,13 @@ extension BlueZPeripheral {
                 return error.kind == .cancelled
             }
         }
+    }
+
+    private func fence(_ attribute: ServedAttribute) -> SignalFence {
+        if let fence = fences[attribute] { return fence }
+        let fence = SignalFence()
+        fences[attribute] = fence
+        return fence
     }
 
     private static func sender(_ emitter: PropertyEmitter) -> ValueSender {
@@ -202,6 +262,11 @@ extension BlueZPeripheral {
     /// Signals the value as a property, which bluetoothd sends to all subscribers.
     private func signal(_ value: [UInt8], from attribute: ServedAttribute) async throws(BLEError) {
         guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
+        if applications[attribute.application]?.givesSockets == true {
+            try await awaitSockets(attribute)
+            // Later values for one central wait for this one.
+            fence(attribute).isNeeded.store(true, ordering: .relaxed)
+        }
         do throws(DBusError) {
             try await emitter.send(value)
         } catch {
@@ -209,49 +274,71 @@ extension BlueZPeripheral {
         }
     }
 
+    /// Waits until bluetoothd has read what is in the sockets of a characteristic, for at most a tenth of a second.
+    private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
+        for _ in 0..<100 where subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
+            guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
+        }
+    }
+
     // MARK: Indications
 
-    /// Sends the value, and waits until every central that it was sent to has confirmed it.
+    /// Sends the value, and waits until a central has confirmed it.
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
         guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
-        let route = try await route(value, attribute, to: central)
-        var confirmation = Confirmation()
-        if case .sockets(let sockets) = route { confirmation.awaited = Set(sockets.map(\.central)) }
+        let confirmation = Confirmation()
         confirmations[attribute] = confirmation
         defer { if confirmations[attribute]?.outcome === confirmation.outcome { confirmations[attribute] = nil } }
-        switch route {
-        case .sockets(let sockets): try await send(value, over: sockets, from: attribute)
-        case .signal: try await signal(value, from: attribute)
-        default: throw Self.lastIsGone
+        if let central {
+            let isSent = try await send(value, from: attribute, to: central) { socket in
+                confirmations[attribute]?.central = socket == nil ? nil : central
+                let key = SubscriberKey(attribute: attribute, central: central)
+                confirmations[attribute]?.remaining = (unconfirmed[key] ?? 0) + 1
+            }
+            guard isSent else { throw Self.lastIsGone }
+        } else {
+            try await signal(value, from: attribute)
         }
         try await confirmation.outcome.wait()
+    }
+
+    /// Counts a value over a socket that the central confirms if it has asked for indications.
+    private func note(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
+        guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
+        unconfirmed[SubscriberKey(attribute: attribute, central: central), default: 0] += 1
     }
 
     /// bluetoothd has received a confirmation: it calls `Confirm`, or says so on the socket of the central.
     func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
         guard let central else {
-            confirmations[attribute]?.outcome.deliver(.success(()))
+            guard let confirmation = confirmations[attribute], confirmation.central == nil else { return }
+            confirmation.outcome.deliver(.success(()))
             return
         }
-        guard confirmations[attribute]?.awaited?.remove(central) != nil else { return }
-        confirmations[attribute]?.isConfirmed = true
-        finish(attribute)
+        let key = SubscriberKey(attribute: attribute, central: central)
+        unconfirmed[key] = max(0, (unconfirmed[key] ?? 0) - 1)
+        guard confirmations[attribute]?.central == central else { return }
+        confirmations[attribute]?.remaining -= 1
+        if let confirmation = confirmations[attribute], confirmation.remaining <= 0 {
+            confirmation.outcome.deliver(.success(()))
+        }
     }
 
-    /// A central can no longer confirm what is on its way.
+    /// A central can no longer confirm what is on its way over its socket.
     private func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
-        guard confirmations[attribute]?.awaited?.remove(central) != nil else { return }
-        finish(attribute)
-    }
-
-    private func finish(_ attribute: ServedAttribute) {
-        guard let confirmation = confirmations[attribute], confirmation.awaited?.isEmpty == true else { return }
-        confirmation.outcome.deliver(confirmation.isConfirmed ? .success(()) : .failure(Self.lastIsGone))
+        unconfirmed[SubscriberKey(attribute: attribute, central: central)] = nil
+        guard let confirmation = confirmations[attribute], confirmation.central == central else { return }
+        confirmation.outcome.deliver(.failure(Self.lastIsGone))
     }
 
     static let lastIsGone = BLEError(.disconnected, "the last subscriber is gone")
+}
+
+/// Whether values for all have been signaled that one central's next value must not overtake.
+final class SignalFence: Sendable {
+    let isNeeded = Atomic<Bool>(false)
 }
 
 /// Lets other tasks run after every 64 values.

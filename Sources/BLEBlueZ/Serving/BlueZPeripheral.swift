@@ -82,6 +82,9 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var subscribers = Subscribers<PacketSocket>()
     /// Those who wait for the decision whether a central is still subscribed.
     var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
+    /// How many values each subscriber with a socket has not confirmed.
+    var unconfirmed: [SubscriberKey: Int] = [:]
+    var fences: [ServedAttribute: SignalFence] = [:]
     /// The indications on their way.
     var confirmations: [ServedAttribute: Confirmation] = [:]
     /// The devices whose links are being asked for.
@@ -161,14 +164,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     }
 
     deinit {
-        // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
-        guard let role else { return }
         var subscribers = subscribers
         let sockets = subscribers.removeAll { _ in true }
-        host.loop.perform { [published] in
-            for channel in published.values { channel.listening.close() }
-            for socket in sockets { socket.close() }
-        }
+        host.loop.perform { for socket in sockets { socket.close() } }
+        // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
+        guard let role else { return }
+        host.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
         Task { [host] in await host.leave(role) }
     }
 
@@ -205,7 +206,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// Reports the end of a link, also of a device that was connected before this role began: it may have sent requests.
     private func disconnected(_ path: String) {
         let central = centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)
-        subscriberLeft(central, isBonded: objects.devices[path]?.isPaired == true)
+        subscriberLeft(central, isBonded: objects.devices[path]?.isBonded == true)
         report(.centralDisconnected(central))
     }
 

@@ -3,11 +3,11 @@ internal import BLE
 /// Who has subscribed to the characteristics that are served, each with a socket of its own (AcquireNotify).
 ///
 /// bluetoothd closes a socket when its central unsubscribes or its link ends. When the link of a subscriber without a
-/// bond ends, it closes the socket of the oldest subscriber, too, whichever that is (`ccc_write_cb` without an operation
-/// in its `src/gatt-database.c`; BlueZ's issue 1452). And a central with a bond remains subscribed on its next link, for
+/// bond ends, it closes the socket of the oldest subscriber, whichever that is (`ccc_write_cb` without an operation in
+/// its `src/gatt-database.c`; BlueZ's issue 1452). And a central with a bond remains subscribed on its next link, for
 /// which bluetoothd asks for no socket. Both still receive the property `Value`, which is sent to all.
 struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
-    private enum State: Sendable {
+    fileprivate enum State: Sendable {
         case socket(Socket)
         /// bluetoothd has closed the socket: the central has unsubscribed, or the link of another one has ended.
         case undecided
@@ -17,58 +17,89 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         case away
     }
 
-    /// How a value reaches those that it is for.
+    fileprivate struct Subscriber: Sendable {
+        /// Its place in the order of subscriptions, which is unique.
+        let number: Int
+        var state: State
+    }
+
+    /// How a value reaches one central.
     enum Route: Sendable {
-        /// Over these sockets.
-        case sockets([(central: Peripheral.ID, socket: Socket)])
-        /// As the property `Value`.
+        case socket(Socket)
+        /// As the property `Value`, which no other central receives.
         case signal
-        /// There is nobody.
+        /// It is not subscribed.
         case nobody
-        /// It is about to be known whether the central is still subscribed.
+        /// It is about to be known whether it is still subscribed.
         case undecided
-        /// The central has no socket, and the property would be sent to others, too.
+        /// It has no socket, and others would receive the property, too.
         case unreachable
     }
 
-    private var states: [ServedAttribute: [Peripheral.ID: State]] = [:]
-    /// The characteristics with subscribers that bluetoothd does not tell apart, after `StartNotify`.
-    private var unnamed: Set<ServedAttribute> = []
-    /// The links of subscribers without a bond that have just ended.
-    private var departures: [ServedAttribute: Int] = [:]
+    /// A subscriber whose socket bluetoothd has closed, or is about to close, for the end of another's link.
+    private struct Victim: Sendable {
+        let central: Peripheral.ID
+        let number: Int
+    }
+
+    private var subscribers: [ServedAttribute: [Peripheral.ID: Subscriber]] = [:]
+    private var victims: [ServedAttribute: [Victim]] = [:]
+    private var last = 0
 
     // MARK: Subscriptions
 
-    /// Adds a subscriber. Returns the socket that its new one replaces.
-    mutating func subscribe(_ central: Peripheral.ID, to attribute: ServedAttribute, _ socket: Socket) -> Socket? {
-        let replaced = states[attribute, default: [:]].updateValue(.socket(socket), forKey: central)
-        if case .socket(let socket)? = replaced { return socket }
+    func socket(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Socket? {
+        if case .socket(let socket)? = subscribers[attribute]?[central]?.state { return socket }
         return nil
     }
 
-    /// Records whether a characteristic has subscribers that bluetoothd does not tell apart.
-    mutating func setUnnamed(_ hasUnnamed: Bool, of attribute: ServedAttribute) {
-        if hasUnnamed { unnamed.insert(attribute) } else { unnamed.remove(attribute) }
+    /// Adds a subscriber. Returns the socket that its new one replaces.
+    mutating func subscribe(_ central: Peripheral.ID, to attribute: ServedAttribute, _ socket: Socket) -> Socket? {
+        let replaced = self.socket(of: central, attribute)
+        last += 1
+        subscribers[attribute, default: [:]][central] = Subscriber(number: last, state: .socket(socket))
+        return replaced
     }
 
-    /// Records that bluetoothd has closed a socket. Returns whether ``decide(_:of:)`` must be called soon.
-    mutating func socketEnded(_ socket: Socket, of central: Peripheral.ID, _ attribute: ServedAttribute) -> Bool {
-        guard case .socket(let present)? = states[attribute]?[central], present === socket else { return false }
-        let hasDeparture = departures[attribute] != nil
-        states[attribute]?[central] = hasDeparture ? .signaled : .undecided
-        return !hasDeparture
+    /// Records that bluetoothd has closed a socket. Returns a number if ``decide(_:of:number:)`` must be called soon.
+    mutating func socketEnded(_ socket: Socket, of central: Peripheral.ID, _ attribute: ServedAttribute) -> Int? {
+        guard let subscriber = subscribers[attribute]?[central], case .socket(let present) = subscriber.state,
+            present === socket
+        else { return nil }
+        if victims[attribute]?.contains(where: { $0.number == subscriber.number }) == true {
+            subscribers[attribute]?[central]?.state = .signaled
+            return nil
+        }
+        subscribers[attribute]?[central]?.state = .undecided
+        return subscriber.number
     }
 
     /// Returns whether a subscriber whose socket was closed has unsubscribed: no other's link has ended about then.
-    mutating func decide(_ central: Peripheral.ID, of attribute: ServedAttribute) -> Bool {
-        guard case .undecided? = states[attribute]?[central] else { return false }
+    mutating func decide(_ central: Peripheral.ID, of attribute: ServedAttribute, number: Int) -> Bool {
+        guard let subscriber = subscribers[attribute]?[central], subscriber.number == number,
+            case .undecided = subscriber.state
+        else { return false }
         remove(central, attribute)
         return true
     }
 
+    /// Removes the subscribers without a socket, as bluetoothd's `StopNotify` tells. Returns those that have a link.
+    mutating func removeSignaled(_ attribute: ServedAttribute) -> [Peripheral.ID] {
+        var ended: [Peripheral.ID] = []
+        for (central, subscriber) in subscribers[attribute] ?? [:] {
+            switch subscriber.state {
+            case .socket, .undecided: continue
+            case .signaled: ended.append(central)
+            case .away: break
+            }
+            remove(central, attribute)
+        }
+        return ended
+    }
+
     private mutating func remove(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
-        states[attribute]?[central] = nil
-        if states[attribute]?.isEmpty == true { states[attribute] = nil }
+        subscribers[attribute]?[central] = nil
+        if subscribers[attribute]?.isEmpty == true { subscribers[attribute] = nil }
     }
 
     // MARK: Links
@@ -76,79 +107,94 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     /// Records the end of a central's link. Returns its subscriptions, each with its socket, to be closed.
     ///
     /// For each of those of a central without a bond, ``departureIsOver(_:)`` must be called a while later.
-    mutating func linkEnded(_ central: Peripheral.ID, isBonded: Bool) -> [(attribute: ServedAttribute, socket: Socket?)]
-    {
+    mutating func linkEnded(
+        _ central: Peripheral.ID, isBonded: Bool
+    ) -> [(attribute: ServedAttribute, socket: Socket?)] {
         var ended: [(ServedAttribute, Socket?)] = []
-        for (attribute, centrals) in states {
-            switch centrals[central] {
-            case nil, .away?: continue
-            case .socket(let socket)?: ended.append((attribute, socket))
-            case .undecided?, .signaled?: ended.append((attribute, nil))
-            }
+        for (attribute, present) in subscribers {
+            guard let subscriber = present[central] else { continue }
+            if case .away = subscriber.state { continue }
+            ended.append((attribute, socket(of: central, attribute)))
             if isBonded {
-                states[attribute]?[central] = .away
+                subscribers[attribute]?[central]?.state = .away
                 continue
             }
+            // The oldest that bluetoothd had a socket of.
+            let oldest = present.filter { $0.value.hasHadSocket }.min { $0.value.number < $1.value.number }
             remove(central, attribute)
-            departures[attribute, default: 0] += 1
-            for (other, state) in states[attribute] ?? [:] {
-                if case .undecided = state { states[attribute]?[other] = .signaled }
+            let victim = oldest.flatMap { $0.key == central ? nil : $0 }
+            // An entry for each departure, with a victim or without.
+            victims[attribute, default: []].append(
+                Victim(central: victim?.key ?? central, number: victim?.value.number ?? 0))
+            if let victim, case .undecided = victim.value.state {
+                subscribers[attribute]?[victim.key]?.state = .signaled
             }
         }
         return ended
     }
 
+    /// What bluetoothd has closed for the oldest of the departures that are not over was closed by now.
     mutating func departureIsOver(_ attribute: ServedAttribute) {
-        guard let count = departures[attribute] else { return }
-        departures[attribute] = count > 1 ? count - 1 : nil
+        guard victims[attribute]?.isEmpty == false else { return }
+        victims[attribute]?.removeFirst()
+        if victims[attribute]?.isEmpty == true { victims[attribute] = nil }
     }
 
     /// Records that a central has a link again. Returns what it is still subscribed to.
     mutating func linkBegan(_ central: Peripheral.ID) -> [ServedAttribute] {
-        let attributes = states.filter { if case .away? = $0.value[central] { true } else { false } }.map(\.key)
-        for attribute in attributes { states[attribute]?[central] = .signaled }
+        let attributes = subscribers.filter { if case .away? = $0.value[central]?.state { true } else { false } }
+            .map(\.key)
+        for attribute in attributes { subscribers[attribute]?[central]?.state = .signaled }
         return attributes
     }
 
     /// Forgets a central that bluetoothd has forgotten.
     mutating func forget(_ central: Peripheral.ID) {
-        for attribute in Array(states.keys) { remove(central, attribute) }
+        for attribute in Array(subscribers.keys) { remove(central, attribute) }
     }
 
     /// Removes everything of the characteristics for which `isIncluded` is true. Returns the sockets, to be closed.
     mutating func removeAll(where isIncluded: (ServedAttribute) -> Bool) -> [Socket] {
         var sockets: [Socket] = []
-        for (attribute, centrals) in states where isIncluded(attribute) {
-            for case .socket(let socket) in centrals.values { sockets.append(socket) }
-            states[attribute] = nil
+        for (attribute, present) in subscribers where isIncluded(attribute) {
+            for central in present.keys { if let socket = socket(of: central, attribute) { sockets.append(socket) } }
+            subscribers[attribute] = nil
         }
-        for attribute in unnamed where isIncluded(attribute) { unnamed.remove(attribute) }
-        for attribute in departures.keys where isIncluded(attribute) { departures[attribute] = nil }
+        for attribute in victims.keys where isIncluded(attribute) { victims[attribute] = nil }
         return sockets
     }
 
     // MARK: Values
 
-    /// Returns the way of a value to one subscriber, or to all.
-    func route(_ attribute: ServedAttribute, to central: Peripheral.ID?) -> Route {
-        var sockets: [(central: Peripheral.ID, socket: Socket)] = []
-        // Those who receive the property.
-        var count = unnamed.contains(attribute) ? 1 : 0
-        var needsSignal = count > 0
-        for (id, state) in states[attribute] ?? [:] {
-            switch state {
-            case .away: continue
-            case .socket(let socket): if central == nil || id == central { sockets.append((id, socket)) }
-            case .undecided where id == central: return .undecided
-            case .undecided, .signaled: if central == nil || id == central { needsSignal = true }
+    /// Returns the way of a value to one subscriber.
+    func route(_ attribute: ServedAttribute, to central: Peripheral.ID) -> Route {
+        guard let present = subscribers[attribute], let subscriber = present[central] else { return .nobody }
+        switch subscriber.state {
+        case .socket(let socket): return .socket(socket)
+        case .undecided: return .undecided
+        case .away: return .nobody
+        case .signaled:
+            let isAlone = present.allSatisfy { id, other in
+                if id == central { return true }
+                if case .away = other.state { return true }
+                return false
             }
-            count += 1
+            return isAlone ? .signal : .unreachable
         }
-        guard let central else { return needsSignal || sockets.isEmpty ? .signal : .sockets(sockets) }
-        if !sockets.isEmpty { return .sockets(sockets) }
-        switch states[attribute]?[central] {
-        case nil, .away?: return .nobody
-        default: return count == 1 ? .signal : .unreachable
+    }
+
+    /// The sockets of a characteristic.
+    func sockets(_ attribute: ServedAttribute) -> [Socket] {
+        (subscribers[attribute] ?? [:]).keys.compactMap { socket(of: $0, attribute) }
+    }
+}
+
+extension Subscribers.Subscriber {
+    /// Whether bluetoothd had a socket of it until now.
+    fileprivate var hasHadSocket: Bool {
+        switch state {
+        case .socket, .undecided: true
+        case .signaled, .away: false
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Waiting
 
 /// A clock that stands still until a test advances it.
 ///
@@ -24,7 +25,7 @@ public final class ManualClock: Clock {
     }
 
     private struct Sleeper {
-        let deadline: Instant
+        let token: Int
         /// The time from the start of the sleep to its deadline.
         let duration: Duration
         let continuation: CheckedContinuation<Void, any Error>
@@ -41,7 +42,9 @@ public final class ManualClock: Clock {
     private struct State {
         var now = Instant(offset: .zero)
         var lastToken = 0
-        var sleepers: [Int: Sleeper] = [:]
+        var sleepers = TimerQueue<Instant, Sleeper>()
+        /// The numbers of the sleepers in the queue, by their tokens.
+        var numbers: [Int: Int] = [:]
         /// Sleeps that were cancelled before they began to wait.
         var cancelled: Set<Int> = []
         /// The waits for a number of sleepers.
@@ -55,7 +58,7 @@ public final class ManualClock: Clock {
 
         private func isSatisfied(_ observer: Observer) -> Bool {
             guard let duration = observer.duration else { return sleepers.count >= observer.count }
-            return sleepers.values.count { $0.duration == duration } >= observer.count
+            return sleepers.count { $0.duration == duration } >= observer.count
         }
     }
 
@@ -82,8 +85,10 @@ public final class ManualClock: Clock {
                 { state in
                     if state.cancelled.remove(token) != nil { return (.failure(CancellationError()), []) }
                     if deadline <= state.now { return (.success(()), []) }
-                    state.sleepers[token] = Sleeper(
-                        deadline: deadline, duration: state.now.duration(to: deadline), continuation: continuation)
+                    state.numbers[token] = state.sleepers.add(
+                        deadline,
+                        Sleeper(
+                            token: token, duration: state.now.duration(to: deadline), continuation: continuation))
                     return (nil, state.satisfiedObservers())
                 }
                 if let early { continuation.resume(with: early) }
@@ -91,7 +96,7 @@ public final class ManualClock: Clock {
             }
         } onCancel: {
             let sleeper = state.withLock { state in
-                let sleeper = state.sleepers.removeValue(forKey: token)
+                let sleeper = state.numbers.removeValue(forKey: token).flatMap { state.sleepers.remove($0) }
                 if sleeper == nil { state.cancelled.insert(token) }
                 return sleeper
             }
@@ -105,11 +110,11 @@ public final class ManualClock: Clock {
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
-            let due = state.sleepers.filter { $0.value.deadline <= state.now }
-            for token in due.keys { state.sleepers[token] = nil }
-            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+            let due = state.sleepers.takeDue(at: state.now)
+            for sleeper in due { state.numbers[sleeper.token] = nil }
+            return due
         }
-        for (_, sleeper) in due { sleeper.continuation.resume() }
+        for sleeper in due { sleeper.continuation.resume() }
     }
 
     /// Returns when at least `count` tasks sleep on this clock, so that everything before their sleep has happened.

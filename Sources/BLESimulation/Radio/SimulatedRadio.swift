@@ -82,9 +82,8 @@ public actor SimulatedRadio {
     func unusedID() -> Peripheral.ID {
         while true {
             let number = number()
-            let id = Peripheral.ID(
-                rawValue: "C0:00:00:00:\(Hex.string([UInt8(number >> 8 & 0xFF)])):\(Hex.string([UInt8(number & 0xFF)]))"
-            )
+            let parts = [24, 16, 8, 0].map { Hex.string([UInt8(truncatingIfNeeded: number >> $0)]) }
+            let id = Peripheral.ID(rawValue: "C0:00:\(parts.joined(separator: ":"))")
             if peripherals[id] == nil { return id }
         }
     }

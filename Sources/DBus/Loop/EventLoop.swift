@@ -121,7 +121,7 @@ private final class Core: @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let hasWork = Atomic<Bool>(false)
     private var batch: [Work] = []
-    private let timers = Mutex(TimerQueue<@Sendable () -> Void>())
+    private let timers = Mutex(TimerQueue<ContinuousClock.Instant, @Sendable () -> Void>())
     /// Expires at the next deadline. Set from any thread, which does not wake the loop.
     private let timer: FileDescriptor
 
@@ -196,7 +196,7 @@ private final class Core: @unchecked Sendable {
         }
     }
 
-    func removeTimer(_ number: Int) { timers.withLock { $0.remove(number) } }
+    func removeTimer(_ number: Int) { timers.withLock { _ = $0.remove(number) } }
     var timerCount: Int { timers.withLock { $0.count } }
 
     private func setTimer(_ deadline: ContinuousClock.Instant) {

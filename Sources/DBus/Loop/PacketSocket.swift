@@ -186,8 +186,8 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Whether a read of zero bytes means the end of the socket, and not an empty packet.
-    private var isHungUp: Bool {
+    /// Whether the other end is closed, so that a read of zero bytes means the end of the socket, and not an empty packet.
+    package var isHungUp: Bool {
         var state = pollfd(fd: descriptor.rawValue, events: 0, revents: 0)
         return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
     }
@@ -207,6 +207,9 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     // MARK: Writing
+
+    /// Whether the other end has read everything that was sent, or is closed.
+    package var isDrained: Bool { ble_socket_unread(descriptor.rawValue) <= 0 }
 
     /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even if it is told not to.
     package var hasRoom: Bool {

@@ -71,22 +71,27 @@ struct FakeSubscriberTests {
         await host.shutDown()
     }
 
+    private func awaitSignals(_ values: [[UInt8]]) async {
+        await until { world.daemon.signaledValues.withLock(\.self) == values }
+    }
+
     @Test func `a value reaches the subscriber that it is for, or all`() async throws {
         try await withTwo { _, served, first, second in
             #expect(Set(try await served.subscribers(of: Self.output)) == [Self.one, Self.other])
             try await served.notify([1], from: Self.output, to: Self.one)
             try await served.notify([2], from: Self.output, to: Self.other)
-            try await served.notify([3], from: Self.output)
             var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
             #expect(await ones.next() == [1])
-            #expect(await ones.next() == [3])
             #expect(await others.next() == [2])
-            #expect(await others.next() == [3])
-            #expect(world.daemon.signaledValues.withLock(\.self).isEmpty)
+            // bluetoothd sends it to both.
+            try await served.notify([3], from: Self.output)
+            try await served.notify([4], from: Self.output, to: Self.one)
+            #expect(await ones.next() == [4])
+            await awaitSignals([[3]])
             // An empty packet would end the socket.
             await expectError(.notSupported) { try await served.notify([], from: Self.output, to: Self.one) }
             try await served.notify([], from: Self.output)
-            await until { world.daemon.signaledValues.withLock(\.self) == [[]] }
+            await awaitSignals([[3], []])
         }
     }
 
@@ -101,7 +106,7 @@ struct FakeSubscriberTests {
                 #expect(subscriber.central == Self.one)
                 break
             }
-            try await served.notify([2], from: Self.output)
+            try await served.notify([2], from: Self.output, to: Self.other)
             var others = second.packets.makeAsyncIterator()
             #expect(await others.next() == [2])
             #expect(try await served.subscribers(of: Self.output) == [Self.other])
@@ -116,12 +121,8 @@ struct FakeSubscriberTests {
             await world.daemon.pretend(Self.other, isConnected: false)
             await until { (try? await served.subscribers(of: Self.output)) == [Self.one] }
             // Its values are signaled from then on.
-            await until {
-                try? await served.notify([1], from: Self.output)
-                return world.daemon.signaledValues.withLock { $0.contains([1]) }
-            }
-            try await served.notify([2], from: Self.output, to: Self.one)
-            await until { world.daemon.signaledValues.withLock(\.last) == [2] }
+            try await served.notify([1], from: Self.output, to: Self.one)
+            await awaitSignals([[1]])
             // With another subscriber, one of them alone can no longer be reached by a signal.
             let third = try await subscribe(Self.other)
             await expectError(.notSupported) { try await served.notify([3], from: Self.output, to: Self.one) }
@@ -146,26 +147,31 @@ struct FakeSubscriberTests {
             await until { (try? await served.subscribers(of: Self.output)) == [Self.other] }
             await world.daemon.pretend(Self.one, isConnected: true)
             await until { (try? await served.subscribers(of: Self.output))?.count == 2 }
-            try await served.notify([1], from: Self.output)
-            await until { world.daemon.signaledValues.withLock(\.self) == [[1]] }
+            // It has no socket, and a signal would reach the other one, too.
+            await expectError(.notSupported) { try await served.notify([1], from: Self.output, to: Self.one) }
+            try await served.notify([2], from: Self.output)
+            await awaitSignals([[2]])
         }
     }
 
-    @Test func `an indication returns when all those that it was sent to have confirmed it`() async throws {
+    @Test func `an indication returns when its central has confirmed it, or can no longer`() async throws {
         try await withTwo(.indicate) { _, served, first, second in
-            let indication = Task { try await served.indicate([1], from: Self.output) }
             var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
+            // A value that is not waited for is confirmed, too.
+            try await served.notify([1], from: Self.output, to: Self.one)
+            let indication = Task { try await served.indicate([2], from: Self.output, to: Self.one) }
             #expect(await ones.next() == [1])
-            #expect(await others.next() == [1])
+            #expect(await ones.next() == [2])
             _ = try first.socket.send([1])
-            // Its link ends instead of a confirmation.
-            second.close()
-            await world.daemon.pretend(Self.other, isConnected: false)
+            _ = try first.socket.send([7])
+            #expect(try await served.subscribers(of: Self.output).count == 2)
+            _ = try first.socket.send([1])
             try await indication.value
-            // Only one is asked.
-            let alone = Task { try await served.indicate([2], from: Self.output, to: Self.one) }
-            if await ones.next() == [2] { _ = try first.socket.send([1]) }
-            try await alone.value
+            // The socket is closed instead of a confirmation.
+            let vain = Task { try await served.indicate([3], from: Self.output, to: Self.other) }
+            #expect(await others.next() == [3])
+            second.close()
+            await expectError(.disconnected) { try await vain.value }
         }
     }
 }

@@ -13,16 +13,17 @@ final class SubscribersTests {
 
     private var subscribers = Subscribers<Socket>()
     private let sockets = [Socket(), Socket()]
+    private var number: Int?
 
     init() {
         _ = subscribers.subscribe(Self.first, to: Self.attribute, sockets[0])
         _ = subscribers.subscribe(Self.second, to: Self.attribute, sockets[1])
     }
 
-    /// The way in words, or the number of sockets.
-    private func route(_ central: Peripheral.ID?) -> String {
+    /// The way in a word.
+    private func route(_ central: Peripheral.ID) -> String {
         switch subscribers.route(Self.attribute, to: central) {
-        case .sockets(let sockets): "\(sockets.count)"
+        case .socket: "socket"
         case .signal: "signal"
         case .nobody: "nobody"
         case .undecided: "undecided"
@@ -34,11 +35,16 @@ final class SubscribersTests {
         subscribers.subscribe(central, to: Self.attribute, socket)
     }
 
+    /// Returns whether a decision is needed.
     private func close(_ socket: Socket, of central: Peripheral.ID) -> Bool {
-        subscribers.socketEnded(socket, of: central, Self.attribute)
+        number = subscribers.socketEnded(socket, of: central, Self.attribute)
+        return number != nil
     }
 
-    private func decide(_ central: Peripheral.ID) -> Bool { subscribers.decide(central, of: Self.attribute) }
+    private func decide(_ central: Peripheral.ID) -> Bool {
+        subscribers.decide(central, of: Self.attribute, number: number ?? 0)
+    }
+
     private func begin(_ central: Peripheral.ID) -> [ServedAttribute] { subscribers.linkBegan(central) }
 
     private func end(_ central: Peripheral.ID, isBonded: Bool) -> Int {
@@ -49,37 +55,39 @@ final class SubscribersTests {
         subscribers.removeAll { $0.application == application }.count
     }
 
-    @Test func `a value goes over the sockets of those that it is for`() {
-        #expect(route(nil) == "2")
-        #expect(route(Self.first) == "1")
-        #expect(route(Peripheral.ID(rawValue: "C0:00:00:00:0A:03")) == "nobody")
-    }
+    private func removeSignaled() -> [Peripheral.ID] { subscribers.removeSignaled(Self.attribute) }
 
-    @Test func `subscribers that are not told apart are reached by a signal`() {
-        subscribers.setUnnamed(true, of: Self.attribute)
-        #expect(route(nil) == "signal")
-        #expect(route(Self.first) == "1")
-        subscribers.setUnnamed(false, of: Self.attribute)
-        #expect(route(nil) == "2")
+    @Test func `a value goes over the socket of the one that it is for`() {
+        #expect(route(Self.first) == "socket")
+        #expect(route(Peripheral.ID(rawValue: "C0:00:00:00:0A:03")) == "nobody")
+        #expect(subscribers.sockets(Self.attribute).count == 2)
     }
 
     @Test func `a closed socket means that its central has unsubscribed`() {
         #expect(close(sockets[0], of: Self.first))
         #expect(route(Self.first) == "undecided")
-        #expect(route(nil) == "signal")
         #expect(decide(Self.first))
         #expect(route(Self.first) == "nobody")
-        #expect(route(nil) == "1")
         // Only once.
         #expect(!decide(Self.first))
+        #expect(route(Self.second) == "socket")
+    }
+
+    @Test func `a decision about an earlier subscription says nothing about the next`() {
+        #expect(close(sockets[0], of: Self.first))
+        let earlier = number
+        let again = Socket()
+        #expect(subscribe(Self.first, again) == nil)
+        #expect(close(again, of: Self.first))
+        number = earlier
+        #expect(!decide(Self.first))
+        #expect(route(Self.first) == "undecided")
     }
 
     @Test(arguments: [false, true])
-    func `a socket that is closed at the end of another's link leaves a subscriber without one`(
-        _ isLinkFirst: Bool
-    ) {
+    func `the oldest subscriber loses its socket at the end of another's link`(_ isLinkFirst: Bool) {
         if isLinkFirst {
-            _ = subscribers.linkEnded(Self.second, isBonded: false)
+            #expect(end(Self.second, isBonded: false) == 1)
             #expect(!close(sockets[0], of: Self.first))
         } else {
             #expect(close(sockets[0], of: Self.first))
@@ -90,10 +98,9 @@ final class SubscribersTests {
         #expect(!decide(Self.first))
         // It is the only one, so that a signal reaches it alone.
         #expect(route(Self.first) == "signal")
-        #expect(route(nil) == "signal")
-        _ = subscribers.subscribe(Self.second, to: Self.attribute, Socket())
+        #expect(subscribe(Self.second, Socket()) == nil)
         #expect(route(Self.first) == "unreachable")
-        #expect(route(Self.second) == "1")
+        #expect(route(Self.second) == "socket")
         // A later closing has another reason.
         subscribers.departureIsOver(Self.attribute)
         let again = Socket()
@@ -101,10 +108,27 @@ final class SubscribersTests {
         #expect(close(again, of: Self.first))
     }
 
+    @Test func `only the oldest subscriber loses its socket`() {
+        // The oldest goes itself.
+        #expect(end(Self.first, isBonded: false) == 1)
+        #expect(close(sockets[1], of: Self.second))
+        #expect(decide(Self.second))
+        // Of those that are left, the first is the oldest.
+        let newer = [Socket(), Socket()]
+        #expect(subscribe(Self.first, newer[0]) == nil)
+        #expect(subscribe(Self.second, newer[1]) == nil)
+        let third = Peripheral.ID(rawValue: "C0:00:00:00:0A:03")
+        #expect(subscribe(third, Socket()) == nil)
+        #expect(end(third, isBonded: false) == 1)
+        #expect(close(newer[1], of: Self.second))
+        #expect(decide(Self.second))
+        #expect(!close(newer[0], of: Self.first))
+        #expect(route(Self.first) == "signal")
+    }
+
     @Test func `a central with a bond is subscribed on its next link, without a socket`() {
         #expect(end(Self.first, isBonded: true) == 1)
         #expect(route(Self.first) == "nobody")
-        #expect(route(nil) == "1")
         // bluetoothd closes no other socket then.
         #expect(close(sockets[1], of: Self.second))
         #expect(decide(Self.second))
@@ -112,23 +136,29 @@ final class SubscribersTests {
         #expect(begin(Self.first).isEmpty)
         #expect(route(Self.first) == "signal")
         // Until bluetoothd forgets it.
-        _ = subscribers.linkEnded(Self.first, isBonded: true)
+        #expect(end(Self.first, isBonded: true) == 1)
         subscribers.forget(Self.first)
         #expect(begin(Self.first).isEmpty)
+    }
+
+    @Test func `nobody without a socket is subscribed after StopNotify`() {
+        #expect(end(Self.first, isBonded: true) == 1)
+        #expect(begin(Self.first) == [Self.attribute])
+        #expect(removeSignaled() == [Self.first])
+        #expect(route(Self.first) == "nobody")
+        #expect(route(Self.second) == "socket")
     }
 
     @Test func `the end of an old socket means nothing`() {
         let newer = Socket()
         #expect(subscribe(Self.first, newer) === sockets[0])
         #expect(!close(sockets[0], of: Self.first))
-        #expect(route(Self.first) == "1")
+        #expect(route(Self.first) == "socket")
     }
 
     @Test func `everything of an application is removed`() {
-        subscribers.setUnnamed(true, of: Self.attribute)
         #expect(remove(2) == 0)
         #expect(remove(1) == 2)
-        #expect(route(nil) == "signal")
         #expect(route(Self.first) == "nobody")
     }
 }

@@ -40,7 +40,7 @@ struct LoopClockTests {
         var generator = SeededGenerator(seed: 7)
         let start = ContinuousClock.now
         for _ in 0..<50 {
-            var queue = TimerQueue<BusOutcome<Void>>()
+            var queue = TimerQueue<ContinuousClock.Instant, BusOutcome<Void>>()
             var model: [Int: (deadline: ContinuousClock.Instant, sleeper: BusOutcome<Void>)] = [:]
             var now = 0
             for _ in 0..<300 {

@@ -1,14 +1,22 @@
-// fake-bluez COUNT RATE: an org.bluez with one adapter and one connected peripheral, whose one characteristic notifies.
+// fake-bluez COUNT RATE: an org.bluez with one adapter and one connected peripheral, one of whose characteristics notifies.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartNotify is answered, and 100 ms later
 // COUNT values of 20 bytes are signalled: the counter from 0, little-endian, in the first 4 bytes. RATE is how many a second,
 // on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4
-// bytes after it. While it signals it answers nothing.
+// bytes after it. While it signals it answers nothing. That characteristic and 15 others, char0021 to char0035, can be read.
 #include "fake-peripheral.h"
 
 #define CHARACTERISTIC SERVICE "/char0011"
 
 enum { flood_batch = 64 };
+
+#define READABLE(number) \
+    {SERVICE "/char00" #number, "org.bluez.GattCharacteristic1", (const Property[]){ \
+        {"UUID", "s", "0000ff" #number "-0000-1000-8000-00805f9b34fb"}, \
+        {"Service", "o", SERVICE}, \
+        {"Flags", "as", "read"}, \
+        {NULL}, \
+    }}
 
 static const Object objects[] = {
     {ADAPTER, "org.bluez.Adapter1", adapter_properties},
@@ -22,6 +30,8 @@ static const Object objects[] = {
         {"MTU", "q", .number = 247},
         {NULL},
     }},
+    READABLE(21), READABLE(22), READABLE(23), READABLE(24), READABLE(25), READABLE(26), READABLE(27), READABLE(28),
+    READABLE(29), READABLE(30), READABLE(31), READABLE(32), READABLE(33), READABLE(34), READABLE(35),
 };
 enum { object_count = sizeof objects / sizeof *objects };
 

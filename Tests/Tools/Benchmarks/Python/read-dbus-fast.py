@@ -1,7 +1,7 @@
 """read-dbus-fast COUNT PARALLEL: the Python library dbus-fast, with MessageBus.call.
 
-On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads the characteristic of fake-bluez COUNT times, with PARALLEL calls on
-the way, and measures from the first call to the last reply.
+On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads characteristics of fake-bluez COUNT times, with PARALLEL calls on
+the way, each of another characteristic as bluetoothd requires, and measures from the first call to the last reply.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import time
 from dbus_fast import BusType, Message, MessageType
 from dbus_fast.aio import MessageBus
 
-CHARACTERISTIC = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5/service0010/char0011"
+SERVICE = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5/service0010"
 VALUE_LENGTH = 20
 
 
@@ -23,13 +23,14 @@ class Reader:
         self.count = 0
         self.is_right = True
 
-    async def read(self):
+    async def read(self, number):
+        path = f"{SERVICE}/char00{11 if number == 0 else 20 + number}"
         while self.called < self.total:
             self.called += 1
             reply = await self.bus.call(
                 Message(
                     destination="org.bluez",
-                    path=CHARACTERISTIC,
+                    path=path,
                     interface="org.bluez.GattCharacteristic1",
                     member="ReadValue",
                     signature="a{sv}",
@@ -46,7 +47,7 @@ async def main():
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
     reader = Reader(bus, total)
     cpu, wall = time.process_time(), time.monotonic()
-    await asyncio.gather(*(reader.read() for _ in range(parallel)))
+    await asyncio.gather(*(reader.read(number) for number in range(parallel)))
     cpu = (time.process_time() - cpu) / reader.count * 1e6
     wall = (time.monotonic() - wall) / reader.count * 1e6
     complete = reader.is_right and reader.count == total

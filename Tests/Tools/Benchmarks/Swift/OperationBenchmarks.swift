@@ -23,22 +23,24 @@ enum WriteBenchmark {
     }
 }
 
-/// Reads a characteristic of `fake-bluez`.
+/// Reads characteristics of `fake-bluez`, each by one reader at a time.
 enum ReadBenchmark {
     /// - Parameter parallel: how many reads are under way at a time.
     @concurrent
     static func run(_ place: Benchmarks.Place, _ count: Int, parallel: Int) async throws {
         try await Benchmarks.withCentral(place) { central in
             let peripheral = central.peripheral(Benchmarks.peripheral)
-            let heartRate = Characteristic<[UInt8]>(BluetoothUUID(0x2A37))
-            _ = try await peripheral.read(heartRate)
+            _ = try await peripheral.services()
             var measurement = Measurement()
             measurement.start()
             try await withThrowingTaskGroup { group in
                 for reader in 0..<parallel {
+                    // 0xFF21 to 0xFF35.
+                    let number = UInt32(0xFF20 + reader / 10 * 16 + reader % 10)
+                    let characteristic = Characteristic<[UInt8]>(BluetoothUUID(reader == 0 ? 0x2A37 : number))
                     group.addTask {
                         for _ in 0..<count / parallel + (reader < count % parallel ? 1 : 0) {
-                            guard try await peripheral.read(heartRate).count == 20 else { throw CancellationError() }
+                            guard try await peripheral.read(characteristic).count == 20 else { throw CancellationError() }
                         }
                     }
                 }

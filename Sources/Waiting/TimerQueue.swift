@@ -1,14 +1,12 @@
 /// What is to be done at deadlines that have not passed, in their order.
-struct TimerQueue<Work> {
-    typealias Deadline = ContinuousClock.Instant
-
+package struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     private struct Entry: Comparable {
         let deadline: Deadline
         let number: Int
 
         /// Those with one deadline are due in the order in which they were added.
         static func < (left: Entry, right: Entry) -> Bool {
-            (left.deadline, left.number) < (right.deadline, right.number)
+            left.deadline == right.deadline ? left.number < right.number : left.deadline < right.deadline
         }
     }
 
@@ -17,12 +15,17 @@ struct TimerQueue<Work> {
     private var work: [Int: Work] = [:]
     private var last = 0
 
-    /// The next deadline.
-    var next: Deadline? { heap.first?.deadline }
-    var count: Int { work.count }
+    package init() {}
+
+    /// The next deadline, or one before it whose work was removed.
+    package var next: Deadline? { heap.first?.deadline }
+    package var count: Int { work.count }
+
+    /// Returns how much of the work satisfies the predicate.
+    package func count(where isCounted: (Work) -> Bool) -> Int { work.values.count(where: isCounted) }
 
     /// Adds work. Returns its number for ``remove(_:)``.
-    mutating func add(_ deadline: Deadline, _ work: Work) -> Int {
+    package mutating func add(_ deadline: Deadline, _ work: Work) -> Int {
         last += 1
         self.work[last] = work
         heap.append(Entry(deadline: deadline, number: last))
@@ -30,18 +33,19 @@ struct TimerQueue<Work> {
         return last
     }
 
-    /// Removes work, which may have been taken.
-    mutating func remove(_ number: Int) {
-        work[number] = nil
+    /// Removes work and returns it. Nil if it was taken.
+    @discardableResult package mutating func remove(_ number: Int) -> Work? {
+        let removed = work.removeValue(forKey: number)
         // Most deadlines never come.
-        guard heap.count > 64, heap.count > 4 * work.count else { return }
+        guard heap.count > 64, heap.count > 4 * work.count else { return removed }
         heap.removeAll { work[$0.number] == nil }
         // A sorted list is a heap.
         heap.sort()
+        return removed
     }
 
     /// Removes the work whose deadlines have passed, and returns it in order.
-    mutating func takeDue(at now: Deadline) -> [Work] {
+    package mutating func takeDue(at now: Deadline) -> [Work] {
         var due: [Work] = []
         while let first = heap.first, first.deadline <= now || work[first.number] == nil {
             heap.swapAt(0, heap.count - 1)
