@@ -40,7 +40,9 @@ enum ReadBenchmark {
                     let characteristic = Characteristic<[UInt8]>(BluetoothUUID(reader == 0 ? 0x2A37 : number))
                     group.addTask {
                         for _ in 0..<count / parallel + (reader < count % parallel ? 1 : 0) {
-                            guard try await peripheral.read(characteristic).count == 20 else { throw CancellationError() }
+                            guard try await peripheral.read(characteristic).count == 20 else {
+                                throw CancellationError()
+                            }
                         }
                     }
                 }
