@@ -89,6 +89,12 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await send(value, from: attribute, to: central)
         } catch {
+            // What holds for every value is reported once.
+            if error.code == .notSupported,
+                applications[attribute.application]?.subscription(attribute, central)?.state.isFirstRefusal() == false
+            {
+                return
+            }
             report(error)
         }
     }

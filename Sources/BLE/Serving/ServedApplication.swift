@@ -5,10 +5,13 @@ final class SubscriptionState: Sendable {
     private let state = Atomic(true)
 
     private let hasSent = Atomic(false)
+    private let isRefused = Atomic(false)
 
     var isOpen: Bool { state.load(ordering: .acquiring) }
     /// Whether this is the first value that is sent.
     func isFirst() -> Bool { !hasSent.exchange(true, ordering: .relaxed) }
+    /// Whether this is the first value that the stack cannot send to this subscriber.
+    func isFirstRefusal() -> Bool { !isRefused.exchange(true, ordering: .relaxed) }
     func end() { state.store(false, ordering: .releasing) }
 }
 
