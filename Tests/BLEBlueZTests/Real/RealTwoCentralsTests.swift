@@ -83,9 +83,14 @@ struct RealTwoCentralsTests {
                 #expect(value == [number])
             }
             #expect(try await served.subscribers(of: Self.output) == [staying])
-            // Longer than it takes to decide what the closing of a socket means.
-            try await Task.sleep(for: .seconds(2))
-            #expect(try await served.subscribers(of: Self.output) == [staying])
+            // It is a subscriber still, when the other one has returned.
+            var returned = try await remotes[leaving].notifications(Self.output).makeAsyncIterator()
+            await until { (try? await served.subscribers(of: Self.output))?.count == (tellsApart ? 2 : 1) }
+            #expect(try await served.subscribers(of: Self.output).contains(staying))
+            try await served.notify([100], from: Self.output)
+            #expect(try await returned.next() == [100])
+            let value = leaving == 0 ? try await second.next() : try await first.next()
+            #expect(value == [100])
         }
     }
 
