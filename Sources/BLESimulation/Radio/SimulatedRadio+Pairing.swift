@@ -169,7 +169,7 @@ extension SimulatedRadio {
         peripherals[id]?.hasLostBond = false
         peripherals[id]?.isTrusted = false
         peripherals[id]?.isBlocked = false
-        for token in ports.keys where ports[token]?.known.remove(id) != nil {
+        for token in Array(ports.keys) where ports[token]?.known.remove(id) != nil {
             ports[token]?.handle(.peripheralRemoved(id))
         }
         updateAdvertising(id, anew: true)

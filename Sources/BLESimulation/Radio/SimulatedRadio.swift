@@ -242,14 +242,17 @@ public actor SimulatedRadio {
     private func advertise(_ id: Peripheral.ID) {
         guard !Task.isCancelled, let device = peripherals[id], device.link == nil else { return }
         let advertisement = device.advertisement
-        for (token, port) in ports {
-            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
+        let hearing = ports.filter { _, port in
+            guard let filter = port.filter, device.isHeard(on: filter.transport) else { return false }
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else {
-                continue
+                return false
             }
-            if let minimum = filter.minimumRSSI, (advertisement.rssi ?? -127) < minimum { continue }
+            return filter.minimumRSSI.map { (advertisement.rssi ?? -127) >= $0 } ?? true
+        }.map { ($0.key, $0.value.handle) }
+        // After the loop, which would hold a copy of each set.
+        for (token, handle) in hearing {
             ports[token]?.known.insert(id)
-            port.handle(.advertisementReceived(id, advertisement))
+            handle(.advertisementReceived(id, advertisement))
         }
     }
 

@@ -10,7 +10,7 @@ enum MemoryBenchmark {
     enum Way: String {
         /// Ten minutes of a thousand values a second, for a reader that does not read.
         case stalled
-        /// 20,000 peripherals with random addresses that come by, are heard, and go.
+        /// 100,000 peripherals with random addresses that come by, are heard, and go.
         case passing
     }
 
@@ -51,7 +51,7 @@ enum MemoryBenchmark {
     }
 
     private static func runPassing() async throws {
-        let count = 20_000
+        let count = 100_000
         let clock = ManualClock()
         let radio = SimulatedRadio(clock: clock)
         try await withCentral(backend: .simulated(radio), configuration: configuration(clock)) { central in
@@ -64,9 +64,11 @@ enum MemoryBenchmark {
                         advertisement: Advertisement(
                             localName: "Passing \(number)", rssi: -80, manufacturerData: [0x004C: [1, 2, 3, 4]]),
                         services: []))
-                // Found, and lost when the system forgets it.
                 while let event = try await events.next() { if case .found = event { break } }
                 await device.remove()
+                // Silent for longer than the scan waits, which looks every second.
+                await clock.sleepers(for: .seconds(1))
+                clock.advance(by: .seconds(9))
                 while let event = try await events.next() { if case .lost = event { break } }
             }
             report(.passing, start)
