@@ -169,6 +169,8 @@ public actor SimulatedRadio {
         endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
         peripherals[id]?.advertiser?.cancel()
         peripherals[id] = nil
+        // Nobody can connect to it any more, so that its address is all that would be kept.
+        for token in Array(ports.keys) { ports[token]?.known.remove(id) }
     }
 
     func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link != nil }
@@ -293,13 +295,13 @@ public actor SimulatedRadio {
     }
 
     func known(_ port: Int) -> [KnownPeripheral] {
-        (ports[port]?.known ?? []).sorted { $0.rawValue < $1.rawValue }.compactMap { id in
+        (ports[port]?.known ?? []).compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
                     id: id, advertisement: device.advertisement, isConnected: device.link != nil,
                     services: device.services)
             }
-        }
+        }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     func setFilter(_ filter: DiscoveryFilter?, _ port: Int) throws(BLEError) {
