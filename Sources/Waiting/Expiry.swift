@@ -6,17 +6,20 @@ package protocol CallbackClock: Clock<Duration> {
 }
 
 /// Something that happens after a duration, unless it is cancelled before.
-package struct Expiry: Sendable {
+public struct Expiry: Sendable {
     private enum Timer: Sendable {
         case call(any CallbackClock, Int)
+        case continuous(Int)
         case task(Task<Void, Never>)
     }
 
     private let timer: Timer
 
-    package init(after duration: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () -> Void) {
+    public init(after duration: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () -> Void) {
         if let clock = clock as? any CallbackClock {
             timer = .call(clock, clock.call(after: duration, work))
+        } else if clock is ContinuousClock {
+            timer = .continuous(ContinuousTimers.shared.call(after: duration, work))
         } else {
             timer = .task(
                 Task {
@@ -26,9 +29,10 @@ package struct Expiry: Sendable {
         }
     }
 
-    package func cancel() {
+    public func cancel() {
         switch timer {
         case .call(let clock, let number): clock.cancelCall(number)
+        case .continuous(let number): ContinuousTimers.shared.cancelCall(number)
         case .task(let task): task.cancel()
         }
     }

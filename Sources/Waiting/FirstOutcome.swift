@@ -1,29 +1,37 @@
-internal import Synchronization
+public import Synchronization
 
-/// An error that can say that a wait was cancelled.
-package protocol WaitFailure: Error {
-    static var cancelled: Self { get }
+/// The errors of a module, for its waits.
+public protocol WaitErrors: SendableMetatype {
+    associatedtype Failure: Error
+    /// The error of a wait that was cancelled.
+    static var cancelled: Failure { get }
 }
 
 /// The first of several ends: a result that is delivered once, by completion, deadline, cancellation or the loss of what
 /// was waited for.
 ///
 /// One task waits for it. Cancelling that task delivers `cancelled`, so every wait ends.
-package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendable {
-    package typealias Result = Swift.Result<Value, Failure>
+///
+/// Public and inlinable for the reason that ``TimerQueue`` has.
+public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
+    public typealias Failure = Errors.Failure
+    public typealias Result = Swift.Result<Value, Failure>
 
-    private enum State {
+    @usableFromInline
+    enum State {
         case open
         case awaited(CheckedContinuation<Result, Never>)
         case delivered(Result)
     }
 
-    private let state = Mutex<State>(.open)
+    @usableFromInline let state = Mutex<State>(.open)
 
-    package init() {}
+    @inlinable
+    public init() {}
 
     /// Delivers the result. Does nothing and returns false if a result was already delivered.
-    @discardableResult package func deliver(_ result: Result) -> Bool {
+    @inlinable
+    @discardableResult public func deliver(_ result: Result) -> Bool {
         let (waiting, isFirst): (CheckedContinuation<Result, Never>?, Bool) = state.withLock { state in
             switch state {
             case .open:
@@ -41,7 +49,8 @@ package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendabl
     }
 
     /// Waits for the result on the caller's actor. Passing the isolation on keeps the closures there.
-    package func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {
+    @inlinable
+    public func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in
                 let early: Result? = state.withLock { state in
@@ -52,7 +61,7 @@ package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendabl
                 if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
-            _ = deliver(.failure(.cancelled))
+            _ = deliver(.failure(Errors.cancelled))
         }
         return try result.get()
     }
@@ -61,7 +70,8 @@ package final class FirstOutcome<Value: Sendable, Failure: WaitFailure>: Sendabl
 extension FirstOutcome {
     /// Runs `work` in a task of its own on the caller's actor, and waits for the first of its result and the others.
     /// Returns without waiting for the work, which is cancelled, and keeps the actor until the work ends.
-    package func race(
+    @inlinable
+    public func race(
         isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let task = Task {
@@ -74,7 +84,8 @@ extension FirstOutcome {
     }
 
     /// Runs `work` and delivers its result.
-    package func deliver(_ work: () async throws(Failure) -> Value) async {
+    @inlinable
+    public func deliver(_ work: () async throws(Failure) -> Value) async {
         do throws(Failure) {
             deliver(.success(try await work()))
         } catch {
@@ -83,7 +94,8 @@ extension FirstOutcome {
     }
 
     /// Delivers an error after a duration, unless the returned expiry is cancelled first.
-    package func expire(
+    @inlinable
+    public func expire(
         after duration: Duration, clock: any Clock<Duration>, _ error: @escaping @Sendable () -> Failure
     ) -> Expiry {
         Expiry(after: duration, clock: clock) { self.deliver(.failure(error())) }

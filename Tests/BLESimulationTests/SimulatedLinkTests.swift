@@ -47,7 +47,8 @@ import Testing
         let silent = await world.radio.add(.battery())
         await silent.setAdvertising(false)
         let caller = Task { try await world.central.peripheral(silent.id).connect() }
-        await world.clock.sleepers(1, for: .seconds(20))
+        // It is searched for.
+        await until { (try? await world.central.adapters().first?.isDiscovering) == true }
         world.clock.advance(by: .seconds(20))
         let error = await expectError(.peripheralNotFound) { try await caller.value }
         #expect(error?.remedy != nil)

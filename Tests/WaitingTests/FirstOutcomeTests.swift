@@ -4,13 +4,17 @@ import Testing
 import Waiting
 
 /// An error to wait with.
-private enum Failure: WaitFailure {
+private enum Failure: Error {
     case cancelled
     case busy
     case late
 }
 
-private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Failure>
+private enum Errors: WaitErrors {
+    static var cancelled: Failure { .cancelled }
+}
+
+private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
 
 @Suite(.hangLimit) struct FirstOutcomeTests {
     @Test func `a result that is there already is not waited for`() async throws {

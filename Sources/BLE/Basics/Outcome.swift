@@ -1,6 +1,8 @@
 package import Waiting
 
 /// The first of several ends, with this module's errors.
-package typealias Outcome<Value: Sendable> = FirstOutcome<Value, BLEError>
+package typealias Outcome<Value: Sendable> = FirstOutcome<Value, BLEWaitErrors>
 
-extension BLEError: WaitFailure {}
+package enum BLEWaitErrors: WaitErrors {
+    package static var cancelled: BLEError { .cancelled }
+}

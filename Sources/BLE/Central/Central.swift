@@ -71,6 +71,8 @@ public actor Central {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
     private(set) var isShutDown = false
+    /// Runs tasks on the backend's thread, if it has one. A task that waits for the central again and again prefers it.
+    package nonisolated var taskExecutor: (any TaskExecutor)? { backend.taskExecutor }
     /// The task that shuts down the backend.
     private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0

@@ -210,13 +210,9 @@ extension BlueZPeripheral {
 
     /// Waits until bluetoothd has the values for all that were signaled before. Returns whether it has waited.
     private func isFenced(_ attribute: ServedAttribute) async throws(BLEError) -> Bool {
-        guard let fence = fences[attribute], fence.isNeeded.exchange(false, ordering: .relaxed) else { return false }
-        do throws(BLEError) {
-            try await host.fence()
-        } catch {
-            fence.isNeeded.store(true, ordering: .relaxed)
-            throw error
-        }
+        guard let fence = fences[attribute], let signaled = fence.toAwait else { return false }
+        try await host.fence()
+        fence.isAwaited(signaled)
         return true
     }
 
@@ -229,7 +225,7 @@ extension BlueZPeripheral {
         else { return nil }
         let (turn, fence) = (SendingTurn(), fence(attribute))
         return ValueSender { value in
-            guard !value.isEmpty, !fence.isNeeded.load(ordering: .relaxed) else { return false }
+            guard !value.isEmpty, fence.toAwait == nil else { return false }
             do throws(DBusError) {
                 while try !socket.send(value) { try await socket.room() }
                 await turn.sent()
@@ -262,11 +258,13 @@ extension BlueZPeripheral {
     /// Signals the value as a property, which bluetoothd sends to all subscribers.
     private func signal(_ value: [UInt8], from attribute: ServedAttribute) async throws(BLEError) {
         guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
-        if applications[attribute.application]?.givesSockets == true {
+        let fence = applications[attribute.application]?.givesSockets == true ? fence(attribute) : nil
+        if let fence {
             try await awaitSockets(attribute)
-            // Later values for one central wait for this one.
-            fence(attribute).isNeeded.store(true, ordering: .relaxed)
+            fence.isSignaled()
         }
+        // A fence from between is one before the signal.
+        defer { fence?.isSignaled() }
         do throws(DBusError) {
             try await emitter.send(value)
         } catch {
@@ -274,9 +272,9 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Waits until bluetoothd has read what is in the sockets of a characteristic, for at most a tenth of a second.
+    /// Waits until bluetoothd has read what is in the sockets of a characteristic, for at most a second.
     private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
-        for _ in 0..<100 where subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
+        for _ in 0..<1000 where subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
             guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
         }
     }
@@ -338,7 +336,21 @@ extension BlueZPeripheral {
 
 /// Whether values for all have been signaled that one central's next value must not overtake.
 final class SignalFence: Sendable {
-    let isNeeded = Atomic<Bool>(false)
+    private let signaled = Atomic<Int>(0)
+    private let awaited = Atomic<Int>(0)
+
+    /// What a value for one central must wait for, to be handed to ``isAwaited(_:)`` afterward. Nil if nothing.
+    ///
+    /// It remains until then, whichever thread asks.
+    var toAwait: Int? {
+        let count = signaled.load(ordering: .acquiring)
+        return count == awaited.load(ordering: .acquiring) ? nil : count
+    }
+
+    /// Records that bluetoothd has what was signaled before ``toAwait`` returned the count.
+    func isAwaited(_ count: Int) { _ = awaited.max(count, ordering: .releasing) }
+
+    func isSignaled() { signaled.add(1, ordering: .releasing) }
 }
 
 /// Lets other tasks run after every 64 values.

@@ -9,7 +9,7 @@ extension TransactionSession {
         try checkOpen()
         guard listening == nil else { return }
         let (number, events) = (token(), stream.events)
-        let task = Task { [weak self] in
+        let task = Task(executorPreference: peripheral.central.taskExecutor) { [weak self] in
             do throws(BLEError) {
                 for try await event in events { await self?.take(event, number) }
                 await self?.listeningEnded(number, BLEError(.disconnected, "the notifications have ended"))

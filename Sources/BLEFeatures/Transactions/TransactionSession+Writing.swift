@@ -6,11 +6,14 @@ extension TransactionSession {
     /// Starts to write the requests that may be written, one after another.
     func writeNext() {
         guard writing == nil, end == nil, !requests.isEmpty else { return }
-        writing = Task {
-            await writeAll()
-            writing = nil
-            if queue.hasNext { writeNext() }
-        }
+        // Where the central is: without the preference, each wait would lead through another thread.
+        writing = Task(executorPreference: peripheral.central.taskExecutor) { await self.writeUntilDone() }
+    }
+
+    private func writeUntilDone() async {
+        await writeAll()
+        writing = nil
+        if queue.hasNext { writeNext() }
     }
 
     private func writeAll() async {

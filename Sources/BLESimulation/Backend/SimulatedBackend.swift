@@ -17,6 +17,9 @@ public actor SimulatedBackend: CentralBackend {
     /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
 
+    /// Runs tasks among the steps of the radio, so that a value is read without a switch of threads.
+    public nonisolated var taskExecutor: (any TaskExecutor)? { radio.tasks }
+
     init(radio: SimulatedRadio) {
         self.radio = radio
     }

@@ -2,11 +2,12 @@ internal import BLE
 internal import Waiting
 
 /// The state of a peripheral on the simulated radio.
-struct SimulatedDevice {
+final class SimulatedDevice {
     var definition: PeripheralDefinition
     var attributes: SimulatedAttributes
     var isAdvertising = true
-    var advertiser: Task<Void, Never>?
+    /// The number of its next advertisement in the schedule. Nil while it does not advertise.
+    var next: Int?
     var link: SimulatedLink?
     /// The numbers at which it accepts L2CAP channels.
     var listeners: [PSM: SimulatedListener] = [:]

@@ -175,8 +175,7 @@ extension SimulatedRadio {
     private func operate<Value: Sendable>(
         _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
-        // Off the radio's executor, which the handler must not block.
-        try await onLink(id) { @concurrent () throws(BLEError) in
+        try await onLink(id) { () throws(BLEError) in
             do throws(ATTError) {
                 return try await handler()
             } catch {

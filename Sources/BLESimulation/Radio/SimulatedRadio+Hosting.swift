@@ -11,7 +11,7 @@ extension SimulatedRadio {
         }
         guard isPresent else { throw Self.absent }
         let id = unusedID()
-        var device = SimulatedDevice(
+        let device = SimulatedDevice(
             definition: PeripheralDefinition(address: id.rawValue, advertisement: Advertisement(), services: []))
         device.isAdvertising = false
         peripherals[id] = device

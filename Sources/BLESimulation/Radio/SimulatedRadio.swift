@@ -17,6 +17,13 @@ public actor SimulatedRadio {
     /// The clock of the simulation.
     public nonisolated let clock: any Clock<Duration>
 
+    let executor = RadioExecutor()
+    /// Runs tasks among the steps of the radio.
+    nonisolated let tasks: RadioTaskExecutor
+
+    /// The radio's own, on which its centrals and hosts run, too.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
     /// How long an attempt to connect waits for a peripheral that does not answer: the kernel's 20 s.
     static let connectionTimeout = Duration.seconds(20)
 
@@ -25,6 +32,11 @@ public actor SimulatedRadio {
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: @Sendable (PeripheralBackendEvent) -> Void] = [:]
     var pending: [Int: PendingConnect] = [:]
+    /// When each peripheral advertises next, as the time since the radio was created.
+    var schedule = TimerQueue<Duration, Peripheral.ID>()
+    /// Waits for the next advertisement that is due.
+    var pacer: Pacer?
+    let time: ElapsedTime
     private var lastNumber = 0
     var isPowered = true
     var isPresent = true
@@ -37,12 +49,18 @@ public actor SimulatedRadio {
     var adapterAlias = adapterName
 
     /// A central's access to the radio.
-    struct Port {
+    final class Port {
         let handle: @Sendable (BackendEvent) -> Void
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
         /// The peripherals that it knows, which are those that it can connect to.
-        var known: Set<Peripheral.ID> = []
+        var known: Set<Peripheral.ID>
+
+        init(_ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent, known: Set<Peripheral.ID>) {
+            self.handle = handle
+            self.pairing = pairing
+            self.known = known
+        }
     }
 
     /// A central's attempt to connect to a peripheral that does not advertise yet.
@@ -55,7 +73,11 @@ public actor SimulatedRadio {
     /// Creates a radio without peripherals, powered on.
     public init(clock: any Clock<Duration> = ContinuousClock()) {
         self.clock = clock
+        time = ElapsedTime(clock)
+        tasks = RadioTaskExecutor(executor)
     }
+
+    deinit { pacer?.task.cancel() }
 
     func number() -> Int {
         lastNumber += 1
@@ -104,9 +126,9 @@ public actor SimulatedRadio {
         self.isPresent = isPresent
         if !isPresent {
             endEverything(Self.adapterOff)
-            for token in ports.keys {
-                for id in ports[token]?.known ?? [] { ports[token]?.handle(.peripheralRemoved(id)) }
-                ports[token]?.known = []
+            for port in ports.values {
+                for id in port.known { port.handle(.peripheralRemoved(id)) }
+                port.known = []
             }
         }
         if isRunning { announce(.adapterStateChanged(adapterState)) }
@@ -138,9 +160,9 @@ public actor SimulatedRadio {
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
 
     private func endEverything(_ error: BLEError) {
-        for token in ports.keys {
-            ports[token]?.filter = nil
-            if !isRunning { ports[token]?.known = bonded }
+        for port in ports.values {
+            port.filter = nil
+            if !isRunning { port.known = bonded }
         }
         failPending(!isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent) { _ in true }
         for id in peripherals.keys {
@@ -167,10 +189,10 @@ public actor SimulatedRadio {
 
     func remove(_ id: Peripheral.ID) {
         endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
-        peripherals[id]?.advertiser?.cancel()
+        endAdvertising(id)
         peripherals[id] = nil
         // Nobody can connect to it any more, so that its address is all that would be kept.
-        for token in Array(ports.keys) { ports[token]?.known.remove(id) }
+        for port in ports.values { port.known.remove(id) }
     }
 
     func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link != nil }
@@ -183,6 +205,14 @@ public actor SimulatedRadio {
     func value(_ uuid: BluetoothUUID, _ id: Peripheral.ID) -> [UInt8]? {
         guard let device = peripherals[id], let handle = device.attributes.handles(of: uuid).first else { return nil }
         return device.attributes.characteristics[handle]?.value
+    }
+
+    /// Notifies if the current task runs on the radio's executor, and so need not wait for its turn. Returns whether it
+    /// does.
+    nonisolated func notifyNow(_ value: [UInt8], _ uuid: BluetoothUUID, _ id: Peripheral.ID) -> Bool {
+        guard executor.isCurrent else { return false }
+        assumeIsolated { $0.notify(value, uuid, id) }
+        return true
     }
 
     func notify(_ value: [UInt8], _ uuid: BluetoothUUID, _ id: Peripheral.ID) {
@@ -219,45 +249,6 @@ public actor SimulatedRadio {
         linkPending(id)
     }
 
-    // MARK: Advertising
-
-    /// Starts or stops advertising. A peripheral advertises while the adapter is on, a central scans, advertising is
-    /// enabled, and there is no link.
-    func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
-        guard let device = peripherals[id] else { return }
-        let should =
-            device.isAdvertising && device.link == nil && isOn
-            && ports.values.contains { $0.filter != nil }
-        if !should || anew {
-            device.advertiser?.cancel()
-            peripherals[id]?.advertiser = nil
-        }
-        guard should, peripherals[id]?.advertiser == nil else { return }
-        peripherals[id]?.advertiser = Task { [weak self, clock, interval = device.definition.advertisingInterval] in
-            while !Task.isCancelled {
-                await self?.advertise(id)
-                guard (try? await clock.sleep(for: interval)) != nil else { return }
-            }
-        }
-    }
-
-    private func advertise(_ id: Peripheral.ID) {
-        guard !Task.isCancelled, let device = peripherals[id], device.link == nil else { return }
-        let advertisement = device.advertisement
-        let hearing = ports.filter { _, port in
-            guard let filter = port.filter, device.isHeard(on: filter.transport) else { return false }
-            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs) else {
-                return false
-            }
-            return filter.minimumRSSI.map { (advertisement.rssi ?? -127) >= $0 } ?? true
-        }.map { ($0.key, $0.value.handle) }
-        // After the loop, which would hold a copy of each set.
-        for (token, handle) in hearing {
-            ports[token]?.known.insert(id)
-            handle(.advertisementReceived(id, advertisement))
-        }
-    }
-
     // MARK: Centrals
 
     func open(
@@ -268,7 +259,7 @@ public actor SimulatedRadio {
         }
         let token = number()
         // Peripherals with a bond are always known.
-        ports[token] = Port(handle: handle, pairing: pairing, known: bonded)
+        ports[token] = Port(handle, pairing, known: bonded)
         return token
     }
 
@@ -309,6 +300,8 @@ public actor SimulatedRadio {
         let isNew = ports[port]?.filter == nil
         ports[port]?.filter = filter
         // A new scan receives all peripherals immediately, and then at their advertising intervals.
-        for id in peripherals.keys { updateAdvertising(id, anew: isNew && filter != nil) }
+        for id in peripherals.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            updateAdvertising(id, anew: isNew && filter != nil)
+        }
     }
 }

@@ -1,11 +1,13 @@
 internal import Waiting
 
 /// The first of several ends, with this module's errors.
-typealias BusOutcome<Value: Sendable> = FirstOutcome<Value, DBusError>
+typealias BusOutcome<Value: Sendable> = FirstOutcome<Value, BusWaitErrors>
 
-extension DBusError: WaitFailure {}
+enum BusWaitErrors: WaitErrors {
+    static var cancelled: DBusError { .cancelled }
+}
 
-extension BusOutcome {
+extension FirstOutcome where Errors == BusWaitErrors {
     /// Delivers `.timedOut`.
-    func expire() where Failure == DBusError { deliver(.failure(DBusError(.timedOut, message: "the time was up"))) }
+    func expire() { deliver(.failure(DBusError(.timedOut, message: "the time was up"))) }
 }

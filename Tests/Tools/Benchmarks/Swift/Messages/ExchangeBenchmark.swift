@@ -19,17 +19,17 @@ enum ExchangeBenchmark {
         let device = AnsweringDevice(derivation: derivation)
         let grip = await radio.add(definition(device))
         device.grip.withLock { $0 = grip }
-        let central = try await Central(
-            backend: .simulated(radio),
-            configuration: Central.Configuration(logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }))
-        for try await _ in central.discoveries() { break }
-        let session = MessageSession(
-            central.peripheral(grip.id), configuration: TransactionConfiguration(request: Self.request, reply: reply),
-            encryption: encryption)
-        try await session.pair()
-        try await measure(session, "plain", isEncrypted: false)
-        try await measure(session, "sealed", isEncrypted: true)
-        await central.shutDown()
+        let configuration = Central.Configuration(
+            logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() })
+        try await withCentral(backend: .simulated(radio), configuration: configuration) { central in
+            for try await _ in central.discoveries() { break }
+            let session = MessageSession(
+                central.peripheral(grip.id),
+                configuration: TransactionConfiguration(request: Self.request, reply: reply), encryption: encryption)
+            try await session.pair()
+            try await measure(session, "plain", isEncrypted: false)
+            try await measure(session, "sealed", isEncrypted: true)
+        }
     }
 
     private static func measure(_ session: MessageSession, _ how: String, isEncrypted: Bool) async throws {

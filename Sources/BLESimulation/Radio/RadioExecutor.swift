@@ -1,0 +1,105 @@
+internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// Runs the actors of a radio, and the tasks that prefer it, one step after the other.
+///
+/// It has no thread of its own: while there is work, a thread of the global executor is busy with it. A step that leads
+/// to another, as from a central to its backend, goes on there, where waking up a thread would cost more than the step.
+final class RadioExecutor: SerialExecutor {
+    private enum Work: Sendable {
+        case isolated(UnownedJob)
+        case task(UnownedJob, UnownedTaskExecutor)
+        case resume(UnsafeContinuation<Void, Never>)
+    }
+
+    private struct Queue {
+        var work: [Work] = []
+        /// Whether a task runs the work, or is about to.
+        var isRunning = false
+    }
+
+    private let queue = Mutex(Queue())
+    /// The identity of the thread that runs the work. Zero if none does.
+    private let thread = Atomic<UInt>(0)
+
+    /// How much of the work is run before other tasks of the process have their turn.
+    private static let turn = 4096
+
+    func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
+
+    fileprivate func enqueue(_ job: consuming ExecutorJob, of executor: RadioTaskExecutor) {
+        enqueue(.task(UnownedJob(job), executor.asUnownedTaskExecutor()))
+    }
+
+    private func enqueue(_ work: Work) {
+        let isFirst = queue.withLock { queue in
+            queue.work.append(work)
+            defer { queue.isRunning = true }
+            return !queue.isRunning
+        }
+        if isFirst { Task.detached { await self.run() } }
+    }
+
+    /// Lets the work run that is waiting. `Task.yield()` would lead through the global executor.
+    func takeTurns() async { await withUnsafeContinuation { enqueue(.resume($0)) } }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    func checkIsolated() { precondition(isCurrent, "not on the radio's executor") }
+
+    /// Whether the current thread runs the work.
+    var isCurrent: Bool { thread.load(ordering: .relaxed) == Self.currentThread }
+
+    private static var currentThread: UInt { UInt(pthread_self()) }
+
+    /// Runs the work until there is none.
+    private func run() async {
+        var batch: [Work] = []
+        while runTurn(&batch) { await Task.yield() }
+    }
+
+    /// Returns false if there is no more work.
+    private func runTurn(_ batch: inout [Work]) -> Bool {
+        thread.store(Self.currentThread, ordering: .relaxed)
+        defer { thread.store(0, ordering: .relaxed) }
+        var count = 0
+        while count < Self.turn {
+            let isEmpty = queue.withLock { queue in
+                swap(&queue.work, &batch)
+                queue.isRunning = !batch.isEmpty
+                return batch.isEmpty
+            }
+            if isEmpty { return false }
+            for work in batch {
+                switch work {
+                case .isolated(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+                case .task(let job, let executor): job.runSynchronously(on: executor)
+                case .resume(let continuation): continuation.resume()
+                }
+            }
+            count += batch.count
+            batch.removeAll(keepingCapacity: true)
+        }
+        return true
+    }
+}
+
+/// Runs tasks among the steps of a radio's actors.
+///
+/// It is separate because a job must run as the kind of job that it was enqueued as.
+final class RadioTaskExecutor: TaskExecutor {
+    private let executor: RadioExecutor
+
+    init(_ executor: RadioExecutor) { self.executor = executor }
+
+    func enqueue(_ job: consuming ExecutorJob) { executor.enqueue(job, of: self) }
+}

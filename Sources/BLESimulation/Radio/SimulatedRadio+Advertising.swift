@@ -1,0 +1,96 @@
+internal import BLE
+internal import Waiting
+
+/// Peripherals advertise while the adapter is on, a central scans, advertising is enabled, and there is no link.
+///
+/// One task waits for all of them, so that an advertisement costs no task and no sleep of its own.
+extension SimulatedRadio {
+    /// The task that waits for the next advertisement.
+    struct Pacer {
+        let task: Task<Void, Never>
+        /// Until when it waits.
+        var deadline: Duration
+    }
+
+    /// How many advertisements are handed out before others, such as those who read them, have their turn.
+    private static let turn = 64
+
+    /// Starts or stops advertising.
+    ///
+    /// - Parameter anew: whether a peripheral that advertises does so at once.
+    func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
+        guard let device = peripherals[id] else { return }
+        let should =
+            device.isAdvertising && device.link == nil && isOn && ports.values.contains { $0.filter != nil }
+        if !should || anew { endAdvertising(id) }
+        guard should, device.next == nil else { return }
+        let now = time.now()
+        device.next = schedule.add(now, id)
+        if pacer.map({ now < $0.deadline }) ?? true { startPacer(now) }
+    }
+
+    func endAdvertising(_ id: Peripheral.ID) {
+        guard let number = peripherals[id]?.next else { return }
+        peripherals[id]?.next = nil
+        schedule.remove(number)
+        guard schedule.count == 0 else { return }
+        pacer?.task.cancel()
+        pacer = nil
+    }
+
+    private func startPacer(_ deadline: Duration) {
+        pacer?.task.cancel()
+        let task = Task(executorPreference: tasks) { [weak self, time] in
+            while let next = await self?.advertiseDue() {
+                guard (try? await time.sleep(until: next)) != nil else { return }
+            }
+        }
+        pacer = Pacer(task: task, deadline: deadline)
+    }
+
+    /// Advertises for those whose time has come. Returns the next time; nil if there is none.
+    private func advertiseDue() async -> Duration? {
+        while !Task.isCancelled {
+            let now = time.now()
+            for id in schedule.takeDue(at: now, limit: Self.turn) {
+                guard let device = peripherals[id] else { continue }
+                device.next = schedule.add(now + device.definition.advertisingInterval, id)
+                advertise(device, id)
+            }
+            guard let next = schedule.next else {
+                pacer = nil
+                return nil
+            }
+            pacer?.deadline = next
+            if next > now { return next }
+            await executor.takeTurns()
+        }
+        return nil
+    }
+
+    private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
+        let advertisement = device.advertisement
+        for port in ports.values {
+            guard let filter = port.filter, device.isHeard(on: filter.transport),
+                filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
+                filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
+            else { continue }
+            port.known.insert(id)
+            port.handle(.advertisementReceived(id, advertisement))
+        }
+    }
+}
+
+/// The time since its creation, on a clock of any type.
+struct ElapsedTime: Sendable {
+    let now: @Sendable () -> Duration
+    private let wait: @Sendable (Duration) async throws -> Void
+
+    init(_ clock: some Clock<Duration>) {
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+        wait = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+    }
+
+    func sleep(until time: Duration) async throws { try await wait(time) }
+}
