@@ -59,16 +59,20 @@ public struct DiscoveryFilter: Hashable, Sendable {
     public var manufacturers: Set<UInt16>
     /// Scan passively, without requesting scan responses.
     public var isPassive: Bool
+    /// How much later than they are received advertisements may be reported, so that many are handled together. A
+    /// backend may ignore it.
+    public var tolerance: Duration
 
     /// Creates a filter. By default, it passes all LE peripherals.
     public init(
         services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, transport: Transport = .le,
-        manufacturers: Set<UInt16> = [], isPassive: Bool = false
+        manufacturers: Set<UInt16> = [], isPassive: Bool = false, tolerance: Duration = .zero
     ) {
         self.services = services
         self.minimumRSSI = minimumRSSI
         self.transport = transport
         self.manufacturers = manufacturers
         self.isPassive = isPassive
+        self.tolerance = tolerance
     }
 }

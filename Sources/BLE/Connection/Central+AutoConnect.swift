@@ -102,7 +102,7 @@ extension Central {
                 run.take($0)
             } finish: {
                 run.finish($0)
-            })
+            }, tolerance: .zero)
     }
 
     fileprivate func endRun(_ token: Int) {

@@ -20,7 +20,7 @@ extension Central {
         Discoveries(
             events: DiscoveryEvents(
                 central: self, criteria: criteria, duplicates: false, staleAfter: nil, overflow: overflow,
-                reportsUpdates: false))
+                tolerance: .zero, reportsUpdates: false))
     }
 
     /// The events of the peripherals in range that meet the criteria.
@@ -36,13 +36,17 @@ extension Central {
     ///   - overflow: how the scan handles events if the reader is slower than the radio. By default, the newest 1024
     ///     unread events are kept; ``DiscoveryEvents/droppedCount`` counts the others. A list that must not miss that a
     ///     peripheral was lost is what ``nearby(matching:minimumRSSI:staleAfter:)`` is for.
+    ///   - tolerance: how much later than its advertisement an event may come. While many advertisements arrive, BlueZ's
+    ///     signals are then handled together, at a fraction of the cost of waking up for each. An advertisement that
+    ///     follows a quiet time of that length comes at once, and so do all while a call is pending, values are
+    ///     notified, or this connection serves a peripheral. Zero for no delay.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8),
-        overflow: OverflowPolicy = .dropOldest(capacity: 1024)
+        overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)
     ) -> DiscoveryEvents {
         DiscoveryEvents(
             central: self, criteria: criteria, duplicates: duplicates,
-            staleAfter: staleAfter.map { max($0, .seconds(1)) }, overflow: overflow)
+            staleAfter: staleAfter.map { max($0, .seconds(1)) }, overflow: overflow, tolerance: tolerance)
     }
 
     /// Whether the radio scans for this central at the moment.
@@ -63,7 +67,7 @@ extension Central {
 
     /// Starts a scan, which ends with the stream.
     func scan(
-        _ tracker: DiscoveryTracker, overflow: OverflowPolicy
+        _ tracker: DiscoveryTracker, overflow: OverflowPolicy, tolerance: Duration
     ) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
@@ -71,15 +75,18 @@ extension Central {
         let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: overflow) { [weak self] in
             Task { await self?.endScan(token) }
         }
-        try await scan(tracker, token, into: Scanning.Sink(producer))
+        try await scan(tracker, token, into: Scanning.Sink(producer), tolerance: tolerance)
         return stream
     }
 
     /// Starts a scan that delivers its events synchronously, until ``endScan(_:)`` is called with the token.
-    func scan(_ tracker: DiscoveryTracker, _ token: Int, into sink: Scanning.Sink) async throws(BLEError) {
+    func scan(
+        _ tracker: DiscoveryTracker, _ token: Int, into sink: Scanning.Sink, tolerance: Duration
+    ) async throws(BLEError) {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
-        let scan = Scanning.Scan(tracker, sink, staleness: watchStaleness(of: token, tracker))
+        let scan = Scanning.Scan(
+            tracker, sink, tolerance: tolerance, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
         for found in connected(matching: tracker.criteria) { scan.didFind(found, now: elapsed()) }
         guard adapterState == .poweredOn else { return }

@@ -10,7 +10,7 @@ extension Central {
     /// Each peripheral is in the list once, in the order of discovery, with its latest advertisement. Every change,
     /// including of signal strength, produces a new list; a slow reader receives only the newest. Iterating starts the
     /// scan; leaving the loop stops it. It throws the same errors as
-    /// ``discoveryEvents(matching:duplicates:staleAfter:overflow:)``.
+    /// ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``.
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Weaker advertisements are
@@ -23,6 +23,9 @@ extension Central {
             central: self, criteria: minimumRSSI.map { criteria && .rssi(atLeast: $0) } ?? criteria,
             staleAfter: max(staleAfter, .seconds(1)))
     }
+
+    /// Nobody sees the difference in a list.
+    private static let nearbyTolerance = Duration.milliseconds(20)
 
     /// Applies the events of a scan to a list. The list is changed here, where the events occur, so that neither a slow
     /// reader nor a busy machine can miss that a peripheral was lost.
@@ -41,7 +44,7 @@ extension Central {
                 if list.take(event) { producer.yield(()) }
             } finish: {
                 producer.finish(throwing: $0)
-            })
+            }, tolerance: Self.nearbyTolerance)
         return Nearby.Following(list: list, changes: changes)
     }
 }

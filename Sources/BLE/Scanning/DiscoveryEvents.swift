@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:overflow:)``.
+/// The events of a scan; see ``Central/discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``.
 public struct DiscoveryEvents: AsyncSequence, Sendable {
     /// The type of element produced by the sequence.
     public typealias Element = DiscoveryEvent
@@ -12,15 +12,17 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     let duplicates: Bool
     let staleAfter: Duration?
     let overflow: OverflowPolicy
+    let tolerance: Duration
     let reportsUpdates: Bool
     fileprivate let dropped = DroppedCount()
 
     init(
         central: Central, criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?,
-        overflow: OverflowPolicy, reportsUpdates: Bool = true
+        overflow: OverflowPolicy, tolerance: Duration, reportsUpdates: Bool = true
     ) {
         (self.central, self.criteria, self.duplicates) = (central, criteria, duplicates)
         (self.staleAfter, self.overflow, self.reportsUpdates) = (staleAfter, overflow, reportsUpdates)
+        self.tolerance = tolerance
     }
 
     /// The number of events that the overflow policy has dropped so far, in the iteration that began last.
@@ -47,7 +49,8 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
                 let tracker = DiscoveryTracker(
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
                     reportsUpdates: scan.reportsUpdates)
-                let stream = try await scan.central.scan(tracker, overflow: scan.overflow)
+                let stream = try await scan.central.scan(
+                    tracker, overflow: scan.overflow, tolerance: scan.tolerance)
                 scan.dropped.set(stream.drops)
                 events = stream.makeAsyncIterator()
             }

@@ -9,14 +9,18 @@ struct Scanning {
     /// One scan. A class, so that its tracker is never copied.
     final class Scan: Sendable {
         let criteria: DiscoveryCriteria
+        let tolerance: Duration
         private let tracker: Mutex<DiscoveryTracker>
         private let sink: Sink
         private let staleness: Task<Void, Never>?
         /// Delivered when the backend runs a scan for this one.
         let started = Outcome<Void>()
 
-        init(_ tracker: DiscoveryTracker, _ sink: Sink, staleness: Task<Void, Never>? = nil) {
+        init(
+            _ tracker: DiscoveryTracker, _ sink: Sink, tolerance: Duration = .zero, staleness: Task<Void, Never>? = nil
+        ) {
             criteria = tracker.criteria
+            self.tolerance = tolerance
             self.tracker = Mutex(tracker)
             (self.sink, self.staleness) = (sink, staleness)
         }
@@ -165,7 +169,10 @@ struct Scanning {
     var wanted: DiscoveryFilter? {
         // A search for a peripheral needs all advertisements.
         let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
-        return criteria.isEmpty ? nil : DiscoveryFilter(uniting: criteria)
+        guard !criteria.isEmpty else { return nil }
+        var filter = DiscoveryFilter(uniting: criteria)
+        filter.tolerance = searches.isEmpty ? scans.values.map(\.tolerance).min() ?? .zero : .zero
+        return filter
     }
 
     /// Begins to change the backend's scan. Returns false if that is in progress already, or not needed: then the scans

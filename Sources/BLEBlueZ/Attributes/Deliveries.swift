@@ -16,6 +16,8 @@ struct Deliveries {
     /// The paths of the characteristics whose values are delivered.
     var paths: Set<String> { Set(values.keys) }
 
+    var isEmpty: Bool { values.isEmpty }
+
     subscript(path: String) -> Deliver? {
         get { values[path] }
         set { values[path] = newValue }

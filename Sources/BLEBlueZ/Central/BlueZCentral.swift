@@ -42,6 +42,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// - Parameter host: what this role shares with others on the same adapter.
     package init(_ host: BlueZHost) {
         self.host = host
+        waits.onChange = { isWaiting in host.assumeIsolated { $0.hold(isWaiting) } }
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }

@@ -30,10 +30,14 @@ package actor BlueZHost {
     /// False from the loss of bluetoothd or the bus until bluetoothd is back.
     private(set) var isRunning = false
     let waits = ObjectWaits()
+    /// How many of the roles, and this actor, wait for a change of an object.
+    private var holds = 0
 
     private var roles: [Int: Role] = [:]
     private var registrations = Registrations()
     private var deliveries = Deliveries()
+    /// How much later signals may be handled, for the central's scan.
+    private var tolerance = Duration.zero
     private var lastRole = 0
     /// Opens the session for the first role, and for those that join meanwhile.
     private var opening: Task<Result<Void, BLEError>, Never>?
@@ -77,6 +81,8 @@ package actor BlueZHost {
         lastRole += 1
         let number = lastRole
         roles[number] = role
+        waits.onChange = { [weak self] isWaiting in self?.assumeIsolated { $0.hold(isWaiting) } }
+        updateTolerance()
         let opening =
             opening
             ?? Task { [unwinding] in
@@ -98,7 +104,9 @@ package actor BlueZHost {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard roles.removeValue(forKey: role) != nil, roles.isEmpty else { return }
+        guard roles.removeValue(forKey: role) != nil else { return }
+        updateTolerance()
+        guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
         opening?.cancel()
         recovery?.cancel()
@@ -173,6 +181,7 @@ package actor BlueZHost {
             throw DBusError(.disconnected, message: "no role is left")
         }
         self.session = session
+        updateTolerance()
     }
 
     private func closeBus() async {
@@ -241,8 +250,28 @@ package actor BlueZHost {
     /// Returns where the values of the characteristic at a path go.
     func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? { deliveries.find(path) }
 
+    /// Lets signals wait to be handled together, unless somebody waits for more than advertisements.
+    func setTolerance(_ tolerance: Duration) {
+        self.tolerance = tolerance
+        updateTolerance()
+    }
+
+    /// Begins or ends a time in which signals are waited for.
+    func hold(_ isHeld: Bool) {
+        holds += isHeld ? 1 : -1
+        updateTolerance()
+    }
+
+    private func updateTolerance() {
+        let tolerance = deliveries.isEmpty && holds == 0 && !isShared ? tolerance : .zero
+        session?.assumeIsolated { $0.setTolerance(tolerance) }
+    }
+
     /// Changes where values go.
-    func withDeliveries<Value: Sendable>(_ body: (inout Deliveries) -> Value) -> Value { body(&deliveries) }
+    func withDeliveries<Value: Sendable>(_ body: (inout Deliveries) -> Value) -> Value {
+        defer { updateTolerance() }
+        return body(&deliveries)
+    }
 
     // MARK: Registrations
 

@@ -3,8 +3,12 @@ internal import Waiting
 
 /// Waits for changes of bluetoothd's objects, in the isolation of the actor that has them.
 final class ObjectWaits {
-    private var looks: [String: [Int: () -> Void]] = [:]
+    private var looks: [String: [Int: () -> Void]] = [:] {
+        didSet { if looks.isEmpty != oldValue.isEmpty { onChange(!looks.isEmpty) } }
+    }
     private var lastToken = 0
+    /// Called when the first wait has begun, with true, and when the last has ended, with false.
+    var onChange: (Bool) -> Void = { _ in }
 
     /// The paths of the objects that are waited for.
     var paths: [String] { Array(looks.keys) }

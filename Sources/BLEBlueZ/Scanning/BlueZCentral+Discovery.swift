@@ -6,6 +6,17 @@ extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try requirePower()
+        await host.setTolerance(filter.tolerance)
+        var untimed = filter
+        untimed.tolerance = .zero
+        // bluetoothd does not hear of the tolerance.
+        if isListening, untimed == discovery.filter { return }
+        discovery.filter = nil
+        try await changeDiscovery(untimed)
+        if isListening { discovery.filter = untimed }
+    }
+
+    private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         guard !filter.isPassive else {
             try await passive.start(filter)
             return try await stopSession()
@@ -94,6 +105,8 @@ extension BlueZCentral {
 
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
+        await host.setTolerance(.zero)
+        discovery.filter = nil
         await passive.stop()
         try await stopSession()
     }

@@ -1,9 +1,13 @@
+internal import BLE
+
 /// This client's discovery session with bluetoothd, which serves any number of scans.
 struct DiscoverySession {
     /// Whether bluetoothd has a session for this client.
     private(set) var isOn = false
     /// How often a session has ended without a request. Answers to calls from before are outdated.
     private(set) var epoch = 0
+    /// What is scanned for, actively or passively, without the tolerance. Nil if that is unknown.
+    var filter: DiscoveryFilter?
 
     /// Handles the success of a start that began in an epoch. Returns false if the session has ended since.
     mutating func started(in epoch: Int) -> Bool {
@@ -21,6 +25,7 @@ struct DiscoverySession {
     /// Handles the end of the session without a request.
     mutating func void() {
         isOn = false
+        filter = nil
         epoch += 1
     }
 }

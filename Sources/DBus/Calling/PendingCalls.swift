@@ -22,6 +22,9 @@ final class PendingCalls: @unchecked Sendable {
 
     init(_ loop: EventLoop) { self.loop = loop }
 
+    /// Whether nobody waits for an answer or a turn.
+    var isEmpty: Bool { asking.isEmpty }
+
     /// Makes a call over an open connection. `read` reads its answer on the loop's thread, in order with the signals.
     ///
     /// - Parameter onTurn: called when it is the call's turn. What it returns is the result, and nothing is sent.
@@ -58,6 +61,7 @@ final class PendingCalls: @unchecked Sendable {
             waiters[serial] = waiter
         }
         asking[ticket] = { outcome.deliver(.failure($0)) }
+        connection.endPause()
         // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
         defer {
             deadline.cancel()

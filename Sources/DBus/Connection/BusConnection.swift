@@ -35,6 +35,11 @@ final class BusConnection: @unchecked Sendable {
     private var handshake: (state: Handshake, outcome: BusOutcome<Void>)?
     /// Whether the buffer may contain messages that have not been delivered.
     private var hasMessages = false
+    private var pace = ReadingPace()
+    /// Ends a pause of reading.
+    private var pause: LoopTimer?
+    /// The number of messages received so far.
+    private var receivedCount = 0
     /// The name that the bus has given the connection.
     private(set) var uniqueName: String?
 
@@ -149,6 +154,7 @@ final class BusConnection: @unchecked Sendable {
         loop.checkIsolated()
         guard socket != nil else { return }
         socket = nil
+        pause = nil
         hasMessages = false
         while let unread = descriptors.popFirst() { _ = DescriptorReaper.shared.close(unread) }
         output.close()
@@ -178,26 +184,79 @@ final class BusConnection: @unchecked Sendable {
         // buffer.
         withExtendedLifetime(self) {
             if condition.rawValue & G_IO_OUT.rawValue != 0 { write() }
-            if deliver() {
-                // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
-                receive()
-                // Descriptors belong to messages that are here at least in part.
-                if deliver(), buffer.isEmpty, let unclaimed = descriptors.popFirst() { discard(unclaimed) }
-            }
+            // A socket that was closed is not waited for.
+            let isOver = condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0
+            if isOver { endPause() }
+            // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
+            if deliver(), isOver || mayRead() { read() }
             // The work that the messages have started runs immediately, without another turn of the loop.
             loop.runPending()
         }
     }
 
-    private func receive() {
-        guard let socket else { return }
-        switch socket.read(into: buffer.space()) {
+    private func read() {
+        let (before, isBehind) = (receivedCount, receive())
+        // Descriptors belong to messages that are here at least in part.
+        if deliver(), buffer.isEmpty, let unclaimed = descriptors.popFirst() { discard(unclaimed) }
+        guard let wait = pace.hasRead(receivedCount - before, isBehind: isBehind, at: .now), calls.isEmpty else {
+            return
+        }
+        beginPause(wait)
+    }
+
+    /// Reads what is there. Returns whether there may be more.
+    private func receive() -> Bool {
+        guard let socket else { return false }
+        let space = buffer.space()
+        switch socket.read(into: space) {
         case .bytes(let count, let passed):
             buffer.received(count)
             if let passed { descriptors.append(passed) }
-        case .nothingYet: break
-        case .over: lose()
+            return count == space.count
+        case .nothingYet: return false
+        case .over:
+            lose()
+            return false
         }
+    }
+
+    // MARK: Pauses
+
+    /// How much later than it could be a message may be read, while messages are frequent and no call is pending.
+    func setTolerance(_ tolerance: Duration) {
+        pace.tolerance = tolerance
+        if tolerance <= .zero { endPause() }
+    }
+
+    /// Whether what has arrived is to be read now. Otherwise, it is read at the end of a pause.
+    private func mayRead() -> Bool {
+        guard pause == nil else { return false }
+        guard handshake == nil, calls.isEmpty, let wait = pace.pause(at: .now) else { return true }
+        beginPause(wait)
+        return false
+    }
+
+    private func beginPause(_ duration: Duration) {
+        guard socket != nil, pause == nil else { return }
+        pause = loop.schedule(after: duration) { [weak self] in self?.continueReading() }
+        updateWatch()
+    }
+
+    private func continueReading() {
+        withExtendedLifetime(self) {
+            guard pause != nil else { return }
+            pause = nil
+            if deliver() { read() }
+            if pause == nil { updateWatch() }
+            loop.runPending()
+        }
+    }
+
+    /// Reads at once what has arrived and what follows. Called when somebody waits for it.
+    func endPause() {
+        guard pause != nil else { return }
+        pause = nil
+        updateWatch()
     }
 
     /// Writes what waits for the socket.
@@ -208,7 +267,7 @@ final class BusConnection: @unchecked Sendable {
 
     private func updateWatch() {
         guard let source else { return }
-        let condition = G_IO_IN.rawValue | (output.hasBacklog ? G_IO_OUT.rawValue : 0)
+        let condition = (pause == nil ? G_IO_IN.rawValue : 0) | (output.hasBacklog ? G_IO_OUT.rawValue : 0)
         ble_source_set_condition(source, GIOCondition(rawValue: condition))
     }
 
@@ -255,6 +314,7 @@ final class BusConnection: @unchecked Sendable {
     }
 
     private func receive(_ message: IncomingMessage) {
+        receivedCount += 1
         // The bus sends the descriptors of each message by themselves. A message that has lost some, because this process
         // can have no more, comes with fewer.
         let descriptors = message.descriptorCount > 0 ? descriptors.popFirst() ?? [] : []

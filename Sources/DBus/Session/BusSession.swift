@@ -130,6 +130,10 @@ package actor BusSession {
 
     // MARK: Signals, and answers in order with them
 
+    /// Lets signals wait to be handled together: how much later than it could be one may be read, while they are
+    /// frequent and no call is pending.
+    package func setTolerance(_ tolerance: Duration) { connection?.setTolerance(tolerance) }
+
     /// Asks the bus for the signals that match `rule`, in D-Bus's match rule notation.
     package func listen(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await open().addMatch(rule, timeout: timeout)

@@ -71,9 +71,11 @@ import Testing
         await bench.backend.asked(.stopDiscovery)
         #expect(
             await bench.backend.calls(.startDiscovery, .stopDiscovery) == [
-                .startDiscovery(DiscoveryFilter(services: [Bench.battery])),
-                .startDiscovery(DiscoveryFilter(services: [Bench.battery, Bench.vendor])),
-                .startDiscovery(DiscoveryFilter(services: [Bench.vendor])), .stopDiscovery,
+                .startDiscovery(DiscoveryFilter(services: [Bench.battery], tolerance: .milliseconds(5))),
+                .startDiscovery(
+                    DiscoveryFilter(services: [Bench.battery, Bench.vendor], tolerance: .milliseconds(5))),
+                .startDiscovery(DiscoveryFilter(services: [Bench.vendor], tolerance: .milliseconds(5))),
+                .stopDiscovery,
             ])
     }
 
@@ -88,7 +90,27 @@ import Testing
             return await bench.backend.count(.stopDiscovery) == 1
         }
         #expect(try await found(second.value) == strap)
-        #expect(await bench.backend.calls(.startDiscovery) == [.startDiscovery(DiscoveryFilter())])
+        #expect(
+            await bench.backend.calls(.startDiscovery)
+                == [.startDiscovery(DiscoveryFilter(tolerance: .milliseconds(5)))])
+    }
+
+    @Test func `the scan that tolerates least decides for all`() async throws {
+        let patient = Task { [central = bench.central] in
+            for try await _ in central.discoveryEvents(staleAfter: nil, tolerance: .milliseconds(100)) {}
+        }
+        await bench.backend.asked(.startDiscovery, 1)
+        let hasty = Task { [central = bench.central] in for try await _ in central.discoveries() {} }
+        await bench.backend.asked(.startDiscovery, 2)
+        hasty.cancel()
+        await bench.backend.asked(.startDiscovery, 3)
+        patient.cancel()
+        await bench.backend.asked(.stopDiscovery)
+        #expect(
+            await bench.backend.calls(.startDiscovery)
+                == [.milliseconds(100), .zero, .milliseconds(100)].map {
+                    .startDiscovery(DiscoveryFilter(tolerance: $0))
+                })
     }
 
     @Test func `each scan hears what meets its own criteria`() async throws {

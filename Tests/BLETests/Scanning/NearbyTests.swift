@@ -70,7 +70,9 @@ import Testing
         }
         #expect(try await ids(lists.next()) == [lamp])
         await radio.value
-        #expect(await bench.backend.calls(.startDiscovery) == [.startDiscovery(DiscoveryFilter(minimumRSSI: -70))])
+        #expect(
+            await bench.backend.calls(.startDiscovery)
+                == [.startDiscovery(DiscoveryFilter(minimumRSSI: -70, tolerance: .milliseconds(20)))])
     }
 
     @Test func `who is silent, or heard weakly, for 8 s leaves the list, and comes back as its last`() async throws {
