@@ -47,7 +47,8 @@ extension ObjectTree.DeviceObject {
         let former = properties.isAdvertisement ? nil : advertisement
         if properties.address.map({ $0 != address }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
             update.formerIdentity = (address, adapter)
-            address = properties.address ?? address
+            // The same string, which most devices have.
+            address = properties.address.map { $0 == id.rawValue ? id.rawValue : $0 } ?? address
             adapter = properties.adapter ?? adapter
         }
         updateAdvertisement(properties)

@@ -11,7 +11,7 @@ struct ObjectTree: Sendable {
     private var attributes: [String: [String: AttributeObject]] = [:]
     /// The uses of characteristics by all clients of bluetoothd, with the same keys. Without unused characteristics.
     private var uses: [String: [String: AttributeUse]] = [:]
-    /// The paths of the devices, by adapter and address.
+    /// The paths of the devices whose paths do not tell their adapters and addresses, by those.
     private var paths: [Identity: String] = [:]
 
     private struct Identity: Hashable {
@@ -88,7 +88,10 @@ struct ObjectTree: Sendable {
         let update = devices[path, default: DeviceObject(id: Peripheral.ID(devicePath: path))].update(properties)
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, address: former.address, adapter: former.adapter)
-            if !device.address.isEmpty { paths[Identity(adapter: device.adapter, address: device.address)] = path }
+            let isUsual = device.address == device.id.rawValue && path.utf8.starts(with: device.adapter.utf8)
+            if !device.address.isEmpty, !isUsual {
+                paths[Identity(adapter: device.adapter, address: device.address)] = path
+            }
         }
         guard !update.isPlain else { return update.isHeard ? [.heard(path)] : [] }
         var changes: [Change] = []
@@ -166,7 +169,7 @@ struct ObjectTree: Sendable {
 
     /// Returns all devices on an adapter, including cached ones.
     func peripherals(onAdapter adapter: String) -> [KnownPeripheral] {
-        devices.values.filter { $0.adapter == adapter }.map { device in
+        devices.values.lazy.filter { $0.adapter == adapter }.map { device in
             KnownPeripheral(id: device.id, advertisement: device.advertisement, isConnected: device.isConnected)
         }
     }

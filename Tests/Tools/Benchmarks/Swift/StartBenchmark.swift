@@ -15,7 +15,7 @@ enum StartBenchmark {
     }
 
     /// Ends when the central knows all devices. The figures are totals of the process: microseconds of processor time and of
-    /// time since the start, and bytes of memory for each device.
+    /// time since the start, and bytes of memory.
     @concurrent
     static func runKnown(_ devices: Int) async throws {
         let start = ContinuousClock.now
@@ -28,14 +28,22 @@ enum StartBenchmark {
             let known = await central.knownPeripherals().count
             let wall = (ContinuousClock.now - start) / .microseconds(1)
             let cpu = Measurement.cpuTime
+            Memory.trim()
             print(
                 known, known == devices ? "complete" : "incomplete", cpu.rounded(), wall.rounded(),
-                devices > 0 ? (Memory.resident - before) / devices : 0)
+                Memory.resident - before)
         }
     }
 }
 
 enum Memory {
+    /// Returns what is free to the system, as the other programs do.
+    static func trim() {
+        // The module of the C library does not declare it.
+        guard let trim = dlsym(nil, "malloc_trim") else { return }
+        _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
+    }
+
     /// The resident memory of this process, in bytes.
     static var resident: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }

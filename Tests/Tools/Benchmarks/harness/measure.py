@@ -258,16 +258,16 @@ class Measuring:
 
 
 def difference(row: Row, mode: Mode, program: Program, outcomes: dict[tuple[str, str], Outcome]) -> Outcome | None:
-    """What the larger of two modes costs more than the smaller. Numbers after CPU and WALL are those of the larger."""
+    """What the larger of two modes costs more than the smaller."""
     sizes = [row.mode(key).size for key in mode.between]
     ends = [outcomes.get((key, program.key)) for key in mode.between]
     if None in ends or "missing" in [end.kind for end in ends]:
         return None
     if any(end.kind != "complete" for end in ends):
         return Outcome("incomplete", "")
-    costs = [end.numbers[:2] for end in ends]
+    costs = [end.numbers for end in ends]
     if mode.is_of_totals and not program.has_totals:
-        costs = [[cost * max(1, end.count) for cost in end.numbers[:2]] for end in ends]
+        costs = [[cost * max(1, end.count) for cost in end.numbers] for end in ends]
     steps = sizes[1] - sizes[0]
-    numbers = [(more - less) / steps for less, more in zip(*costs)] + ends[1].numbers[2:]
+    numbers = [(more - less) / steps for less, more in zip(*costs)]
     return Outcome("complete", ends[1].text, steps, numbers)

@@ -46,7 +46,7 @@ class Program:
     about: str = ""
     # The words with which its line begins.
     line: str = ""
-    # Whether CPU and WALL are those of all. It matters only where the difference of totals is wanted.
+    # Whether the numbers are those of all. It matters only where the difference of totals is wanted.
     has_totals: bool = False
 
 
@@ -391,8 +391,8 @@ ROWS = (
             Aim("scope", 512, number="memory"),
         ),
         text="""
-            Each program runs twice, with {all_size} devices and with none, and the CPU time is the difference. The
-            memory is by how much the process has grown, for each device.
+            Each program runs twice, with {all_size} devices and with none, and the figures are the differences. The
+            memory is by how much the process has grown, after it has returned to the system what is free.
             """,
     ),
     Row(
