@@ -39,7 +39,8 @@ extension Central {
     ///   - tolerance: how much later than its advertisement an event may come. While many advertisements arrive, BlueZ's
     ///     signals are then handled together, at a fraction of the cost of waking up for each. An advertisement that
     ///     follows a quiet time of that length comes at once, and so do all while a call is pending, values are
-    ///     notified, or this connection serves a peripheral. Zero for no delay.
+    ///     notified, or this connection serves a peripheral. What nobody waits for, such as the loss of a link, may come
+    ///     as late. At most a quarter of `staleAfter`; zero for no delay.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8),
         overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)

@@ -20,7 +20,8 @@ struct Scanning {
             _ tracker: DiscoveryTracker, _ sink: Sink, tolerance: Duration = .zero, staleness: Task<Void, Never>? = nil
         ) {
             criteria = tracker.criteria
-            self.tolerance = tolerance
+            // Who is late must not look silent.
+            self.tolerance = min(tolerance, tracker.staleAfter.map { $0 / 4 } ?? tolerance)
             self.tracker = Mutex(tracker)
             (self.sink, self.staleness) = (sink, staleness)
         }

@@ -151,7 +151,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private func handle(_ event: PassiveScanner.Event) {
         switch event {
         case .heard(let path): heard(path)
-        case .ended(let error): report(.scanEnded(error))
+        case .ended(let error):
+            onHost { $0.setTolerance(.zero) }
+            report(.scanEnded(error))
         }
     }
 

@@ -104,7 +104,8 @@ package actor BlueZHost {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard roles.removeValue(forKey: role) != nil else { return }
+        guard let left = roles.removeValue(forKey: role) else { return }
+        if left.kind == .central { tolerance = .zero }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)

@@ -12,7 +12,12 @@ extension BlueZCentral {
         // bluetoothd does not hear of the tolerance.
         if isListening, untimed == discovery.filter { return }
         discovery.filter = nil
-        try await changeDiscovery(untimed)
+        do throws(BLEError) {
+            try await changeDiscovery(untimed)
+        } catch {
+            await host.setTolerance(.zero)
+            throw error
+        }
         if isListening { discovery.filter = untimed }
     }
 
@@ -43,6 +48,7 @@ extension BlueZCentral {
 
     /// Handles the end of this client's scan without its request.
     func voidDiscovery() {
+        onHost { $0.setTolerance(.zero) }
         discovery.void()
         passive.assumeIsolated { $0.forget() }
     }

@@ -66,6 +66,9 @@ actor PassiveScanner: BlueZRole {
         var scan = PassiveScan(
             root: root, monitors: ObjectServer(try await host.openBusSession(), root: root), adapter: adapterPath)
         scan.waiting = Set(monitors.indices.map { "\(root)/\($0)" })
+        // bluetoothd calls the monitors before they are active.
+        onHost { $0.hold(true) }
+        defer { onHost { $0.hold(false) } }
         do throws(BLEError) {
             try await serve(monitors, of: scan)
             self.scan = scan

@@ -49,7 +49,11 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Sets the value of all characteristics of a type, and notifies it to subscribers.
     public func notify(_ value: [UInt8], from characteristic: BluetoothUUID) async {
-        if !radio.notifyNow(value, characteristic, id) { await radio.notify(value, characteristic, id) }
+        if radio.notifyNow(value, characteristic, id) {
+            await radio.executor.takeSomeTurns()
+        } else {
+            await radio.notify(value, characteristic, id)
+        }
     }
 
     /// Returns the current value of the first characteristic of a type; nil if there is none.

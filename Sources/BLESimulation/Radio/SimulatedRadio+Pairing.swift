@@ -17,10 +17,11 @@ extension SimulatedRadio {
         guard peripherals[id]?.bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
         guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
+        let method = device.definition.pairing
         do throws(BLEError) {
             try await runPairing(id, port, isRequested: true)
         } catch {
-            if case .rejected = device.definition.pairing { endLink(id, Self.authenticationFailed) }
+            if case .rejected = method { endLink(id, Self.authenticationFailed) }
             throw error
         }
     }

@@ -17,7 +17,7 @@ public actor SimulatedRadio {
     /// The clock of the simulation.
     public nonisolated let clock: any Clock<Duration>
 
-    let executor = RadioExecutor()
+    nonisolated let executor = RadioExecutor()
     /// Runs tasks among the steps of the radio.
     nonisolated let tasks: RadioTaskExecutor
 

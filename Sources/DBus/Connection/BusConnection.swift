@@ -224,8 +224,9 @@ final class BusConnection: @unchecked Sendable {
 
     /// How much later than it could be a message may be read, while messages are frequent and no call is pending.
     func setTolerance(_ tolerance: Duration) {
+        let isLess = tolerance < pace.tolerance
         pace.tolerance = tolerance
-        if tolerance <= .zero { endPause() }
+        if isLess { endPause() }
     }
 
     /// Whether what has arrived is to be read now. Otherwise, it is read at the end of a pause.

@@ -24,7 +24,7 @@ struct ReadingPace {
     /// - Returns: how long to wait before the next reading, without looking whether anything has arrived; nil to look.
     mutating func hasRead(_ count: Int, isBehind: Bool, at now: ContinuousClock.Instant) -> Duration? {
         guard tolerance > .zero else { return nil }
-        lastReading = now
+        if count > 0 { lastReading = now }
         self.isBehind = isBehind
         return count > 1 && !isBehind ? tolerance : nil
     }

@@ -45,6 +45,19 @@ struct ScanToleranceTests {
         await end()
     }
 
+    @Test func `what monitors wait for does not wait for it`() async throws {
+        await world.daemon.offerMonitors()
+        scan.cancel()
+        await until { await !world.daemon.isDiscovering }
+        let passive = Task {
+            let events = central.discoveryEvents(matching: .passive, staleAfter: nil, tolerance: .seconds(3600))
+            for try await _ in events { return true }
+            return false
+        }
+        #expect(try await passive.value)
+        await end()
+    }
+
     @Test func `bluetoothd does not hear of it`() async throws {
         _ = try await central.first(matching: .any)
         #expect(await world.daemon.calls["SetDiscoveryFilter"] == 1)

@@ -37,6 +37,14 @@ import Testing
         #expect(wait == .milliseconds(5))
     }
 
+    @Test func `a look that finds nothing does not count`() {
+        var pace = pace(.milliseconds(5))
+        _ = pace.hasRead(2, isBehind: false, at: start)
+        let wait = pace.hasRead(0, isBehind: false, at: start + .milliseconds(5))
+        #expect(wait == nil)
+        #expect(pace.pause(at: start + .milliseconds(6)) == nil)
+    }
+
     @Test func `a socket that has more than was read is not waited for`() {
         var pace = pace(.milliseconds(5))
         let wait = pace.hasRead(200, isBehind: true, at: start)
@@ -105,6 +113,13 @@ import Testing
         await until { signals.value == ["first", "second"] }
         try await send("third")
         await until { signals.value == ["first", "second", "third"] }
+        await end()
+    }
+
+    @Test func `with less tolerance, what has waited is read`() async throws {
+        try await send("second")
+        await receiver.setTolerance(.milliseconds(1))
+        await until { signals.value == ["first", "second"] }
         await end()
     }
 

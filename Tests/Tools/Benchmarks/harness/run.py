@@ -1,6 +1,6 @@
 """Measures the rows of rows.py, prints their tables, and writes the page. Scripts/benchmark builds, and calls this.
 
-With --check it only looks at the options.
+With --check it only looks at the options. With --wants NAME it only tells whether that row is wanted: status 0 or 1.
 """
 
 import argparse
@@ -41,6 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*")
     # From Scripts/benchmark.
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--wants")
     for name in ("--swift", "--cache", "--work", "--log"):
         parser.add_argument(name, type=lambda text: Path(text).absolute())
     options = parser.parse_intermixed_args()
@@ -84,6 +85,8 @@ def main() -> int:
     options = arguments()
     if options.check:
         return 0
+    if options.wants:
+        return 0 if options.wants in [row.name for row in options.rows] else 1
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     measuring = Measuring(Places(SOURCES, options.cache, options.swift, options.work, options.log), options.quick)
