@@ -46,20 +46,23 @@ extension FakeBlueZ {
                 .bluez(
                     "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
-        // A disconnect may have come between.
-        guard await backend.knownPeripherals().contains(where: { $0.id == id && $0.isConnected }) else {
-            return .failure(.bluez("Failed", "br-connection-canceled"))
-        }
+        let told = try? await backend.attMTU(id)
+        // The link may have ended since. From here to the signal nothing comes between.
+        guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
         devices[id]?.links += 1
-        let told = try? await backend.attMTU(id)
         let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
         if faults.showsPacketLength { devices[id]?.packetLength = packetLength }
         if faults.signalsConnected { changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
+    }
+
+    /// Whether the radio has a link to a peripheral, without a wait: the backend has this actor's executor.
+    private func hasLink(_ id: Peripheral.ID) -> Bool {
+        backend.assumeIsolated { $0.knownPeripherals() }.contains { $0.id == id && $0.isConnected }
     }
 
     /// Shows the attributes, and then says that the services are resolved.

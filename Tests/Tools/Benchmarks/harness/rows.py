@@ -224,8 +224,9 @@ ROWS = (
             Swift keeps the newest 1024 unread events, which is about 100 ms of them here, and drops older ones. Each
             receiver checks the device, RSSI and data of each change.
 
-            The cost depends on how many changes arrive together. On an idle machine, each arrives alone and wakes the
-            receiver. On a busy machine, several are waiting when the receiver runs, and each costs less.
+            The cost depends on how many changes arrive together. In C and in bleak, that is left to chance: on an idle
+            machine, each arrives alone and wakes the receiver. A scan in Swift tolerates that events come 5 ms late, so
+            that about fifty are read at once.
 
             *One in ten* is the same as the line before, but filters for a service that one device in ten advertises,
             with `matching:` in Swift and `service_uuids` in bleak. The bus still carries the changes of all devices, as
