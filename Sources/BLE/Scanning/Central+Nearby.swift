@@ -24,7 +24,7 @@ extension Central {
             staleAfter: max(staleAfter, .seconds(1)))
     }
 
-    /// Nobody sees the difference in a list.
+    /// The tolerance of the scan behind a list. A delay of 20 ms is not visible.
     private static let nearbyTolerance = Duration.milliseconds(20)
 
     /// Applies the events of a scan to a list. The list is changed here, where the events occur, so that neither a slow
