@@ -6,6 +6,9 @@ extension CentralBackend {
     /// Nil.
     public nonisolated var taskExecutor: (any TaskExecutor)? { nil }
 
+    /// False.
+    public nonisolated var isCurrent: Bool { false }
+
     /// The defaults of ``BackendLimits``.
     public nonisolated var limits: BackendLimits { BackendLimits() }
 
@@ -28,6 +31,12 @@ extension CentralBackend {
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         throw .lacking("reading the signal strength of a link")
     }
+
+    /// Nil.
+    public func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> (@Sendable () -> Void)? { nil }
 
     /// Throws `notSupported`. The central then delivers the values in the standard way.
     public func acquireNotifications(

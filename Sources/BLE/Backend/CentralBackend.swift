@@ -19,6 +19,10 @@ public protocol CentralBackend: Actor {
     /// between threads. They must not block. Nil, the default, if there is none.
     nonisolated var taskExecutor: (any TaskExecutor)? { get }
 
+    /// Whether the caller runs on the backend's executor, so that it can enter the backend without a switch. False, the
+    /// default, if that is not known.
+    nonisolated var isCurrent: Bool { get }
+
     /// Connects to the stack. Called before anything else, and again only if it has thrown.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
@@ -92,6 +96,21 @@ public protocol CentralBackend: Actor {
 
     /// Writes a descriptor's value.
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError)
+
+    /// Starts an operation on an attribute at once, on the caller's turn. Nil, the default, if it cannot be: then the
+    /// central runs ``read(_:offset:)``, ``write(_:to:type:offset:)``, ``readDescriptor(_:)`` or
+    /// ``writeDescriptor(_:to:)`` in a task. An operation that is started costs neither that task nor the steps between
+    /// it and its caller.
+    ///
+    /// - Parameter completion: called once in the backend's isolation, possibly before this returns, with what was read,
+    ///   or nothing for a write, or with an error that the method would have thrown. Not called after the operation was
+    ///   cancelled.
+    /// - Returns: what cancels the operation, in the backend's isolation. It does nothing when the operation is
+    ///   complete.
+    func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> (@Sendable () -> Void)?
 
     /// Starts notifications or indications and delivers their values in order.
     ///

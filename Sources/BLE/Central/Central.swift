@@ -69,10 +69,10 @@ public actor Central {
 
     /// The backend's executor. Central and backend share it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
-
-    private(set) var isShutDown = false
     /// Runs tasks on the backend's thread, if it has one. A task that waits for the central again and again prefers it.
     package nonisolated var taskExecutor: (any TaskExecutor)? { backend.taskExecutor }
+
+    private(set) var isShutDown = false
     /// The task that shuts down the backend.
     private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0

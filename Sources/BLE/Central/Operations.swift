@@ -17,10 +17,27 @@ struct Operations {
         case pairing(Peripheral.ID)
     }
 
+    /// How an operation is ended that has started.
+    enum Running {
+        /// The task keeps the operation's resource until it ends.
+        case task(Task<Void, Never>)
+        /// Ends the operation, and with it the use of its resource.
+        case started(cancel: () -> Void)
+    }
+
+    /// What the end of an operation leads to, to be done outside.
+    struct Consequences {
+        /// Ends the operation.
+        var cancel: (() -> Void)?
+        /// Starts the next operation on its resource.
+        var next: (() -> Void)?
+    }
+
     private struct Operation {
         let peripheral: Peripheral.ID?
         let resource: Resource?
         let fail: (BLEError) -> Void
+        var running: Running?
     }
 
     private var operations: [Int: Operation] = [:]
@@ -29,10 +46,8 @@ struct Operations {
     /// The number of those that use a resource: that read, write, switch notifications on or off, or open a channel.
     private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
-    /// The operations that are queued.
-    private var waiting: [Int: () -> Task<Void, Never>] = [:]
-    /// The operations that are running and have a waiting caller.
-    private var running: [Int: Task<Void, Never>] = [:]
+    /// Starts the operations that are queued.
+    private var waiting: [Int: () -> Void] = [:]
 
     /// Whether an operation on a peripheral is running or queued.
     func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
@@ -40,47 +55,56 @@ struct Operations {
     /// Whether an operation that may make the system pair with a peripheral is running or queued.
     func isAttributeUsed(on peripheral: Peripheral.ID) -> Bool { attributeCounts[peripheral] != nil }
 
-    /// Starts an operation, or queues it if its resource is in use. Without a resource, it starts immediately.
+    /// Adds an operation. Returns whether it has its turn at once, as without a resource. Otherwise, `start` comes back
+    /// as a consequence of another operation's end.
     mutating func begin(
         _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
-        start: @escaping () -> Task<Void, Never>
-    ) {
+        start: @escaping () -> Void
+    ) -> Bool {
         operations[token] = Operation(peripheral: peripheral, resource: resource, fail: fail)
         if let peripheral {
             counts[peripheral, default: 0] += 1
             if resource != nil { attributeCounts[peripheral, default: 0] += 1 }
         }
-        if let resource, !turns.join(resource, token) {
-            waiting[token] = start
-        } else {
-            running[token] = start()
-        }
+        guard let resource, !turns.join(resource, token) else { return true }
+        waiting[token] = start
+        return false
     }
 
-    /// Removes an operation whose caller has its outcome. A queued operation leaves the queue. A running one is
-    /// cancelled, and keeps its resource until its work has ended.
-    mutating func leave(_ token: Int) {
-        guard let operation = operations.removeValue(forKey: token) else { return }
+    /// Records that an operation is running, unless it has ended.
+    mutating func setRunning(_ token: Int, _ running: Running) { operations[token]?.running = running }
+
+    /// Removes an operation whose caller has its outcome. A queued operation leaves the queue. A running one is to be
+    /// cancelled, unless it is complete, and keeps its resource until ``finish(_:using:)`` if it is a task.
+    mutating func leave(_ token: Int, isComplete: Bool = false) -> Consequences {
+        guard let operation = operations.removeValue(forKey: token) else { return Consequences() }
         if let peripheral = operation.peripheral {
             if let count = counts[peripheral] { counts[peripheral] = count > 1 ? count - 1 : nil }
             if operation.resource != nil, let count = attributeCounts[peripheral] {
                 attributeCounts[peripheral] = count > 1 ? count - 1 : nil
             }
         }
-        running.removeValue(forKey: token)?.cancel()
         leaveQueue(token, operation)
+        switch isComplete ? nil : operation.running {
+        case nil: return Consequences()
+        case .task(let task): return Consequences(cancel: task.cancel)
+        case .started(let cancel):
+            return Consequences(cancel: cancel, next: finish(token, using: operation.resource))
+        }
     }
 
     private mutating func leaveQueue(_ token: Int, _ operation: Operation) {
-        guard let resource = operation.resource, waiting.removeValue(forKey: token) != nil else { return }
+        guard let resource = operation.resource, !waiting.isEmpty, waiting.removeValue(forKey: token) != nil else {
+            return
+        }
         // A queued operation is never at the head, so no other operation has to be started.
         _ = turns.leave(resource, token)
     }
 
-    /// Releases the resource of an operation whose work has ended, and starts the next operation.
-    mutating func finish(_ token: Int, using resource: Resource?) {
-        guard let resource, let next = turns.leave(resource, token) else { return }
-        running[next] = waiting.removeValue(forKey: next)?()
+    /// Releases the resource of an operation whose work has ended. Returns what starts the next operation.
+    mutating func finish(_ token: Int, using resource: Resource?) -> (() -> Void)? {
+        guard let resource, let next = turns.leave(resource, token) else { return nil }
+        return waiting.removeValue(forKey: next)
     }
 
     /// Fails the operations of matching peripherals. Queued operations never start.
@@ -119,17 +143,20 @@ extension Central {
         let token = token()
         let outcome = Outcome<Value>()
         let deadline = deadline(timeout, name, outcome)
-        operations.begin(token, on: peripheral, using: resource) {
-            outcome.deliver(.failure($0))
-        } start: {
+        let start = { [self] in
             // A continuation resumes on the task's preferred executor, and not on the actor's that waits. Without the
             // preference, each wait would lead through another thread.
-            Task(executorPreference: self.backend.taskExecutor) { await self.work(token, resource, outcome, body) }
+            let task = Task(executorPreference: backend.taskExecutor) {
+                await self.work(token, resource, outcome, body)
+            }
+            operations.setRunning(token, .task(task))
         }
+        let hasTurn = operations.begin(
+            token, on: peripheral, using: resource, fail: { outcome.deliver(.failure($0)) }, start: start)
+        if hasTurn { start() }
         defer {
             deadline.cancel()
-            operations.leave(token)
-            if let peripheral { considerIdle(peripheral) }
+            leave(token, on: peripheral)
         }
         return try await outcome.wait()
     }
@@ -139,11 +166,19 @@ extension Central {
         _ body: @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async {
         await outcome.deliver { () throws(BLEError) in try await body(backend) }
-        operations.finish(token, using: resource)
+        operations.finish(token, using: resource)?()
+    }
+
+    /// Removes an operation whose caller has its outcome.
+    func leave(_ token: Int, on peripheral: Peripheral.ID?, isComplete: Bool = false) {
+        let consequences = operations.leave(token, isComplete: isComplete)
+        consequences.cancel?()
+        consequences.next?()
+        if let peripheral { considerIdle(peripheral) }
     }
 
     /// Delivers `timedOut` after `timeout`, unless the returned expiry is cancelled first.
-    func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
+    nonisolated func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
         outcome.expire(after: timeout, clock: clock) {
             BLEError(.timedOut, "\(name) took longer than \(timeout)")
         }

@@ -19,6 +19,8 @@ struct Connection {
     private(set) var lossDuringDiscovery: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
     private(set) var database: GATTDatabase?
+    /// The characteristics that were used so far.
+    private var targets: [CharacteristicKey: Central.Target] = [:]
     /// The ATT MTU that the backend last reported for this link.
     private(set) var attMTU: Int?
     /// The number of times that the services have changed.
@@ -92,11 +94,23 @@ struct Connection {
     /// Begins a discovery, which fails if the link ends meanwhile.
     mutating func beginDiscovery() { lossDuringDiscovery = nil }
 
-    mutating func discovered(_ database: GATTDatabase) { self.database = database }
+    mutating func discovered(_ database: GATTDatabase) {
+        self.database = database
+        targets = [:]
+    }
+
+    /// Returns a characteristic; nil if it was not discovered.
+    mutating func target(_ key: CharacteristicKey, of id: Peripheral.ID) -> Central.Target? {
+        if let target = targets[key] { return target }
+        guard let database, let target = try? Central.Target(key, of: id, in: database) else { return nil }
+        targets[key] = target
+        return target
+    }
 
     /// Forgets the services, and what belongs to the link.
     mutating func voidServices() {
         database = nil
+        targets = [:]
         attMTU = nil
     }
 

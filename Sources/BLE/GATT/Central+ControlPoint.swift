@@ -74,12 +74,10 @@ extension Central {
         _ value: [UInt8], _ type: WriteType, _ target: Target, _ answers: BoundedStream<NotificationPacket>,
         _ sending: Sending, _ isAnswer: @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) -> [UInt8] {
-        try await operate(on: target, timeout: nil, name: "writing", writing: value) {
-            (backend, attribute) throws(BLEError) in
+        try await operate(.write(value, type: type, offset: 0), on: target, timeout: nil) {
             // A value that arrived before this request cannot be its answer.
             answers.discardWaiting()
             sending.begin()
-            try await backend.write(value, to: attribute, type: type)
         }
         for try await packet in answers {
             switch packet {

@@ -45,20 +45,10 @@ extension Central {
         report(.servicesChanged, of: id)
     }
 
-    /// A characteristic of a connected peripheral, with its location.
-    struct Target {
-        let service: GATTService
-        let characteristic: GATTCharacteristic
-        let attribute: AttributeID
-    }
-
     func resolve(_ key: CharacteristicKey, on id: Peripheral.ID) async throws(BLEError) -> Target {
         let database = try await services(id)
         do throws(BLEError) {
-            let (service, characteristic) = try database.find(key)
-            return Target(
-                service: service, characteristic: characteristic,
-                attribute: AttributeID(peripheral: id, handle: characteristic.handle))
+            return try Target(key, of: id, in: database)
         } catch {
             throw error.at(id)
         }
@@ -79,75 +69,75 @@ extension Central {
     }
 
     /// Performs an operation on a characteristic, or on one of its descriptors if `attribute` is given.
-    func operate<Value: Sendable>(
-        on target: Target, attribute: AttributeID? = nil, timeout: Duration?, name: String,
-        writing written: [UInt8]? = nil,
-        _ body: @escaping @Sendable (any CentralBackend, AttributeID) async throws(BLEError) -> Value
-    ) async throws(BLEError) -> Value {
+    @discardableResult func operate(
+        _ operation: AttributeOperation, on target: Target, attribute: AttributeID? = nil, timeout: Duration?,
+        willStart: (@Sendable () -> Void)? = nil
+    ) async throws(BLEError) -> [UInt8] {
         try checkRunning()
-        let attribute = attribute ?? target.attribute
-        do throws(BLEError) {
-            return try await perform(
-                on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: name,
-                about: target.characteristic.uuid, writing: written, using: .value(attribute)
-            ) { (backend) throws(BLEError) in try await body(backend, attribute) }
-        } catch {
-            throw error.at(
-                attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
+        return try await traced(
+            operation.name, on: target.attribute.peripheral, target.characteristic.uuid, writes: operation.written
+        ) { () throws(BLEError) in
+            try await begin(operation, on: target, attribute: attribute, timeout: timeout, willStart: willStart).value()
         }
     }
 
-    func read(
+    // MARK: Values
+
+    nonisolated func read(
         _ key: CharacteristicKey, of id: Peripheral.ID, offset: Int = 0, timeout: Duration?
     ) async throws(BLEError) -> [UInt8] {
-        try Self.checkExtent(0, offset, key, id)
-        let target = try await resolve(key, on: id)
-        try require(.read, "reading", of: target)
-        return try await operate(on: target, timeout: timeout, name: "reading") {
-            (backend, attribute) throws(BLEError) in
-            try await backend.read(attribute, offset: offset)
-        }
+        let operation = AttributeOperation.read(offset: offset)
+        if let begun = beginHere(operation, key, id, timeout) { return try await begun.value() }
+        return try await operate(operation, on: key, of: id, timeout: timeout)
     }
 
-    func write(
+    nonisolated func write(
         _ value: [UInt8], to key: CharacteristicKey, of id: Peripheral.ID, type: WriteType, offset: Int = 0,
         timeout: Duration?, connecting: Bool = true
     ) async throws(BLEError) {
-        try Self.checkExtent(value.count, offset, key, id)
+        let operation = AttributeOperation.write(value, type: type, offset: offset)
+        if let begun = beginHere(operation, key, id, timeout) {
+            _ = try await begun.value()
+        } else {
+            try await operate(operation, on: key, of: id, timeout: timeout, connecting: connecting)
+        }
+    }
+
+    /// Begins an operation if the caller runs on the central's executor and there is nothing to wait for or to complain
+    /// about: it takes no switch between executors then.
+    private nonisolated func beginHere(
+        _ operation: AttributeOperation, _ key: CharacteristicKey, _ id: Peripheral.ID, _ timeout: Duration?
+    ) -> PendingOperation? {
+        guard !isTracing, !Task.isCancelled, backend.isCurrent else { return nil }
+        return assumeIsolated { central in
+            guard !central.isShutDown, central.connectionState(id) == .connected,
+                let target = central.connections[id]?.target(key, of: id), target.allows(operation)
+            else { return nil }
+            central.pairings.keepLink(id)
+            return central.begin(operation, on: target, timeout: timeout)
+        }
+    }
+
+    /// Connects if necessary, and performs an operation.
+    @discardableResult private func operate(
+        _ operation: AttributeOperation, on key: CharacteristicKey, of id: Peripheral.ID, timeout: Duration?,
+        connecting: Bool = true
+    ) async throws(BLEError) -> [UInt8] {
+        try operation.checkExtent(key, id)
         guard connecting || connectionState(id) == .connected else {
             throw BLEError(.disconnected, "the peripheral is not connected").at(id)
         }
         let target = try await resolve(key, on: id)
-        switch type {
-        case .withResponse: try require(.write, "writing with response", of: target)
-        case .reliable: try require(.reliableWrite, "reliable writing", of: target)
-        case .withoutResponse:
+        switch operation {
+        case .write(let value, type: .withoutResponse, let offset):
             try require(.writeWithoutResponse, "writing without response", of: target)
             try await checkPacket(value.count, offset, target)
+        case .write(_, type: .reliable, _): try require(.reliableWrite, "reliable writing", of: target)
+        case .write: try require(.write, "writing with response", of: target)
+        default: try require(.read, "reading", of: target)
         }
-        try await operate(on: target, timeout: timeout, name: "writing", writing: value) {
-            (backend, attribute) throws(BLEError) in
-            try await backend.write(value, to: attribute, type: type, offset: offset)
-        }
+        return try await operate(operation, on: target, timeout: timeout)
     }
-
-    /// Rejects a value or an offset that exceeds the length of any attribute (Core Specification 5.4, volume 3, part F,
-    /// section 3.2.9).
-    private static func checkExtent(
-        _ count: Int, _ offset: Int, _ key: CharacteristicKey, _ id: Peripheral.ID
-    ) throws(BLEError) {
-        guard 0...512 ~= offset else {
-            throw BLEError(
-                .invalidOffset, "an offset must be 0 to 512, not \(offset)", peripheral: id, service: key.service,
-                characteristic: key.characteristic)
-        }
-        guard offset + count <= 512 else {
-            throw BLEError(
-                .invalidLength, "an attribute holds at most 512 bytes, not \(offset + count)", peripheral: id,
-                service: key.service, characteristic: key.characteristic)
-        }
-    }
-
     // MARK: Descriptors
 
     private func resolve(
@@ -171,9 +161,7 @@ extension Central {
     ) async throws(BLEError) -> [UInt8] {
         let target = try await resolve(key, on: id)
         return try await operate(
-            on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout,
-            name: "reading a descriptor"
-        ) { (backend, attribute) throws(BLEError) in try await backend.readDescriptor(attribute) }
+            .readDescriptor, on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout)
     }
 
     func writeDescriptor(
@@ -183,8 +171,7 @@ extension Central {
     ) async throws(BLEError) {
         let target = try await resolve(key, on: id)
         try await operate(
-            on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout,
-            name: "writing a descriptor", writing: value
-        ) { (backend, attribute) throws(BLEError) in try await backend.writeDescriptor(value, to: attribute) }
+            .writeDescriptor(value), on: target, attribute: try resolve(descriptor, handle, of: target),
+            timeout: timeout)
     }
 }

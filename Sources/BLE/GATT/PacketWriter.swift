@@ -96,16 +96,11 @@ extension Central {
     {
         let target = try await resolve(key, on: id)
         try require(.writeWithoutResponse, "writing without response", of: target)
-        // Opened after pending writes, and before later ones.
-        let channel = try await operate(on: target, timeout: timeout, name: "opening a writer") {
-            [weak self] (backend, attribute) throws(BLEError) in
-            let channel = try await backend.acquireWriting(to: attribute)
-            // A caller that has given up cannot close the channel.
-            guard !Task.isCancelled, self != nil else {
-                channel.close()
-                throw .cancelled
-            }
-            return channel
+        let channel: any PacketChannel
+        do throws(BLEError) {
+            channel = try await openChannel(to: target, timeout: timeout)
+        } catch {
+            throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
         let core = PacketWriterCore(channel: channel, target: target, central: self)
         guard connectionState(id) == .connected, !isShutDown else {
@@ -115,6 +110,23 @@ extension Central {
         }
         writers.add(core, to: target.attribute)
         return core
+    }
+
+    /// Opens a channel for writes: after pending writes, and before later ones.
+    private func openChannel(to target: Target, timeout: Duration?) async throws(BLEError) -> any PacketChannel {
+        try checkRunning()
+        return try await perform(
+            on: target.attribute.peripheral, timeout: timeout ?? configuration.operationTimeout,
+            name: "opening a writer", about: target.characteristic.uuid, using: .value(target.attribute)
+        ) { [weak self] (backend) throws(BLEError) in
+            let channel = try await backend.acquireWriting(to: target.attribute)
+            // A caller that has given up cannot close the channel.
+            guard !Task.isCancelled, self != nil else {
+                channel.close()
+                throw .cancelled
+            }
+            return channel
+        }
     }
 
     func awaitRoom(_ channel: any PacketChannel, _ target: Target, _ timeout: Duration?) async throws(BLEError) {

@@ -20,34 +20,23 @@ extension BlueZCentral {
         return path
     }
 
-    /// Calls a method of an attribute.
-    private func operate(
-        on attribute: AttributeID, _ interface: String, _ method: String, _ arguments: DBusValue...
-    ) async throws(BLEError) -> MethodReply {
-        let path = try path(attribute)
-        let device = ObjectTree.device(ofAttribute: path) ?? path
-        return try await persisting(at: path) { () throws(BLEError) in
-            try await self.unlessRefused(on: device) { () throws(BLEError) in
-                try await self.host.call(
-                    MethodCall(BlueZ.service, path, interface, method, arguments), during: .attribute,
-                    timeout: Self.attributeTimeout)
-            }
-        }
-    }
-
     /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.
+    ///
+    /// - Parameter failure: the error of the first attempt, if it was made, and when that began.
     func persisting<Value>(
-        at path: String, within limit: Duration? = nil, _ call: () async throws(BLEError) -> Value
+        at path: String, within limit: Duration? = nil, after failure: (error: BLEError, start: Duration)? = nil,
+        _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        var elapsed = Central.stopwatch(configuredClock)
+        var (failure, start) = (failure?.error, failure?.start ?? .zero)
         return try await Self.retry(clock: configuredClock) { () throws(BLEError) in
-            elapsed = Central.stopwatch(configuredClock)
+            if let error = failure.take() { throw error }
+            start = elapsed()
             return try await call()
         } while: { (error, waited) throws(BLEError) in
             if error.code == .cancelled { return false }
             if error.code == .pairingRequired { throw securityError(error, path) }
             // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's limit.
-            if error.attError == .unlikelyError, elapsed() >= Self.transactionTimeout - .seconds(1) {
+            if error.attError == .unlikelyError, elapsed() - start >= Self.transactionTimeout - .seconds(1) {
                 throw BLEError(
                     .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
             }
@@ -77,37 +66,26 @@ extension BlueZCentral {
         return error
     }
 
-    private func value(_ reply: MethodReply) throws(BLEError) -> [UInt8] {
-        guard let bytes = reply.values.first?.bytes else {
-            throw BLEError(.failed, "bluetoothd answered without a value")
-        }
-        return bytes
+    /// Calls `ReadValue`, which also reads long values. The signal of the read is not delivered as a notification.
+    public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
+        try await perform(.read(offset: offset), on: characteristic)
     }
 
     /// Calls `WriteValue`. A request that does not fit one packet, or has an offset, becomes a long write.
     public func write(
         _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
     ) async throws(BLEError) {
-        let name =
-            switch type {
-            case .withResponse: "request"
-            case .withoutResponse: "command"
-            case .reliable: "reliable"
-            }
-        var options: [String: DBusValue] = ["type": .string(name)]
-        if offset > 0 { options["offset"] = .uint16(UInt16(clamping: offset)) }
-        _ = try await operate(
-            on: characteristic, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), .options(options))
+        _ = try await perform(.write(value, type: type, offset: offset), on: characteristic)
     }
 
     /// Calls `ReadValue` of a descriptor.
     public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        try value(try await operate(on: descriptor, BlueZ.gattDescriptor, "ReadValue", .options()))
+        try await perform(.readDescriptor, on: descriptor)
     }
 
     /// Calls `WriteValue` of a descriptor.
     public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        _ = try await operate(on: descriptor, BlueZ.gattDescriptor, "WriteValue", .bytes(value), .options())
+        _ = try await perform(.writeDescriptor(value), on: descriptor)
     }
 
     /// Calls `StartNotify`. The delivery is in place before the call is sent.
@@ -120,7 +98,9 @@ extension BlueZCentral {
         setDelivery(deliver, at: path)
         uses.begin(characteristic, path)
         do throws(BLEError) {
-            _ = try await operate(on: characteristic, BlueZ.gattCharacteristic, "StartNotify")
+            try await persisting(at: path) { () throws(BLEError) in
+                _ = try await self.attempt(.attribute(path, BlueZ.gattCharacteristic, "StartNotify"))
+            }
         } catch {
             endDelivery(of: characteristic)
             // bluetoothd may have started the notifications nevertheless.

@@ -1,45 +1,9 @@
-public import BLE
+internal import BLE
 internal import DBus
-internal import Waiting
 
 extension BlueZCentral {
-    /// Calls `ReadValue`, which also reads long values. The signal of the read is not delivered as a notification.
-    public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        let path = try path(characteristic)
-        return try await persisting(at: path) { () throws(BLEError) in
-            // A caller that gives up does not end the read, because the signal of the read is still to come.
-            let outcome = Outcome<[UInt8]>()
-            let call = self.calls.add(on: ObjectTree.device(ofAttribute: path) ?? path) {
-                outcome.deliver(.failure($0))
-            }
-            defer { self.calls.remove(call) }
-            Task(executorPreference: self.taskExecutor) {
-                await outcome.deliver { () throws(BLEError) in try await self.readValue(path, offset: offset) }
-            }
-            return try await outcome.wait()
-        }
-    }
-
-    private func readValue(_ path: String, offset: Int) async throws(BLEError) -> [UInt8] {
-        let options = DBusValue.options(offset == 0 ? [:] : ["offset": .uint16(UInt16(clamping: offset))])
-        var call = BlueZ.call(path, BlueZ.gattCharacteristic, "ReadValue", options)
-        call.pace = .slow
-        call.object = ObjectTree.device(ofAttribute: path)
-        beginRead(path)
-        do throws(BLEError) {
-            return try await host.ask(call, during: .attribute, timeout: Self.attributeTimeout) {
-                [weak self] (body) throws(DBusError) in
-                let value = try body.bytes()
-                self?.assumeIsolated { $0.endRead(path, value, offset) }
-                return value
-            }
-        } catch {
-            endRead(path, nil, offset)
-            throw error
-        }
-    }
-
-    private func beginRead(_ path: String) {
+    /// Begins a read, whose signal is not delivered as a notification.
+    func beginRead(_ path: String) {
         guard reads.begin(path, delivery(at: path)) else { return }
         setHostDelivery(sieve(path), at: path)
     }
@@ -63,7 +27,8 @@ extension BlueZCentral {
         }
     }
 
-    private func endRead(_ path: String, _ value: [UInt8]?, _ offset: Int) {
+    /// Ends a read with what the answer has; nil for a failure.
+    func endRead(_ path: String, _ value: [UInt8]?, _ offset: Int) {
         let (notification, deliver) = reads.end(path, value, offset: offset)
         if let deliver, delivery(at: path) != nil { setHostDelivery(deliver, at: path) }
         notification?.send()

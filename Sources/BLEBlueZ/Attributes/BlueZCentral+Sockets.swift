@@ -50,7 +50,7 @@ extension BlueZCentral {
     }
 
     private func acquire(_ method: String, _ path: String) async throws(BLEError) -> (PacketSocket, Int) {
-        let call = BlueZ.call(path, BlueZ.gattCharacteristic, method, .options())
+        let call = MethodCall.attribute(path, BlueZ.gattCharacteristic, method, .options())
         let reply = try await persisting(at: path, within: .milliseconds(500)) { () throws(BLEError) in
             try await self.host.call(call, during: .attribute, timeout: Self.attributeTimeout)
         }

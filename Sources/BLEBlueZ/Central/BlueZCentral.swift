@@ -12,6 +12,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The executor of the host's loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
 
+    /// Whether the caller runs on the host's loop.
+    public nonisolated var isCurrent: Bool { host.loop.isCurrent }
+
     /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
     /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`). It does not report whether a peripheral accepts connections.
     public nonisolated var limits: BackendLimits {
@@ -48,6 +51,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
     /// The central's clock.
     var configuredClock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
+    /// The time since the start, by the central's clock.
+    private(set) var elapsed: @Sendable () -> Duration = { .zero }
 
     func report(_ event: BackendEvent) {
         context?.handleEvent(event)
@@ -58,6 +63,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: BackendContext) async throws(BLEError) {
         self.context = context
+        elapsed = Central.stopwatch(context.clock)
         role = try await host.join(
             BlueZHost.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.assumeIsolated { $0.handle(event) }

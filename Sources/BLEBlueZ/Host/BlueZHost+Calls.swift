@@ -8,15 +8,29 @@ extension BlueZHost {
     ) async throws(BLEError) -> MethodReply {
         var call = call
         if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
-        // bluetoothd answers the other methods without asking the peripheral.
-        if ["ReadValue", "WriteValue", "StartNotify", "AcquireNotify", "AcquireWrite"].contains(call.method) {
-            call.pace = .slow
-            call.object = ObjectTree.device(ofAttribute: call.path)
-        }
         do throws(DBusError) {
             return try await openSession().call(call, timeout: timeout)
         } catch {
             throw BLEError(error, during: operation)
+        }
+    }
+
+    /// Starts a call whose answer arrives in order with the signals; see `BusSession.start`.
+    func start<Value>(
+        _ call: MethodCall, during operation: BlueZOperation, timeout: Duration,
+        read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value,
+        completion: @escaping @Sendable (Result<Value, BLEError>) -> Void
+    ) {
+        let failed = { (error: DBusError) in completion(.failure(BLEError(error, during: operation))) }
+        guard let session else { return failed(Self.notConnected) }
+        session.assumeIsolated { session in
+            do throws(DBusError) {
+                try session.start(call, timeout: timeout, read: read) { result in
+                    completion(result.mapError { BLEError($0, during: operation) })
+                }
+            } catch {
+                failed(error)
+            }
         }
     }
 

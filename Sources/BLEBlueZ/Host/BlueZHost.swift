@@ -193,9 +193,11 @@ package actor BlueZHost {
 
     /// Returns the open session, for calls and for objects that are served for bluetoothd.
     func openSession() throws(DBusError) -> BusSession {
-        guard let session else { throw DBusError(.disconnected, message: "not connected to the message bus") }
+        guard let session else { throw Self.notConnected }
         return session
     }
+
+    static let notConnected = DBusError(.disconnected, message: "not connected to the message bus")
 
     /// Lists all objects, in order with the signals, and replaces the tree.
     func snapshot() async throws(DBusError) {

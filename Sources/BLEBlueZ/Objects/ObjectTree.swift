@@ -152,9 +152,12 @@ struct ObjectTree: Sendable {
 
     /// Returns the path of the device of an attribute: the beginning of its path, `/org/bluez/hci0/dev_…`.
     static func device(ofAttribute path: String) -> String? {
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: true)
-        guard parts.count == 5 else { return nil }
-        return String(path.utf8.prefix(upTo: parts[3].endIndex))
+        var slashes = 0
+        for index in path.utf8.indices where path.utf8[index] == UInt8(ascii: "/") {
+            slashes += 1
+            if slashes == 5 { return String(path[..<index]) }
+        }
+        return nil
     }
 
     /// Returns the path of the device with an address on an adapter. The address may also be the one with which the

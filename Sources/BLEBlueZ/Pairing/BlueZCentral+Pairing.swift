@@ -101,19 +101,6 @@ extension BlueZCentral {
 
     // MARK: Operations that pair
 
-    /// Runs an attribute operation, which fails if this program refuses the pairing that the operation has started.
-    ///
-    /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
-    /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
-    func unlessRefused(
-        on device: String, _ work: @escaping @Sendable () async throws(BLEError) -> MethodReply
-    ) async throws(BLEError) -> MethodReply {
-        let outcome = Outcome<MethodReply>()
-        let call = calls.add(on: device) { outcome.deliver(.failure($0)) }
-        defer { calls.remove(call) }
-        return try await outcome.race(work)
-    }
-
     /// Handles this program's refusal of a pairing that was not requested with `Pair`. The operations that wait for it
     /// fail, and the link, which has stalled, is ended. Returns when the callers have been notified.
     func pairingRefused(_ path: String) async {
@@ -128,8 +115,7 @@ extension BlueZCentral {
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         // The failure and the end of the link report the same error, in either order.
         links.setReason(error, path)
-        for call in waiting { calls.fail(call, error) }
-        while waiting.contains(where: { calls.contains($0) }) { await Task.yield() }
+        for call in waiting { calls.complete(call)?(.failure(error)) }
         Task {
             try? await self.disconnect(id)
             // If other clients use the link, it has ended only for this client.

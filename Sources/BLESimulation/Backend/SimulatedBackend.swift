@@ -16,6 +16,8 @@ public actor SimulatedBackend: CentralBackend {
 
     /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
+    /// Whether the caller is a step of the radio.
+    public nonisolated var isCurrent: Bool { radio.executor.isCurrent }
 
     /// Runs tasks among the steps of the radio, so that a value is read without a switch of threads.
     public nonisolated var taskExecutor: (any TaskExecutor)? { radio.tasks }

@@ -64,6 +64,21 @@ struct CallGate {
         return lastTicket
     }
 
+    /// Adds a call. Returns whether it has its turn at once, and is counted as sent: then nobody is before it.
+    mutating func enter(_ pace: CallPace, object: String) -> (ticket: Ticket, hasTurn: Bool) {
+        let mayTake = pace != .slow || objectCounts[object] ?? 0 < Self.objectCapacity
+        guard lines[pace] == nil, mayTake, hasPlace(for: pace) else { return (join(pace, object: object), false) }
+        lastTicket += 1
+        take(lastTicket, Call(pace: pace, object: object))
+        return (lastTicket, true)
+    }
+
+    private mutating func take(_ ticket: Ticket, _ call: Call) {
+        sent[ticket] = call
+        counts[call.pace, default: 0] += 1
+        if call.pace == .slow { objectCounts[call.object, default: 0] += 1 }
+    }
+
     /// Removes a call whose caller no longer waits. A call that was sent keeps its place.
     mutating func leave(_ ticket: Ticket) { waiting[ticket] = nil }
 
@@ -81,6 +96,7 @@ struct CallGate {
 
     /// Returns the next call to send, if there is a place for it, and counts it as sent.
     mutating func next() -> Ticket? {
+        if lines.isEmpty { return nil }
         for pace in [CallPace.prompt, .slow, .long] where hasPlace(for: pace) {
             if let ticket = next(pace) { return ticket }
         }
@@ -113,9 +129,7 @@ struct CallGate {
                 line.objects.append(object)
             }
             guard let found else { continue }
-            sent[found.ticket] = found.call
-            counts[pace, default: 0] += 1
-            if pace == .slow { objectCounts[object, default: 0] += 1 }
+            take(found.ticket, found.call)
             return found.ticket
         }
         return nil

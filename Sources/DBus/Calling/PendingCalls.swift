@@ -1,31 +1,55 @@
 internal import Waiting
 
-/// The calls of a connection, whose answers are read in order with the signals.
+/// The calls of a connection, in turn, whose answers are read in order with the signals.
 ///
 /// Safe to share because it is used only on the loop's thread.
 final class PendingCalls: @unchecked Sendable {
-    /// Reads the answer to a call on the loop's thread, in order with the signals around it.
-    private struct Waiter {
-        let destination: String
-        /// The owner of the service's name when the call was sent.
-        let owner: String?
-        let ticket: CallTurns.Ticket
-        /// Nil if the caller no longer waits.
-        var answered: ((Result<(IncomingMessage, [FileDescriptor]), DBusError>) -> Void)?
-    }
+    /// An answer to a call.
+    typealias Answer = (message: IncomingMessage, descriptors: [FileDescriptor])
 
     private let loop: EventLoop
-    private let turns = CallTurns()
-    private var waiters: [UInt32: Waiter] = [:]
-    /// Ends the waits of callers for answers or turns.
-    private var asking: [CallTurns.Ticket: (DBusError) -> Void] = [:]
+    private var gate = CallGate()
+    /// The calls that have no answer yet.
+    private var calls: [CallGate.Ticket: PendingCall] = [:]
+    /// Those that were sent.
+    private var sent: [UInt32: PendingCall] = [:]
+    /// The number of calls whose result somebody waits for.
+    private var awaitedCount = 0
 
     init(_ loop: EventLoop) { self.loop = loop }
 
     /// Whether nobody waits for an answer or a turn.
-    var isEmpty: Bool { asking.isEmpty }
+    var isEmpty: Bool { awaitedCount == 0 }
 
-    /// Makes a call over an open connection. `read` reads its answer on the loop's thread, in order with the signals.
+    /// Makes a call over an open connection, as soon as it is the call's turn.
+    ///
+    /// `completion` is called once on the loop's thread with the answer, in order with the signals, or with the reason
+    /// that there is none: possibly before this returns, and not at all after ``abandon(_:)``. The answer is valid
+    /// during the call.
+    ///
+    /// - Parameter atTurn: called when it is the call's turn. If it returns true, nothing is sent, and neither is
+    ///   `completion` called.
+    func start(
+        _ call: MethodCall, over connection: BusConnection, timeout: Duration, atTurn: (() -> Bool)? = nil,
+        completion: @escaping (Result<Answer, DBusError>) -> Void
+    ) throws(DBusError) -> PendingCall {
+        loop.checkIsolated()
+        guard connection.isOpen else { throw BusConnection.closed }
+        let serial = connection.output.nextSerial()
+        let bytes = try OutgoingMessage.call(call, serial: serial)
+        let entry = gate.enter(call.pace, object: call.object ?? call.path)
+        let pending = PendingCall(call, bytes, serial, entry.ticket, timeout, atTurn, completion)
+        calls[entry.ticket] = pending
+        awaitedCount += 1
+        if call.pace != .long { startTimer(pending) }
+        connection.endPause()
+        if entry.hasTurn { send(pending, over: connection) }
+        sendNext(over: connection)
+        return pending
+    }
+
+    /// Makes a call over an open connection and returns what `read` reads in its answer, on the loop's thread, in order
+    /// with the signals.
     ///
     /// - Parameter onTurn: called when it is the call's turn. What it returns is the result, and nothing is sent.
     func make<Value: Sendable>(
@@ -33,85 +57,147 @@ final class PendingCalls: @unchecked Sendable {
         onTurn: (@Sendable () -> Value?)? = nil,
         read: @escaping @Sendable (IncomingMessage, [FileDescriptor]) throws(DBusError) -> Value
     ) async throws(DBusError) -> Value {
-        loop.checkIsolated()
-        guard connection.isOpen else { throw BusConnection.closed }
         if Task.isCancelled { throw .cancelled }
         let outcome = BusOutcome<Value>()
-        let serial = connection.output.nextSerial()
-        let message = try OutgoingMessage.call(call, serial: serial)
-        let deadline = CallDeadline(loop, timeout, pace: call.pace) { [weak outcome] in outcome?.expire() }
-        let ticket = turns.enter(call.pace, object: call.object ?? call.path) { [self] ticket in
-            deadline.sent()
-            if let value = onTurn?() {
-                outcome.deliver(.success(value))
-                return turns.answered(ticket)
-            }
-            let waiter = Waiter(destination: call.destination, owner: connection.owner, ticket: ticket) { answer in
-                do throws(DBusError) {
-                    let (message, descriptors) = try answer.get()
-                    outcome.deliver(.success(try read(message, descriptors)))
-                } catch {
-                    outcome.deliver(.failure(error))
-                }
-            }
-            guard connection.output.send(message, call.descriptors) else {
-                outcome.deliver(.failure(BusConnection.closed))
-                return turns.answered(ticket)
-            }
-            waiters[serial] = waiter
+        let atTurn = onTurn.map { onTurn in
+            { onTurn().map { outcome.deliver(.success($0)) } != nil }
         }
-        asking[ticket] = { outcome.deliver(.failure($0)) }
-        connection.endPause()
+        let pending = try start(call, over: connection, timeout: timeout, atTurn: atTurn) { answer in
+            outcome.deliver(answer.reading(read))
+        }
         // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
-        defer {
-            deadline.cancel()
-            turns.leave(ticket)
-            asking[ticket] = nil
-            waiters[serial]?.answered = nil
-        }
-        do throws(DBusError) {
-            return try await outcome.wait()
-        } catch {
-            throw error.kind == .timedOut
-                ? turns.lateness(call.method, timeout, hasBeenSent: deadline.hasBeenSent) : error
-        }
+        defer { abandon(pending) }
+        return try await outcome.wait()
+    }
+
+    /// Ends the wait for an answer. A call that was sent keeps its place until it is answered.
+    func abandon(_ call: PendingCall) {
+        guard call.completion != nil else { return }
+        end(call)
     }
 
     /// Passes an answer or an error to its caller. Returns whether there is one.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
-    func answered(_ message: IncomingMessage, _ descriptors: [FileDescriptor], by service: NameOwner?) -> Bool {
-        guard let waiter = waiter(for: message, service) else { return false }
+    func answered(
+        _ message: IncomingMessage, _ descriptors: [FileDescriptor], by service: NameOwner?,
+        over connection: BusConnection
+    ) -> Bool {
+        guard let call = call(for: message, service) else { return false }
+        calls[call.ticket] = nil
+        gate.answered(call.ticket)
+        let isTaken = call.completion != nil
         if message.kind == .error {
             var body = message.body
-            waiter.answered?(.failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
+            complete(call, .failure(.remote(message.errorName.string, (try? body.string()) ?? "")))
         } else {
-            waiter.answered?(.success((message, descriptors)))
+            complete(call, .success((message, descriptors)))
         }
-        turns.answered(waiter.ticket)
-        return true
+        sendNext(over: connection)
+        return isTaken
     }
 
-    /// Returns and removes the waiter for an answer, if the answer comes from the destination of the call. The bus may
-    /// refuse any call.
-    private func waiter(for message: IncomingMessage, _ service: NameOwner?) -> Waiter? {
-        let serial = message.replySerial
-        guard let waiter = waiters[serial] else { return nil }
+    /// Returns and removes the call that an answer belongs to, if the answer comes from the destination of the call. The
+    /// bus may refuse any call.
+    private func call(for message: IncomingMessage, _ service: NameOwner?) -> PendingCall? {
+        guard let index = sent.index(forKey: message.replySerial) else { return nil }
+        let call = sent.values[index]
         if let service {
             let isBus = message.sender == NameOwner.bus
             let isGenuine =
                 isBus
-                ? waiter.destination == NameOwner.bus || message.kind == .error
-                : waiter.destination == service.name && service.isGenuine(message.sender, asked: waiter.owner)
+                ? call.destination == NameOwner.bus || message.kind == .error
+                : call.destination == service.name && service.isGenuine(message.sender, asked: call.owner)
             guard isGenuine else { return nil }
         }
-        waiters[serial] = nil
-        return waiter
+        sent.remove(at: index)
+        return call
     }
 
     /// Fails all calls.
     func close(_ error: DBusError) {
-        waiters = [:]
-        for end in asking.values { end(error) }
+        let calls = self.calls.values
+        (self.calls, sent) = ([:], [:])
+        for call in calls { complete(call, .failure(error)) }
+    }
+
+    // MARK: Turns
+
+    private func sendNext(over connection: BusConnection) {
+        while let ticket = gate.next() {
+            guard let call = calls[ticket] else {
+                gate.answered(ticket)
+                continue
+            }
+            send(call, over: connection)
+        }
+    }
+
+    private func send(_ call: PendingCall, over connection: BusConnection) {
+        call.hasBeenSent = true
+        if call.timer == nil { startTimer(call) }
+        if call.atTurn?() == true {
+            end(call)
+            forget(call)
+        } else {
+            call.owner = connection.owner
+            sent[call.serial] = call
+            guard !connection.output.send(call.bytes, call.descriptors) else {
+                call.bytes = []
+                return
+            }
+            sent[call.serial] = nil
+            forget(call)
+            complete(call, .failure(BusConnection.closed))
+        }
+    }
+
+    /// Forgets a call that was not sent when it had its turn.
+    private func forget(_ call: PendingCall) {
+        calls[call.ticket] = nil
+        gate.answered(call.ticket)
+    }
+
+    // MARK: Ends
+
+    private func startTimer(_ call: PendingCall) {
+        call.timer = loop.schedule(after: call.timeout) { [self] in complete(call, .failure(lateness(of: call))) }
+    }
+
+    private func lateness(of call: PendingCall) -> DBusError {
+        DBusError(
+            .timedOut,
+            message: call.hasBeenSent
+                ? "no answer to \(call.method) within \(call.timeout)"
+                : "\(call.method) was not sent within \(call.timeout): \(gate.sentCount) calls wait for their answers")
+    }
+
+    private func complete(_ call: PendingCall, _ result: Result<Answer, DBusError>) {
+        guard let completion = call.completion else { return }
+        end(call)
+        completion(result)
+    }
+
+    /// Ends the wait for a call's result.
+    private func end(_ call: PendingCall) {
+        awaitedCount -= 1
+        (call.completion, call.atTurn, call.timer) = (nil, nil, nil)
+        guard !call.hasBeenSent else { return }
+        gate.leave(call.ticket)
+        calls[call.ticket] = nil
+    }
+}
+
+extension Result where Success == PendingCalls.Answer, Failure == DBusError {
+    /// Returns what `read` reads in the answer.
+    func reading<Value>(
+        _ read: (IncomingMessage, [FileDescriptor]) throws(DBusError) -> Value
+    ) -> Result<Value, DBusError> {
+        do throws(DBusError) {
+            let answer = try get()
+            return .success(try read(answer.message, answer.descriptors))
+        } catch {
+            return .failure(error)
+        }
     }
 }

@@ -327,7 +327,7 @@ final class BusConnection: @unchecked Sendable {
             case .changed(let owner): onOwner(owner)
             case .foreign: break
             }
-        case .answer, .error: isTaken = calls.answered(message, descriptors, by: service)
+        case .answer, .error: isTaken = calls.answered(message, descriptors, by: service, over: self)
         case .call:
             let isAdmitted = service.map { $0.owner.map { message.sender == $0 } ?? false } ?? true
             isTaken = served.answer(message, descriptors, isAdmitted: isAdmitted, over: output)
@@ -355,6 +355,21 @@ final class BusConnection: @unchecked Sendable {
         try await calls.make(call, over: self, timeout: timeout) { (message, _) throws(DBusError) in
             var body = message.body
             return try read(&body)
+        }
+    }
+
+    /// Starts a call whose answer is read in order with the signals; see `PendingCalls.start`.
+    func start<Value>(
+        _ call: MethodCall, timeout: Duration,
+        read: @escaping (inout MessageReader) throws(DBusError) -> Value,
+        completion: @escaping (Result<Value, DBusError>) -> Void
+    ) throws(DBusError) {
+        _ = try calls.start(call, over: self, timeout: timeout) { answer in
+            completion(
+                answer.reading { (message, _) throws(DBusError) in
+                    var body = message.body
+                    return try read(&body)
+                })
         }
     }
 

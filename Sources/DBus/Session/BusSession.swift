@@ -149,4 +149,16 @@ package actor BusSession {
     ) async throws(DBusError) -> Value {
         try await open().ask(call, timeout: timeout, read: read)
     }
+
+    /// Starts a call whose answer arrives in order with the signals.
+    ///
+    /// `read` runs as in ``ask(_:timeout:read:)``. `completion` is called once on the loop's thread with its result or
+    /// the error of the call, possibly before this returns.
+    package func start<Value>(
+        _ call: MethodCall, timeout: Duration,
+        read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value,
+        completion: @escaping @Sendable (Result<Value, DBusError>) -> Void
+    ) throws(DBusError) {
+        try open().start(call, timeout: timeout, read: read, completion: completion)
+    }
 }

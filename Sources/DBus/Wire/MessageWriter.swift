@@ -53,9 +53,13 @@ struct MessageWriter {
     }
 
     private mutating func append(characters: String) throws(DBusError) {
-        let start = bytes.count
-        bytes.append(contentsOf: characters.utf8)
-        guard !bytes[start...].contains(0) else { throw Self.unsendable("a text with a zero character") }
+        var characters = characters
+        let isWhole = characters.withUTF8 { characters in
+            guard !characters.contains(0) else { return false }
+            bytes.append(contentsOf: characters)
+            return true
+        }
+        guard isWhole else { throw Self.unsendable("a text with a zero character") }
         bytes.append(0)
     }
 
@@ -141,78 +145,43 @@ struct MessageWriter {
 
     // MARK: Messages
 
-    /// A header field of the specification.
-    enum Field: UInt8 {
-        case path = 1
-        case interface = 2
-        case member = 3
-        case errorName = 4
-        case replySerial = 5
-        case destination = 6
-        case signature = 8
-        case descriptorCount = 9
-
-        /// Whether a name is valid by the specification's chapter "Valid Names".
-        fileprivate func allows(_ name: String) -> Bool {
-            switch self {
-            case .path: name != "/org/freedesktop/DBus/Local"
-            case .interface, .errorName: name != "org.freedesktop.DBus.Local" && Self.isName(name, .many)
-            case .member: Self.isName(name, .one)
-            case .destination: Self.isName(name, name.hasPrefix(":") ? .unique : .dashed)
-            case .replySerial, .signature, .descriptorCount: true
-            }
-        }
-
-        private enum Form {
-            /// One element.
-            case one
-            /// Several elements, with dots between them.
-            case many
-            /// The same with dashes.
-            case dashed
-            /// The same after a colon, with elements that may begin with a digit.
-            case unique
-        }
-
-        /// Whether the elements of a name are letters, digits and underscores, and none is empty or begins with a digit.
-        private static func isName(_ name: String, _ form: Form) -> Bool {
-            var isFirst = true
-            var dots = 0
-            for character in form == .unique ? name.utf8.dropFirst() : name.utf8[...] {
-                switch character {
-                case UInt8(ascii: "."):
-                    guard !isFirst else { return false }
-                    dots += 1
-                    isFirst = true
-                    continue
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
-                    break
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): guard !isFirst || form == .unique else { return false }
-                case UInt8(ascii: "-"): guard form == .dashed || form == .unique else { return false }
-                default: return false
-                }
-                isFirst = false
-            }
-            return !isFirst && name.utf8.count < 256 && (dots > 0) == (form != .one)
-        }
-    }
-
     /// Starts a message. Its length is written by ``finish(bodyAt:)``.
     mutating func begin(
-        _ kind: IncomingMessage.Kind, flags: UInt8, serial: UInt32, _ fields: [(Field, DBusValue)]
+        _ kind: IncomingMessage.Kind, flags: UInt8, serial: UInt32, _ header: MessageHeader
     ) throws(DBusError) {
         for byte in [Self.byteOrder, kind.rawValue, flags, 1] { append(byte) }
         append(UInt32(0))
         append(serial)
-        try appendArray(alignment: 8) { (writer) throws(DBusError) in
-            for (field, value) in fields {
-                if let text = value.string, !field.allows(text) { throw Self.unsendable("the name \(text)") }
-                writer.align(to: 8)
-                writer.append(field.rawValue)
-                try writer.append(.variant(value))
-            }
-        }
+        append(UInt32(0))
+        let start = bytes.count
+        if let text = header.path { try append(.path, text) }
+        if let text = header.interface { try append(.interface, text) }
+        if let text = header.member { try append(.member, text) }
+        if let text = header.errorName { try append(.errorName, text) }
+        if let number = header.replySerial { try append(.replySerial, number) }
+        if let text = header.destination { try append(.destination, text) }
+        if !header.signature.isEmpty { try append(.signature, header.signature) }
+        if header.descriptorCount > 0 { try append(.descriptorCount, UInt32(header.descriptorCount)) }
+        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("a header of such a length") }
+        replace(at: start - 4, with: UInt32(bytes.count - start))
         align(to: 8)
+    }
+
+    /// Writes a field of a header: a structure of its code and a variant.
+    private mutating func begin(_ field: MessageHeader.Field) throws(DBusError) {
+        align(to: 8)
+        for byte in [field.rawValue, 1, field.type, 0] { append(byte) }
+    }
+
+    private mutating func append(_ field: MessageHeader.Field, _ text: String) throws(DBusError) {
+        guard field.allows(text) else { throw Self.unsendable("the \(field) \(text)") }
+        try begin(field)
+        if field == .signature { try append(signature: text) } else { try append(text: text) }
+    }
+
+    private mutating func append(_ field: MessageHeader.Field, _ number: UInt32) throws(DBusError) {
+        try begin(field)
+        append(number)
     }
 
     /// Returns the message, whose body starts at `start`.
@@ -224,7 +193,7 @@ struct MessageWriter {
 }
 
 extension DBusValue {
-    fileprivate static func isObjectPath(_ path: String) -> Bool {
+    static func isObjectPath(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { MessageString(UnsafeRawBufferPointer($0)).isObjectPath }
     }

@@ -4,32 +4,32 @@ enum OutgoingMessage {
     private static let doesNotStartService: UInt8 = 2
 
     static func call(_ call: MethodCall, serial: UInt32) throws(DBusError) -> [UInt8] {
-        try message(
-            .call, doesNotStartService, serial,
-            [
-                (.path, .objectPath(call.path)), (.interface, .string(call.interface)), (.member, .string(call.method)),
-                (.destination, .string(call.destination)),
-            ], call.arguments, call.descriptors.count)
+        let header = MessageHeader(
+            path: call.path, interface: call.interface, member: call.method, destination: call.destination,
+            descriptorCount: call.descriptors.count)
+        return try message(.call, doesNotStartService, serial, header, call.arguments)
     }
 
     static func signal(
         _ signal: OutgoingSignal, to destination: String? = nil, serial: UInt32
     ) throws(DBusError) -> [UInt8] {
-        var fields: [(MessageWriter.Field, DBusValue)] = [
-            (.path, .objectPath(signal.path)), (.interface, .string(signal.interface)), (.member, .string(signal.name)),
-        ]
-        if let destination { fields.append((.destination, .string(destination))) }
-        return try message(.signal, wantsNoReply, serial, fields, signal.arguments)
+        let header = MessageHeader(
+            path: signal.path, interface: signal.interface, member: signal.name, destination: destination)
+        return try message(.signal, wantsNoReply, serial, header, signal.arguments)
     }
 
     static func answer(_ reply: MethodReply, to caller: Caller, serial: UInt32) throws(DBusError) -> [UInt8] {
-        try message(.answer, wantsNoReply, serial, caller.fields, reply.values, reply.descriptors.count)
+        var header = caller.header
+        header.descriptorCount = reply.descriptors.count
+        return try message(.answer, wantsNoReply, serial, header, reply.values)
     }
 
     static func error(
         _ name: String, _ text: String, to caller: Caller, serial: UInt32
     ) throws(DBusError) -> [UInt8] {
-        try message(.error, wantsNoReply, serial, caller.fields + [(.errorName, .string(name))], [.string(text)])
+        var header = caller.header
+        header.errorName = name
+        return try message(.error, wantsNoReply, serial, header, [.string(text)])
     }
 
     /// Who has made a call, and which.
@@ -42,20 +42,16 @@ enum OutgoingMessage {
             (name, serial, wantsNoReply) = (call.sender.string, call.serial, call.wantsNoReply)
         }
 
-        fileprivate var fields: [(MessageWriter.Field, DBusValue)] {
-            [(.destination, .string(name)), (.replySerial, .uint32(serial))]
-        }
+        fileprivate var header: MessageHeader { MessageHeader(replySerial: serial, destination: name) }
     }
 
     private static func message(
-        _ kind: IncomingMessage.Kind, _ flags: UInt8, _ serial: UInt32, _ fields: [(MessageWriter.Field, DBusValue)],
-        _ body: [DBusValue], _ descriptorCount: Int = 0
+        _ kind: IncomingMessage.Kind, _ flags: UInt8, _ serial: UInt32, _ header: MessageHeader, _ body: [DBusValue]
     ) throws(DBusError) -> [UInt8] {
-        var fields = fields
-        if !body.isEmpty { fields.append((.signature, .signature(body.map(\.signature).joined()))) }
-        if descriptorCount > 0 { fields.append((.descriptorCount, .uint32(UInt32(descriptorCount)))) }
+        var header = header
+        for value in body { header.signature += value.signature }
         var writer = MessageWriter()
-        try writer.begin(kind, flags: flags, serial: serial, fields)
+        try writer.begin(kind, flags: flags, serial: serial, header)
         let start = writer.bytes.count
         for value in body { try writer.append(value) }
         return try writer.finish(bodyAt: start)
@@ -74,12 +70,10 @@ struct BytesChangedMessage: Sendable {
     /// - Parameter destination: the only receiver; nil for all that have subscribed.
     init(path: String, interface: String, property: String, destination: String? = nil) throws(DBusError) {
         var writer = MessageWriter()
-        var fields: [(MessageWriter.Field, DBusValue)] = [
-            (.path, .objectPath(path)), (.interface, .string("org.freedesktop.DBus.Properties")),
-            (.member, .string("PropertiesChanged")), (.signature, .signature("sa{sv}as")),
-        ]
-        if let destination { fields.append((.destination, .string(destination))) }
-        try writer.begin(.signal, flags: 1, serial: 0, fields)
+        let header = MessageHeader(
+            path: path, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged",
+            destination: destination, signature: "sa{sv}as")
+        try writer.begin(.signal, flags: 1, serial: 0, header)
         bodyStart = writer.bytes.count
         try writer.append(text: interface)
         writer.append(UInt32(0))

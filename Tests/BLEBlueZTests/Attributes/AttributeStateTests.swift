@@ -95,17 +95,41 @@ import Testing
 
     // MARK: Calls
 
-    @Test func `the operations on one device are failed, and stay until their callers are gone`() {
+    @Test func `an operation is completed once, and not after its caller has gone`() {
         var calls = AttributeCalls()
-        nonisolated(unsafe) var failed: [BLEError] = []
-        let first = calls.add(on: "/strap") { failed.append($0) }
-        _ = calls.add(on: "/lock") { failed.append($0) }
-        #expect(calls.all(on: "/strap") == [first])
-        calls.fail(first, .pairingRefused)
-        #expect(failed.map(\.code) == [BLEError.pairingRefused.code])
-        #expect(calls.contains(first))
+        nonisolated(unsafe) var results: [Result<[UInt8], BLEError>] = []
+        let (first, second, third) = (calls.next(), calls.next(), calls.next())
+        for (call, device) in [(first, "/strap"), (second, "/lock"), (third, "/strap")] {
+            calls.add(call, on: device) { results.append($0) }
+        }
+        #expect(Set(calls.all(on: "/strap")) == [first, third])
+        calls.complete(first)?(.failure(.pairingRefused))
+        calls.complete(first)?(.success([1]))
+        calls.remove(second)
+        calls.complete(second)?(.success([2]))
+        calls.complete(third)?(.success([3]))
+        let outcomes = results.map { result in
+            switch result {
+            case .success(let value): "\(value)"
+            case .failure(let error): error.code.rawValue
+            }
+        }
+        #expect(outcomes == ["pairingRequired", "[3]"])
+        #expect(calls.count == 0)
+    }
+
+    @Test func `the attempts that follow a failed operation end with its caller`() async {
+        var calls = AttributeCalls()
+        let (first, second) = (calls.next(), calls.next())
+        let (pauses, continuation) = AsyncStream<Int>.makeStream()
+        let attempts = Task { for await _ in pauses {} }
+        calls.setRetry(first, attempts)
+        calls.setRetry(second, Task {})
         calls.remove(first)
-        #expect(calls.count == 1)
+        await attempts.value
+        withExtendedLifetime(continuation) {}
+        let isAwaited = [calls.endRetry(first), calls.endRetry(second)]
+        #expect(isAwaited == [false, true])
     }
 
     // MARK: Discovery

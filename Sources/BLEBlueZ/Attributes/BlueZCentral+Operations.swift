@@ -1,0 +1,141 @@
+public import BLE
+internal import DBus
+internal import Waiting
+
+/// Reading and writing of attributes: `ReadValue` and `WriteValue`.
+extension BlueZCentral {
+    /// Calls the operation's method. Only a failure takes a task: to find out its reason, and to try again.
+    public func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> (@Sendable () -> Void)? {
+        guard let path = paths[attribute] else { return nil }
+        let (call, start) = (operation.call(at: path), elapsed())
+        let number = calls.next()
+        begin(call, number, reading: operation) { [self] result in
+            switch result {
+            case .success: completion(result)
+            case .failure(let error):
+                assumeIsolated { $0.persist(number, operation, at: path, after: (error, start), completion) }
+            }
+        }
+        return { [self] in assumeIsolated { $0.calls.remove(number) } }
+    }
+
+    /// Finds out the reason of a failure, and tries again if it is one that passes.
+    private func persist(
+        _ number: Int, _ operation: AttributeOperation, at path: String, after failure: (BLEError, Duration),
+        _ completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) {
+        calls.setRetry(
+            number,
+            Task(executorPreference: taskExecutor) {
+                let result = await self.persist(operation, at: path, after: failure)
+                await self.endRetry(number, result, completion)
+            })
+    }
+
+    private func persist(
+        _ operation: AttributeOperation, at path: String, after failure: (BLEError, Duration)
+    ) async -> Result<[UInt8], BLEError> {
+        do throws(BLEError) {
+            return .success(
+                try await persisting(at: path, after: failure) { () throws(BLEError) in
+                    try await self.attempt(operation.call(at: path), reading: operation)
+                })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func endRetry(
+        _ number: Int, _ result: Result<[UInt8], BLEError>,
+        _ completion: @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) {
+        if calls.endRetry(number) { completion(result) }
+    }
+
+    /// Calls the operation's method, and tries again after a failure that passes.
+    func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
+        let path = try path(attribute)
+        return try await persisting(at: path) { () throws(BLEError) in
+            try await self.attempt(operation.call(at: path), reading: operation)
+        }
+    }
+
+    /// Calls a method of an attribute. Returns what was read.
+    func attempt(_ call: MethodCall, reading operation: AttributeOperation? = nil) async throws(BLEError) -> [UInt8] {
+        let outcome = Outcome<[UInt8]>()
+        let number = calls.next()
+        begin(call, number, reading: operation) { outcome.deliver($0) }
+        defer { calls.remove(number) }
+        return try await outcome.wait()
+    }
+
+    /// Calls a method of an attribute. Who gives up removes the call, which goes on, because its answer is still to come,
+    /// and with that of a read its signal.
+    ///
+    /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
+    /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
+    private func begin(
+        _ call: MethodCall, _ number: Int, reading operation: AttributeOperation?,
+        completion: @escaping AttributeCalls.Completion
+    ) {
+        calls.add(number, on: call.object ?? call.path, completion: completion)
+        var offset: Int?
+        if case .read(let position)? = operation { offset = position }
+        if offset != nil { beginRead(call.path) }
+        let hasValue = call.method == "ReadValue"
+        host.assumeIsolated { host in
+            host.start(call, during: .attribute, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
+                hasValue ? try body.bytes() : []
+            } completion: { [self, offset] result in
+                assumeIsolated { central in
+                    if let offset { central.endRead(call.path, try? result.get(), offset) }
+                    central.calls.complete(number)?(result)
+                }
+            }
+        }
+    }
+}
+
+extension MethodCall {
+    /// Returns a call of an attribute's method, for which bluetoothd asks the peripheral.
+    static func attribute(
+        _ path: String, _ interface: String, _ method: String, _ arguments: DBusValue...
+    ) -> MethodCall {
+        var call = MethodCall(BlueZ.service, path, interface, method, arguments)
+        call.pace = .slow
+        call.object = ObjectTree.device(ofAttribute: path)
+        return call
+    }
+}
+
+extension AttributeOperation {
+    /// Returns the call of the operation's method.
+    fileprivate func call(at path: String) -> MethodCall {
+        switch self {
+        case .read(let offset):
+            return .attribute(path, BlueZ.gattCharacteristic, "ReadValue", .options(Self.options(offset)))
+        case .write(let value, let type, let offset):
+            var options = Self.options(offset)
+            options["type"] = .string(Self.name(type))
+            return .attribute(path, BlueZ.gattCharacteristic, "WriteValue", .bytes(value), .options(options))
+        case .readDescriptor: return .attribute(path, BlueZ.gattDescriptor, "ReadValue", .options())
+        case .writeDescriptor(let value):
+            return .attribute(path, BlueZ.gattDescriptor, "WriteValue", .bytes(value), .options())
+        }
+    }
+
+    private static func options(_ offset: Int) -> [String: DBusValue] {
+        offset > 0 ? ["offset": .uint16(UInt16(clamping: offset))] : [:]
+    }
+
+    private static func name(_ type: WriteType) -> String {
+        switch type {
+        case .withResponse: "request"
+        case .withoutResponse: "command"
+        case .reliable: "reliable"
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// A call that waits for its turn or its answer.
+///
+/// Safe to share because it is used only on the loop's thread.
+final class PendingCall: @unchecked Sendable {
+    let destination: String
+    let method: String
+    /// The message, until it is sent.
+    var bytes: [UInt8]
+    let descriptors: [FileDescriptor]
+    let serial: UInt32
+    let ticket: CallGate.Ticket
+    let timeout: Duration
+    /// Ends the wait. That of a long call starts when it is sent.
+    var timer: LoopTimer?
+    var hasBeenSent = false
+    /// The owner of the service's name when the call was sent.
+    var owner: String?
+    var atTurn: (() -> Bool)?
+    /// Takes the result. Nil when it has one, or when nobody waits for it any more.
+    var completion: ((Result<PendingCalls.Answer, DBusError>) -> Void)?
+
+    init(
+        _ call: MethodCall, _ bytes: [UInt8], _ serial: UInt32, _ ticket: CallGate.Ticket, _ timeout: Duration,
+        _ atTurn: (() -> Bool)?, _ completion: @escaping (Result<PendingCalls.Answer, DBusError>) -> Void
+    ) {
+        (destination, method, descriptors) = (call.destination, call.method, call.descriptors)
+        (self.bytes, self.serial, self.ticket, self.timeout) = (bytes, serial, ticket, timeout)
+        (self.atTurn, self.completion) = (atTurn, completion)
+    }
+}
