@@ -5,6 +5,24 @@ package protocol CallbackClock: Clock<Duration> {
     func cancelCall(_ number: Int)
 }
 
+/// A clock, by what it can do. Made once for many deadlines, because finding it out takes longer than to set one.
+public struct DeadlineClock: Sendable {
+    fileprivate enum Kind {
+        case callback(any CallbackClock)
+        case continuous
+        case other(any Clock<Duration>)
+    }
+
+    fileprivate let kind: Kind
+
+    public init(_ clock: any Clock<Duration>) {
+        kind =
+            if let clock = clock as? any CallbackClock { .callback(clock) } else if clock is ContinuousClock {
+                .continuous
+            } else { .other(clock) }
+    }
+}
+
 /// Something that happens after a duration, unless it is cancelled before.
 public struct Expiry: Sendable {
     private enum Timer: Sendable {
@@ -15,18 +33,22 @@ public struct Expiry: Sendable {
 
     private let timer: Timer
 
+    public init(after duration: Duration, clock: DeadlineClock, _ work: @escaping @Sendable () -> Void) {
+        timer =
+            switch clock.kind {
+            case .callback(let clock): .call(clock, clock.call(after: duration, work))
+            case .continuous: .continuous(ContinuousTimers.shared.call(after: duration, work))
+            case .other(let clock):
+                .task(
+                    Task {
+                        guard (try? await clock.sleep(for: duration)) != nil else { return }
+                        work()
+                    })
+            }
+    }
+
     public init(after duration: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () -> Void) {
-        if let clock = clock as? any CallbackClock {
-            timer = .call(clock, clock.call(after: duration, work))
-        } else if clock is ContinuousClock {
-            timer = .continuous(ContinuousTimers.shared.call(after: duration, work))
-        } else {
-            timer = .task(
-                Task {
-                    guard (try? await clock.sleep(for: duration)) != nil else { return }
-                    work()
-                })
-        }
+        self.init(after: duration, clock: DeadlineClock(clock), work)
     }
 
     public func cancel() {

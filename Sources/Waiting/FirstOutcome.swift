@@ -20,7 +20,8 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     @usableFromInline
     enum State {
         case open
-        case awaited(CheckedContinuation<Result, Never>)
+        /// Resumed once, because its state is left with it.
+        case awaited(UnsafeContinuation<Result, Never>)
         case delivered(Result)
     }
 
@@ -32,7 +33,7 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     /// Delivers the result. Does nothing and returns false if a result was already delivered.
     @inlinable
     @discardableResult public func deliver(_ result: Result) -> Bool {
-        let (waiting, isFirst): (CheckedContinuation<Result, Never>?, Bool) = state.withLock { state in
+        let (waiting, isFirst): (UnsafeContinuation<Result, Never>?, Bool) = state.withLock { state in
             switch state {
             case .open:
                 state = .delivered(result)
@@ -52,7 +53,7 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     @inlinable
     public func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation(isolation: isolation) { continuation in
+            await withUnsafeContinuation(isolation: isolation) { continuation in
                 let early: Result? = state.withLock { state in
                     if case .delivered(let result) = state { return result }
                     state = .awaited(continuation)

@@ -6,50 +6,81 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @usableFromInline
     struct Entry: Comparable {
         @usableFromInline let deadline: Deadline
+        @usableFromInline let order: Int
         @usableFromInline let number: Int
 
         @inlinable
-        init(deadline: Deadline, number: Int) {
+        init(deadline: Deadline, order: Int, number: Int) {
             self.deadline = deadline
+            self.order = order
             self.number = number
         }
 
         /// Those with one deadline are due in the order in which they were added.
         @inlinable
         static func < (left: Entry, right: Entry) -> Bool {
-            left.deadline == right.deadline ? left.number < right.number : left.deadline < right.deadline
+            left.deadline == right.deadline ? left.order < right.order : left.deadline < right.deadline
+        }
+    }
+
+    /// A place for work. Its number changes with each use, so that a number is not found again when its work is gone.
+    @usableFromInline
+    struct Place {
+        @usableFromInline var work: Work?
+        @usableFromInline var number: Int
+
+        @inlinable
+        init(work: Work, number: Int) {
+            self.work = work
+            self.number = number
         }
     }
 
     /// A binary heap: no entry is due before the one above it. Entries without work are dropped when they come up.
     @usableFromInline var heap: [Entry] = []
-    @usableFromInline var work: [Int: Work] = [:]
+    @usableFromInline var places: [Place] = []
+    /// The indices of the places without work.
+    @usableFromInline var free: [Int] = []
     @usableFromInline var last = 0
+
+    /// A number has the index of its place in the lower bits.
+    @inlinable static var indexBits: Int { 24 }
+    @inlinable static var indices: Int { 1 << indexBits }
 
     @inlinable public init() {}
 
     /// The next deadline, or one before it whose work was removed.
     @inlinable public var next: Deadline? { heap.first?.deadline }
-    @inlinable public var count: Int { work.count }
+    @inlinable public var count: Int { places.count - free.count }
 
     /// Returns how much of the work satisfies the predicate.
-    @inlinable public func count(where isCounted: (Work) -> Bool) -> Int { work.values.count(where: isCounted) }
+    @inlinable public func count(where isCounted: (Work) -> Bool) -> Int {
+        places.count { $0.work.map(isCounted) ?? false }
+    }
 
     /// Adds work. Returns its number for ``remove(_:)``.
     @inlinable public mutating func add(_ deadline: Deadline, _ work: Work) -> Int {
-        last += 1
-        self.work[last] = work
-        heap.append(Entry(deadline: deadline, number: last))
+        let number: Int
+        if let index = free.popLast() {
+            number = places[index].number &+ Self.indices
+            places[index] = Place(work: work, number: number)
+        } else {
+            number = places.count
+            precondition(number < Self.indices, "too much work")
+            places.append(Place(work: work, number: number))
+        }
+        last &+= 1
+        heap.append(Entry(deadline: deadline, order: last, number: number))
         rise(from: heap.count - 1)
-        return last
+        return number
     }
 
     /// Removes work and returns it. Nil if it was taken.
     @inlinable @discardableResult public mutating func remove(_ number: Int) -> Work? {
-        let removed = work.removeValue(forKey: number)
+        guard let removed = take(number) else { return nil }
         // Most deadlines never come.
-        guard heap.count > 64, heap.count > 4 * work.count else { return removed }
-        heap.removeAll { work[$0.number] == nil }
+        guard heap.count > 64, heap.count > 4 * count else { return removed }
+        heap = heap.filter { contains($0.number) }
         // A sorted list is a heap.
         heap.sort()
         return removed
@@ -58,13 +89,25 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     /// Removes the work whose deadlines have passed, at most `limit` of it, and returns it in order.
     @inlinable public mutating func takeDue(at now: Deadline, limit: Int = .max) -> [Work] {
         var due: [Work] = []
-        while due.count < limit, let first = heap.first, first.deadline <= now || work[first.number] == nil {
+        while due.count < limit, let first = heap.first, first.deadline <= now || !contains(first.number) {
             heap.swapAt(0, heap.count - 1)
             heap.removeLast()
             sink()
-            if let work = work.removeValue(forKey: first.number) { due.append(work) }
+            if let work = take(first.number) { due.append(work) }
         }
         return due
+    }
+
+    @inlinable func contains(_ number: Int) -> Bool {
+        let place = places[number & (Self.indices - 1)]
+        return place.number == number && place.work != nil
+    }
+
+    @inlinable mutating func take(_ number: Int) -> Work? {
+        let index = number & (Self.indices - 1)
+        guard places[index].number == number, let work = places[index].work.take() else { return nil }
+        free.append(index)
+        return work
     }
 
     @inlinable mutating func rise(from start: Int) {

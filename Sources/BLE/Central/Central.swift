@@ -64,6 +64,7 @@ public actor Central {
     nonisolated let isTracing: Bool
     /// The configuration's clock, or the backend's own, which has the same time.
     package nonisolated let clock: any Clock<Duration>
+    nonisolated let deadlineClock: DeadlineClock
     /// The time since this central was created.
     package nonisolated let elapsed: @Sendable () -> Duration
 
@@ -102,6 +103,7 @@ public actor Central {
         self.configuration = configuration
         isTracing = configuration.logger.logLevel <= .trace
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
+        deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },

@@ -179,8 +179,8 @@ extension Central {
 
     /// Delivers `timedOut` after `timeout`, unless the returned expiry is cancelled first.
     nonisolated func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
-        outcome.expire(after: timeout, clock: clock) {
-            BLEError(.timedOut, "\(name) took longer than \(timeout)")
+        Expiry(after: timeout, clock: deadlineClock) {
+            outcome.deliver(.failure(BLEError(.timedOut, "\(name) took longer than \(timeout)")))
         }
     }
 }

@@ -40,8 +40,8 @@ extension Central {
 
     /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
     func considerIdle(_ id: Peripheral.ID) {
-        connections[id]?.setIdleTimer(nil)
-        guard case .onDemand(let idle) = policy(id), isUnused(id) else { return }
+        let policy = connections[id]?.endIdleTimer() ?? configuration.connectionPolicy
+        guard case .onDemand(let idle) = policy, isUnused(id) else { return }
         let timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(for: idle)) != nil else { return }
             await self?.releaseIfUnused(id)

@@ -81,6 +81,13 @@ struct Connection {
         idleTimer = timer
     }
 
+    /// Ends the timer of an unused link. Returns the policy set for the peripheral; nil if there is none.
+    mutating func endIdleTimer() -> ConnectionPolicy? {
+        idleTimer?.cancel()
+        idleTimer = nil
+        return policy
+    }
+
     mutating func setHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) { self.handler = handler }
 
     /// Replaces the running handler, which is cancelled.

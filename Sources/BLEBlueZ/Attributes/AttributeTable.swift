@@ -1,4 +1,5 @@
 internal import BLE
+internal import DBus
 
 /// A value for each attribute, grouped by peripheral.
 struct AttributeTable<Value> {
@@ -22,4 +23,11 @@ struct AttributeTable<Value> {
     }
 
     mutating func removeAll(of peripheral: Peripheral.ID) { values[peripheral] = nil }
+}
+
+/// bluetoothd's object of an attribute.
+struct AttributeObject {
+    let path: String
+    /// Reads the whole value of a characteristic. Made with the first read.
+    var readCall: MethodCall?
 }

@@ -13,7 +13,7 @@ extension BlueZCentral {
     }
 
     func path(_ attribute: AttributeID) throws(BLEError) -> String {
-        guard let path = paths[attribute] else {
+        guard let path = attributes[attribute]?.path else {
             _ = try path(of: attribute.peripheral)
             throw BLEError(.disconnected, "there is no link, or the services have changed")
         }
@@ -114,7 +114,7 @@ extension BlueZCentral {
         // Removed first, so that the end of the socket is not reported as a loss.
         let acquired = sockets.remove(characteristic)
         defer { acquired?.socket.close() }
-        let path = acquired?.path ?? uses.path(of: characteristic) ?? paths[characteristic]
+        let path = acquired?.path ?? uses.path(of: characteristic) ?? attributes[characteristic]?.path
         endDelivery(of: characteristic)
         // Only if this client has something to stop: `StopNotify` ends the socket of any client that holds it.
         guard let path, acquired != nil || uses.isStarted(path, characteristic.peripheral) else { return }

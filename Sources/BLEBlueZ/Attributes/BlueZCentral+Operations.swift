@@ -9,8 +9,8 @@ extension BlueZCentral {
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) -> (@Sendable () -> Void)? {
-        guard let path = paths[attribute] else { return nil }
-        let (call, start) = (operation.call(at: path), elapsed())
+        guard let (path, call) = call(operation, on: attribute) else { return nil }
+        let start = elapsed()
         let number = calls.next()
         begin(call, number, reading: operation) { [self] result in
             switch result {
@@ -20,6 +20,19 @@ extension BlueZCentral {
             }
         }
         return { [self] in assumeIsolated { $0.calls.remove(number) } }
+    }
+
+    /// Returns the call of an operation's method. That of reading a characteristic is made once.
+    private func call(
+        _ operation: AttributeOperation, on attribute: AttributeID
+    ) -> (path: String, call: MethodCall)? {
+        guard let object = attributes[attribute] else { return nil }
+        guard case .read(offset: 0) = operation else { return (object.path, operation.call(at: object.path)) }
+        if let call = object.readCall { return (object.path, call) }
+        var call = operation.call(at: object.path)
+        call.prepare()
+        attributes[attribute]?.readCall = call
+        return (object.path, call)
     }
 
     /// Finds out the reason of a failure, and tries again if it is one that passes.

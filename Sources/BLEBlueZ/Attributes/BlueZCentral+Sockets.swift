@@ -10,7 +10,9 @@ extension BlueZCentral {
         let path = try path(characteristic)
         let (socket, _) = try await acquire(.notifyAcquired, path, characteristic.peripheral)
         // The link may have ended before the answer arrived, and a backend that has shut down closes no more sockets.
-        guard !isShutDown, paths[characteristic] == path else { throw BLEError(.disconnected, "the link ended") }
+        guard !isShutDown, attributes[characteristic]?.path == path else {
+            throw BLEError(.disconnected, "the link ended")
+        }
         sockets.open(NotificationSocket(socket: socket, path: path), characteristic)
         socket.open(onPacket: deliver) { [weak self, weak socket] in
             self?.assumeIsolated { central in

@@ -33,8 +33,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     var links = OwnLinks()
     var discovery = DiscoverySession()
-    /// The path of each attribute, set when services are discovered.
-    var paths = AttributeTable<String>()
+    /// The object of each attribute, set when services are discovered.
+    var attributes = AttributeTable<AttributeObject>()
     var uses = NotificationUses()
     var sockets = SocketTable()
     var reads = ReadTable()
@@ -177,7 +177,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
         voidDiscovery()
         links.stackLost()
-        paths = AttributeTable()
+        attributes = AttributeTable()
         uses = NotificationUses()
         sockets.forgetAcquisitions()
         reads.removeAll()

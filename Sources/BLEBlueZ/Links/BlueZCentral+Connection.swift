@@ -153,7 +153,7 @@ extension BlueZCentral {
     private func leaveLink(_ peripheral: Peripheral.ID) {
         links.remove(peripheral)
         for (attribute, _) in uses.delivered(of: peripheral) { endDelivery(of: attribute) }
-        paths.removeAll(of: peripheral)
+        attributes.removeAll(of: peripheral)
         sockets.forgetAcquisitions(of: peripheral)
     }
 
@@ -171,7 +171,7 @@ extension BlueZCentral {
         for id in Self.ids(ofDevice: path, address: address) {
             links.remove(id)
             // The central decides which deliveries end, and which wait for the next link.
-            paths.removeAll(of: id)
+            attributes.removeAll(of: id)
             sockets.forgetAcquisitions(of: id)
             endSockets(of: id)
             report(.linkEnded(id, error))

@@ -14,7 +14,7 @@ extension BlueZCentral {
             let second = try await resolved(path)
             guard first.database == second.database else { continue }
             for (handle, attributePath) in second.paths {
-                paths[AttributeID(peripheral: peripheral, handle: handle)] = attributePath
+                attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(path: attributePath)
             }
             return second.database
         }

@@ -15,6 +15,9 @@ package struct MethodCall: Sendable {
     /// is sent.
     package var onTurn: (@Sendable () -> MethodReply?)?
 
+    /// The message without its serial number, once ``prepare()`` has written it.
+    private(set) var message: [UInt8]?
+
     package init(
         _ destination: String, _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = [],
         descriptors: [FileDescriptor] = []
@@ -26,6 +29,9 @@ package struct MethodCall: Sendable {
         self.arguments = arguments
         self.descriptors = descriptors
     }
+
+    /// Writes the message, for a call that is made again and again. What the call says must not change afterwards.
+    package mutating func prepare() { message = try? OutgoingMessage.call(self, serial: 0) }
 }
 
 extension MethodCall {

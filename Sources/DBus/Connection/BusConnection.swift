@@ -183,15 +183,21 @@ final class BusConnection: @unchecked Sendable {
         // A handler may release the session, the last owner of this connection, while the message is still in the
         // buffer.
         withExtendedLifetime(self) {
+            output.hold()
             if condition.rawValue & G_IO_OUT.rawValue != 0 { write() }
             // A socket that was closed is not waited for.
             let isOver = condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0
             if isOver { endPause() }
             // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
             if deliver(), isOver || mayRead() { read() }
-            // The work that the messages have started runs immediately, without another turn of the loop.
-            loop.runPending()
+            runPending()
         }
+    }
+
+    /// Runs the work that messages have started, without another turn of the loop, and sends what was held meanwhile.
+    private func runPending() {
+        loop.runPending()
+        if !output.release() { lose() }
     }
 
     private func read() {
@@ -247,9 +253,10 @@ final class BusConnection: @unchecked Sendable {
         withExtendedLifetime(self) {
             guard pause != nil else { return }
             pause = nil
+            output.hold()
             if deliver() { read() }
             if pause == nil { updateWatch() }
-            loop.runPending()
+            runPending()
         }
     }
 

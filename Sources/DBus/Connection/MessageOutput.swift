@@ -3,7 +3,8 @@ internal import Waiting
 
 /// The sending side of a connection. Any thread may send; messages go out whole, in the order of the calls.
 ///
-/// What the socket does not accept at once waits here, and the loop writes it as soon as the socket has room.
+/// What the socket does not accept at once waits here, and the loop writes it as soon as the socket has room. What is sent
+/// while the loop handles messages is held until it has handled them, and written together.
 final class MessageOutput: Sendable {
     enum Sending {
         case accepted
@@ -20,18 +21,55 @@ final class MessageOutput: Sendable {
 
     /// The maximum number of bytes that wait, beyond which the connection is given up: the bus no longer reads.
     private static let capacity = 64 << 20
+    /// The number of held bytes that are written at once.
+    private static let heldCapacity = 16 << 10
     /// The maximum number of descriptors with a message, by the default configuration of dbus-daemon.
     private static let maximumDescriptors = 16
 
     private struct State {
         var socket: BusSocket?
         var passesDescriptors = false
+        /// Whether what is sent is held.
+        var isHeld = false
+        /// Whether the socket has not accepted all that it was given.
+        var isFull = false
         /// The number of bytes in the backlog.
         var waitingCount = 0
-        /// What the socket has not accepted yet, in order.
+        /// What was not written yet, in order.
         var backlog: [Part] = []
-        /// Those who wait for an empty backlog.
+        /// Those who wait until the socket has room.
         var waiters: [BusOutcome<Void>] = []
+
+        mutating func append(_ bytes: [UInt8], _ descriptors: [FileDescriptor]) {
+            waitingCount += bytes.count
+            // A message with descriptors is sent by itself.
+            if descriptors.isEmpty, let last = backlog.indices.last, backlog[last].descriptors.isEmpty {
+                backlog[last].bytes += bytes
+            } else {
+                backlog.append(Part(bytes: bytes[...], descriptors: descriptors))
+            }
+        }
+
+        /// Writes the backlog as far as the socket has room. Returns false if the socket is broken.
+        mutating func write(to socket: BusSocket) -> Bool {
+            var written = 0
+            defer {
+                backlog.removeFirst(written)
+                isFull = !backlog.isEmpty
+            }
+            while written < backlog.count {
+                let part = backlog[written]
+                guard let count = socket.write(part.bytes, part.descriptors) else { return false }
+                waitingCount -= count
+                guard count == part.bytes.count else {
+                    backlog[written].bytes.removeFirst(count)
+                    if count > 0 { backlog[written].descriptors = [] }
+                    return true
+                }
+                written += 1
+            }
+            return true
+        }
     }
 
     private let state = Mutex(State())
@@ -55,7 +93,8 @@ final class MessageOutput: Sendable {
         for waiter in waiters { waiter.deliver(.failure(BusConnection.closed)) }
     }
 
-    var hasBacklog: Bool { state.withLock { !$0.backlog.isEmpty } }
+    /// Whether something waits until the socket has room.
+    var hasBacklog: Bool { state.withLock { $0.isFull } }
 
     /// Whether the bus passes descriptors.
     var passesDescriptors: Bool {
@@ -98,30 +137,26 @@ final class MessageOutput: Sendable {
         enum Event { case backlog, broken }
         let (result, event): (Sending, Event?) = state.withLock { state in
             guard let socket = state.socket else { return (.closed, nil) }
-            guard state.backlog.isEmpty else {
-                guard waits else { return (.full, nil) }
-                state.waitingCount += bytes.count
-                guard state.waitingCount <= Self.capacity else {
+            let wasFull = state.isFull
+            if wasFull, !waits { return (.full, nil) }
+            if state.backlog.isEmpty, !state.isHeld {
+                guard let count = socket.write(bytes[...], descriptors) else {
                     state.socket = nil
                     return (.closed, .broken)
                 }
-                // A message with descriptors is sent by itself.
-                let last = state.backlog.count - 1
-                if descriptors.isEmpty, state.backlog[last].descriptors.isEmpty {
-                    state.backlog[last].bytes += bytes
-                } else {
-                    state.backlog.append(Part(bytes: bytes[...], descriptors: descriptors))
-                }
-                return (.accepted, nil)
+                if count == bytes.count { return (.accepted, nil) }
+                state.append(Array(bytes[count...]), count == 0 ? descriptors : [])
+                state.isFull = true
+                return (.accepted, .backlog)
             }
-            guard let count = socket.write(bytes[...], descriptors) else {
+            state.append(bytes, descriptors)
+            var isBroken = state.waitingCount > Self.capacity
+            if !wasFull, state.waitingCount > Self.heldCapacity { isBroken = !state.write(to: socket) }
+            if isBroken {
                 state.socket = nil
                 return (.closed, .broken)
             }
-            if count == bytes.count { return (.accepted, nil) }
-            state.backlog.append(Part(bytes: bytes[count...], descriptors: count == 0 ? descriptors : []))
-            state.waitingCount = bytes.count - count
-            return (.accepted, .backlog)
+            return (.accepted, state.isFull && !wasFull ? .backlog : nil)
         }
         switch event {
         case .backlog: onBacklog()
@@ -131,23 +166,26 @@ final class MessageOutput: Sendable {
         return result
     }
 
+    /// Holds what is sent from now on until ``release()``.
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    /// Writes what was held. Returns false if the socket is broken.
+    func release() -> Bool {
+        let (isWhole, isFull): (Bool, Bool) = state.withLock { state in
+            state.isHeld = false
+            guard let socket = state.socket, !state.isFull, !state.backlog.isEmpty else { return (true, false) }
+            return (state.write(to: socket), state.isFull)
+        }
+        if isFull { onBacklog() }
+        return isWhole
+    }
+
     /// Writes the backlog as far as the socket has room. Returns false if the socket is broken.
     func flush() -> Bool {
         let (isWhole, waiters): (Bool, [BusOutcome<Void>]) = state.withLock { state in
             guard let socket = state.socket else { return (true, []) }
-            var written = 0
-            defer { state.backlog.removeFirst(written) }
-            while written < state.backlog.count {
-                let part = state.backlog[written]
-                guard let count = socket.write(part.bytes, part.descriptors) else { return (false, []) }
-                state.waitingCount -= count
-                guard count == part.bytes.count else {
-                    state.backlog[written].bytes.removeFirst(count)
-                    if count > 0 { state.backlog[written].descriptors = [] }
-                    return (true, [])
-                }
-                written += 1
-            }
+            guard state.write(to: socket) else { return (false, []) }
+            guard !state.isFull else { return (true, []) }
             defer { state.waiters = [] }
             return (true, state.waiters)
         }
@@ -160,7 +198,7 @@ final class MessageOutput: Sendable {
     func room() async throws(DBusError) {
         let waiter: BusOutcome<Void>? = try state.withLock { (state) throws(DBusError) in
             guard state.socket != nil else { throw BusConnection.closed }
-            guard !state.backlog.isEmpty else { return nil }
+            guard state.isFull else { return nil }
             let waiter = BusOutcome<Void>()
             state.waiters.append(waiter)
             return waiter

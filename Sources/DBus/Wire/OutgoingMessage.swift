@@ -3,7 +3,14 @@ enum OutgoingMessage {
     private static let wantsNoReply: UInt8 = 1
     private static let doesNotStartService: UInt8 = 2
 
+    /// The place of the serial number.
+    private static let serialOffset = 8
+
     static func call(_ call: MethodCall, serial: UInt32) throws(DBusError) -> [UInt8] {
+        if var message = call.message {
+            message.withUnsafeMutableBytes { $0.storeBytes(of: serial, toByteOffset: serialOffset, as: UInt32.self) }
+            return message
+        }
         let header = MessageHeader(
             path: call.path, interface: call.interface, member: call.method, destination: call.destination,
             descriptorCount: call.descriptors.count)

@@ -194,4 +194,64 @@ struct MessageOutputTests {
         // The other end has ended once it is closed.
         while ble_receive(kept.rawValue, &space, 1, nil, &passed) != 0 { await Task.yield() }
     }
+
+    // MARK: What is held
+
+    @Test func `what is held goes out in order when it is released`() throws {
+        let fixture = try Fixture()
+        let pair = try PacketSocket.pair()
+        fixture.output.hold()
+        fixture.output.send([1, 1])
+        fixture.output.send([2], [pair.0])
+        fixture.output.send([3, 3])
+        guard case .accepted = fixture.output.sendIfRoom([4]) else {
+            Issue.record("not accepted")
+            return
+        }
+        #expect(fixture.read().bytes.isEmpty)
+        #expect(fixture.output.release())
+        let received = fixture.read()
+        #expect(received.bytes == [1, 1, 2, 3, 3, 4])
+        #expect(received.descriptors == [1])
+        #expect(!fixture.output.hasBacklog)
+        // Nothing is held any more.
+        fixture.output.send([5])
+        #expect(fixture.read().bytes == [5])
+    }
+
+    @Test func `much that is held is written at once`() throws {
+        let fixture = try Fixture()
+        fixture.output.hold()
+        let message = [UInt8](repeating: 7, count: 1000)
+        var sent = 0
+        var received: [UInt8] = []
+        while received.isEmpty, sent < 1 << 20 {
+            fixture.output.send(message)
+            sent += message.count
+            received = fixture.read().bytes
+        }
+        #expect(received.count == sent || fixture.output.hasBacklog)
+        #expect(sent < 1 << 16)
+    }
+
+    @Test func `a held message that a full socket does not accept waits for room`() async throws {
+        let fixture = try Fixture()
+        fixture.output.hold()
+        let sent = fixture.fill()
+        #expect(fixture.output.release())
+        #expect(fixture.events.value == ["backlog"])
+        guard case .full = fixture.output.sendIfRoom([1]) else {
+            Issue.record("there was room")
+            return
+        }
+        #expect(fixture.drain().bytes == sent)
+    }
+
+    @Test func `who waits for room does not wait for what is held`() async throws {
+        let fixture = try Fixture()
+        fixture.output.hold()
+        fixture.output.send([1])
+        try await fixture.output.room()
+        #expect(fixture.output.release())
+    }
 }
