@@ -151,6 +151,10 @@ if withBlueZ {
             name: "Benchmarks",
             dependencies: ["BLE", "BLEBTHome", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
+        // The program whose start is measured: without Foundation, which `Benchmarks` has for a comparison.
+        .executableTarget(
+            name: "FirstDiscovery", dependencies: ["BLE", "BLEBlueZ"],
+            path: "Tests/Tools/Benchmarks/FirstDiscovery", swiftSettings: .strict),
     ]
 }
 

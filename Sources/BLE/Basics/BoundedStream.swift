@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// How a stream handles a new element when its buffer is full.
 public enum OverflowPolicy: Hashable, Sendable {
@@ -120,14 +120,15 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The producing end of a stream.
-    package struct Producer: Sendable {
-        private let buffer: StreamBuffer<Element>
+    /// The producing end of a stream. Only the framework makes some; it is public for the reason that `TimerQueue` has.
+    public struct Producer: Sendable {
+        @usableFromInline let buffer: StreamBuffer<Element>
 
         fileprivate init(_ buffer: StreamBuffer<Element>) { self.buffer = buffer }
 
         /// Adds an element according to the overflow policy. Never waits.
-        package func yield(_ element: Element) { buffer.add(element) }
+        @inlinable
+        public func yield(_ element: Element) { buffer.add(element) }
 
         /// Adds an element even if there is no room, for a producer that then pauses. Never waits.
         ///
@@ -143,27 +144,31 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 /// The state shared by the producer and the reader of a stream.
-private final class StreamBuffer<Element: Sendable>: Sendable {
-    enum Take {
+@usableFromInline
+final class StreamBuffer<Element: Sendable>: Sendable {
+    fileprivate enum Take {
         case taken
         case empty
         case ended(BLEError?)
     }
 
-    private struct State {
+    @usableFromInline
+    struct State {
         /// The waiting elements. Once the buffer is full, `head` is the index of the oldest, and the order wraps
         /// around.
-        var elements: [Element] = []
-        var head = 0
-        var dropped = 0
-        var end: BLEError??
+        @usableFromInline var elements: [Element] = []
+        @usableFromInline var head = 0
+        @usableFromInline var dropped = 0
+        @usableFromInline var end: BLEError??
         /// The producer waits for room.
-        var wantsRoom = false
+        @usableFromInline var wantsRoom = false
         /// The reader that waits, and any other waiting readers. Each is resumed once, by the code that removes it from
         /// here. The continuations are unsafe because checking costs more than the rest of a wait.
-        var waiter: UnsafeContinuation<Void, Never>?
-        var otherWaiters: [UnsafeContinuation<Void, Never>] = []
-        var onTermination: (@Sendable () -> Void)?
+        @usableFromInline var waiter: UnsafeContinuation<Void, Never>?
+        @usableFromInline var otherWaiters: [UnsafeContinuation<Void, Never>] = []
+        @usableFromInline var onTermination: (@Sendable () -> Void)?
+
+        init(onTermination: @escaping @Sendable () -> Void) { self.onTermination = onTermination }
 
         /// Rotates the elements so that the oldest is first.
         mutating func unwrap() {
@@ -172,6 +177,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
             head = 0
         }
 
+        @inlinable
         mutating func takeWaiters() -> Waiters {
             guard let first = waiter.take() else { return Waiters() }
             guard !otherWaiters.isEmpty else { return Waiters(first: first) }
@@ -181,34 +187,41 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     /// The readers to resume.
-    private struct Waiters {
-        var first: UnsafeContinuation<Void, Never>?
-        var others: [UnsafeContinuation<Void, Never>] = []
+    @usableFromInline
+    struct Waiters {
+        @usableFromInline var first: UnsafeContinuation<Void, Never>?
+        @usableFromInline var others: [UnsafeContinuation<Void, Never>] = []
 
+        @inlinable
+        init(first: UnsafeContinuation<Void, Never>? = nil, others: [UnsafeContinuation<Void, Never>] = []) {
+            self.first = first
+            self.others = others
+        }
+
+        @inlinable
         func resume() {
             first?.resume()
             for other in others { other.resume() }
         }
     }
 
-    private let policy: OverflowPolicy
-    private let capacity: Int
+    @usableFromInline let policy: OverflowPolicy
+    @usableFromInline let capacity: Int
     private let onRoom: @Sendable () -> Void
-    private let state: Mutex<State>
+    @usableFromInline let state: Mutex<State>
 
-    init(
+    fileprivate init(
         policy: OverflowPolicy, onRoom: @escaping @Sendable () -> Void, onTermination: @escaping @Sendable () -> Void
     ) {
         self.policy = policy
         self.onRoom = onRoom
         capacity = policy.capacity
-        var state = State()
-        state.onTermination = onTermination
-        self.state = Mutex(state)
+        state = Mutex(State(onTermination: onTermination))
     }
 
     var droppedCount: Int { state.withLock { $0.dropped } }
 
+    @inlinable
     func add(_ element: Element) {
         let (waiters, onTermination) = state.withLock { state in
             guard state.end == nil else { return (Waiters(), nil as (@Sendable () -> Void)?) }
@@ -223,9 +236,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
                     state.elements[state.head] = element
                     state.head = (state.head + 1) % state.elements.count
                 case .fail:
-                    state.end = BLEError(
-                        .overflow, "the buffer of \(capacity) elements is full",
-                        remedy: "Read faster, or choose a larger capacity or another overflow policy.")
+                    state.end = .some(.overflow(capacity))
                     onTermination = state.onTermination.take()
                 }
             }
@@ -273,7 +284,7 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     /// Moves all waiting elements into `batch`, which must be empty. Its storage becomes the buffer's.
-    func take(into batch: inout [Element]) -> Take {
+    fileprivate func take(into batch: inout [Element]) -> Take {
         let (take, wantedRoom) = state.withLock { state in
             guard !state.elements.isEmpty else {
                 if let end = state.end { return (Take.ended(end), false) }
@@ -306,5 +317,14 @@ private final class StreamBuffer<Element: Sendable>: Sendable {
         }
         // Elements that arrived before the cancellation are delivered first.
         if Task.isCancelled, state.withLock({ $0.elements.isEmpty && $0.end == nil }) { throw .cancelled }
+    }
+}
+
+extension BLEError {
+    @usableFromInline
+    static func overflow(_ capacity: Int) -> BLEError {
+        BLEError(
+            .overflow, "the buffer of \(capacity) elements is full",
+            remedy: "Read faster, or choose a larger capacity or another overflow policy.")
     }
 }

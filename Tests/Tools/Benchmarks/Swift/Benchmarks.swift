@@ -52,8 +52,7 @@ enum Benchmarks {
         case ("read", 3, 2):
             guard let place = Place(rawValue: word) else { return false }
             try await ReadBenchmark.run(place, numbers[0], parallel: numbers[1])
-        case ("known", 1, 1): try await StartBenchmark.runKnown(numbers[0])
-        case ("start", 0, 0): try await StartBenchmark.run()
+        case ("known", 1, 1): try await KnownBenchmark.run(numbers[0])
         case ("peripherals", 1, 1): try await PeripheralsBenchmark.run(numbers[0])
         case ("serve", 3, 2):
             guard let way = ServeBenchmark.Way(rawValue: word) else { return false }

@@ -33,8 +33,8 @@ def say(*words: object):
 class Places:
     """Where the programs are."""
 
-    # Tests/Tools/Benchmarks; where the compiled programs of C and the virtual environment are; the Swift program; for
-    # what is unfinished; and the log.
+    # Tests/Tools/Benchmarks; where the compiled programs of C and the virtual environment are; the Swift program, beside
+    # which the others are; for what is unfinished; and the log.
     sources: Path
     cache: Path
     swift: Path
@@ -44,8 +44,8 @@ class Places:
     def resolve(self, words: list[str]) -> list[str] | None:
         """The command with paths for names. None if there is no such program."""
         name, arguments = words[0], words[1:]
-        if name == "Benchmarks":
-            path = self.swift
+        if name in ("Benchmarks", "FirstDiscovery"):
+            path = self.swift.with_name(name)
         elif name.endswith(".py"):
             places = [self.sources / folder / name for folder in ("Python", "harness")]
             path = next((place for place in places if place.exists()), None)

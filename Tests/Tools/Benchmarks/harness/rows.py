@@ -511,7 +511,7 @@ ROWS = (
             Program(
                 "bluetoothctl", "C, bluetoothctl", "outside.py --until '] Device ' bluetoothctl --timeout 30 scan on",
                 "`scan on`, ended when it shows the device."),
-            Program("scope", SCOPE, "outside.py Benchmarks start", "`central.discoveries()` in `withCentral`."),
+            Program("scope", SCOPE, "outside.py FirstDiscovery", "`central.discoveries()` in `withCentral`."),
         ),
         head="program",
         fake="fake-known 0",

@@ -4,20 +4,12 @@ internal import DBus
 internal import Glibc
 internal import Logging
 
-/// What it takes to begin, on the bus of `fake-known`.
-enum StartBenchmark {
-    /// Ends at the first discovery.
-    @concurrent
-    static func run() async throws {
-        try await withCentral { central in
-            for try await _ in central.discoveries() { return }
-        }
-    }
-
+/// What it takes to know the devices of `fake-known`.
+enum KnownBenchmark {
     /// Ends when the central knows all devices. The figures are totals of the process: microseconds of processor time and of
     /// time since the start, and bytes of memory.
     @concurrent
-    static func runKnown(_ devices: Int) async throws {
+    static func run(_ devices: Int) async throws {
         let start = ContinuousClock.now
         // What the runtime, GLib and a connection need, whatever comes over it.
         let session = BusSession(loop: EventLoop(), logger: Logger(label: "benchmark"), onSignal: { _ in }, onLoss: {})
