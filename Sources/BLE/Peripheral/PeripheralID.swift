@@ -18,6 +18,9 @@ extension Peripheral {
             self.rawValue = Self.address(rawValue) ?? rawValue
         }
 
+        /// Creates an id from a device address in the usual notation, in upper case with colons.
+        package init(address: String) { rawValue = address }
+
         /// Whether the text is a device address: six pairs of hexadecimal digits.
         public var isAddress: Bool { Self.address(rawValue) != nil }
 

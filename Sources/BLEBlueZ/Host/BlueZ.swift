@@ -71,12 +71,16 @@ extension Peripheral.ID {
         let start =
             path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.utf8.startIndex
         let name = path.utf8[start...].dropFirst("dev_".utf8.count)
-        self.init(
-            rawValue: String(unsafeUninitializedCapacity: name.count) { space in
-                for (index, character) in name.enumerated() {
-                    space[index] = character == UInt8(ascii: "_") ? UInt8(ascii: ":") : character
-                }
-                return name.count
-            })
+        var isAddress = name.count == 17
+        let text = String(unsafeUninitializedCapacity: name.count) { space in
+            for (index, character) in name.enumerated() {
+                space[index] = character == UInt8(ascii: "_") ? UInt8(ascii: ":") : character
+                isAddress = isAddress && (character == UInt8(ascii: "_")) == (index % 3 == 2)
+                isAddress = isAddress && !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= character)
+            }
+            return name.count
+        }
+        // That of any device: there is nothing to correct.
+        if isAddress { self.init(address: text) } else { self.init(rawValue: text) }
     }
 }

@@ -6,7 +6,7 @@ internal import DBus
 /// Unknown objects and unknown properties are normal, and are ignored.
 struct ObjectTree: Sendable {
     private(set) var adapters: [String: AdapterObject] = [:]
-    private(set) var devices: [String: DeviceObject] = [:]
+    private(set) var devices: [String: Boxed<DeviceObject>] = [:]
     /// The attributes, by the path of their device and then by their own path.
     private var attributes: [String: [String: AttributeObject]] = [:]
     /// The uses of characteristics by all clients of bluetoothd, with the same keys. Without unused characteristics.
@@ -41,7 +41,7 @@ struct ObjectTree: Sendable {
 
     /// Records why the link of a device is about to end. Does nothing without a link.
     mutating func noteLinkEnd(_ path: String, _ end: LinkEnd) {
-        if devices[path]?.isConnected == true { devices[path]?.linkEnd = end }
+        if devices[path]?.isConnected == true { devices[path]?.value.linkEnd = end }
     }
 
     /// Updates the properties of an object. Does nothing if the object is unknown or was removed.
@@ -85,7 +85,8 @@ struct ObjectTree: Sendable {
 
     private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
         // In place: an advertisement is too large to be copied for each change of a signal's strength.
-        let update = devices[path, default: DeviceObject(id: Peripheral.ID(devicePath: path))].update(properties)
+        let update = devices[path, default: Boxed(DeviceObject(id: Peripheral.ID(devicePath: path)))].value
+            .update(properties)
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, address: former.address, adapter: former.adapter)
             let isUsual = device.address == device.id.rawValue && path.utf8.starts(with: device.adapter.utf8)

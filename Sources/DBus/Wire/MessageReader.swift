@@ -208,6 +208,13 @@ package struct MessageReader {
     /// Returns a reader at the one value in a variant.
     package mutating func variant() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "v"))
+        let inner = try variantHere()
+        moveOn()
+        return inner
+    }
+
+    /// Returns a reader at the value of the variant at the reader's position, and moves over it.
+    private mutating func variantHere() throws(DBusError) -> MessageReader {
         guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
         let types = try characters(Int(try number(UInt8.self)))
         guard types.count > 0, try Self.length(ofTypeIn: types) == types.count else {
@@ -217,7 +224,6 @@ package struct MessageReader {
         var behind = inner
         try behind.pass()
         offset = behind.offset
-        moveOn()
         return inner
     }
 
@@ -294,10 +300,12 @@ package struct MessageReader {
         _ body: (MessageString, inout MessageReader) throws(DBusError) -> Void
     ) throws(DBusError) {
         var entries = try array()
+        guard entries.types.elementsEqual("{sv}".utf8) else { throw Self.malformed("expected an array of properties") }
         while !entries.isAtEnd {
-            var entry = try entries.entry()
-            let name = try entry.text()
-            var value = try entry.variant()
+            // An entry's members, without a look at what follows them.
+            entries.align(to: 8)
+            let name = MessageString(try entries.characters(Int(try entries.number(UInt32.self))))
+            var value = try entries.variantHere()
             try body(name, &value)
         }
     }
