@@ -106,7 +106,7 @@ public actor Central {
         deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
         let context = BackendContext(
-            handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+            handleEvent: { [weak self] event in self?.enter { $0.handle(event) } },
             logger: configuration.logger, clock: clock,
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
@@ -184,6 +184,11 @@ public actor Central {
         connections = [:]
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
+    }
+
+    /// Runs `body` in the central's isolation, on the backend's executor.
+    nonisolated func enter<Value: Sendable>(_ body: (isolated Central) throws -> Value) rethrows -> Value {
+        try enter(isCurrent: backend.isCurrent, body)
     }
 
     func checkRunning() throws(BLEError) {

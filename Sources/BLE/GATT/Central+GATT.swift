@@ -109,7 +109,7 @@ extension Central {
         _ operation: AttributeOperation, _ key: CharacteristicKey, _ id: Peripheral.ID, _ timeout: Duration?
     ) -> PendingOperation? {
         guard !isTracing, !Task.isCancelled, backend.isCurrent else { return nil }
-        return assumeIsolated { central in
+        return enter { central in
             guard !central.isShutDown, central.connectionState(id) == .connected,
                 let target = central.connections[id]?.target(key, of: id), target.allows(operation)
             else { return nil }

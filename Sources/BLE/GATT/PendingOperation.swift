@@ -57,9 +57,9 @@ extension Central {
 
     private func start(_ pending: PendingOperation) {
         pending.willStart?()
-        let cancel = backend.assumeIsolated { backend in
+        let cancel = backend.enter(isCurrent: backend.isCurrent) { backend in
             backend.start(pending.operation, on: pending.attribute) { [self] result in
-                assumeIsolated { $0.complete(pending, result) }
+                enter { $0.complete(pending, result) }
             }
         }
         if let cancel { return operations.setRunning(pending.token, .started(cancel: cancel)) }

@@ -16,10 +16,10 @@ extension BlueZCentral {
             switch result {
             case .success: completion(result)
             case .failure(let error):
-                assumeIsolated { $0.persist(number, operation, at: path, after: (error, start), completion) }
+                enter { $0.persist(number, operation, at: path, after: (error, start), completion) }
             }
         }
-        return { [self] in assumeIsolated { $0.calls.remove(number) } }
+        return { [self] in enter { $0.calls.remove(number) } }
     }
 
     /// Returns the call of an operation's method. That of reading a characteristic is made once.
@@ -99,11 +99,11 @@ extension BlueZCentral {
         if case .read(let position)? = operation { offset = position }
         if offset != nil { beginRead(call.path) }
         let hasValue = call.method == "ReadValue"
-        host.assumeIsolated { host in
+        host.enter { host in
             host.start(call, during: .attribute, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
                 hasValue ? try body.bytes() : []
             } completion: { [self, offset] result in
-                assumeIsolated { central in
+                enter { central in
                     if let offset { central.endRead(call.path, try? result.get(), offset) }
                     central.calls.complete(number)?(result)
                 }

@@ -10,7 +10,7 @@ extension BlueZCentral {
 
     /// Returns a delivery for the values that arrive while reads are pending.
     private func sieve(_ path: String) -> Deliveries.Deliver {
-        { [weak self] value in self?.assumeIsolated { $0.arrived(value, path) } }
+        { [weak self] value in self?.enter { $0.arrived(value, path) } }
     }
 
     private func arrived(_ value: [UInt8], _ path: String) {
@@ -42,10 +42,10 @@ extension BlueZCentral {
     }
 
     private func delivery(at path: String) -> Deliveries.Deliver? {
-        host.assumeIsolated { host in host.withDeliveries { $0[path] } }
+        host.enter { host in host.withDeliveries { $0[path] } }
     }
 
     private func setHostDelivery(_ deliver: Deliveries.Deliver?, at path: String) {
-        host.assumeIsolated { host in host.withDeliveries { $0[path] = deliver } }
+        host.enter { host in host.withDeliveries { $0[path] = deliver } }
     }
 }

@@ -27,7 +27,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
     private(set) lazy var passive = PassiveScanner(host, clock: configuredClock) { [weak self] event in
-        self?.assumeIsolated { $0.handle(event) }
+        self?.enter { $0.handle(event) }
     }
     let waits = ObjectWaits()
 
@@ -45,7 +45,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// - Parameter host: what this role shares with others on the same adapter.
     package init(_ host: BlueZHost) {
         self.host = host
-        waits.onChange = { isWaiting in host.assumeIsolated { $0.hold(isWaiting) } }
+        waits.onChange = { isWaiting in host.enter { $0.hold(isWaiting) } }
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
@@ -66,7 +66,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         elapsed = Central.stopwatch(context.clock)
         role = try await host.join(
             BlueZHost.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
-                self?.assumeIsolated { $0.handle(event) }
+                self?.enter { $0.handle(event) }
             })
         agent = BlueZAgent(host, context.pairing, logger: context.logger) { [weak self] event in
             await self?.handle(event)

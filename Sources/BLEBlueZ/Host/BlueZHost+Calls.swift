@@ -23,7 +23,7 @@ extension BlueZHost {
     ) {
         let failed = { (error: DBusError) in completion(.failure(BLEError(error, during: operation))) }
         guard let session else { return failed(Self.notConnected) }
-        session.assumeIsolated { session in
+        session.enter { session in
             do throws(DBusError) {
                 try session.start(call, timeout: timeout, read: read) { result in
                     completion(result.mapError { BLEError($0, during: operation) })

@@ -166,7 +166,7 @@ package actor BlueZHost {
         }
         let session = BusSession(
             loop: loop, logger: logger, service: BlueZ.service,
-            onSignal: { [weak self] message in self?.assumeIsolated { $0.receive(message) } },
+            onSignal: { [weak self] message in self?.enter { $0.receive(message) } },
             onOwner: { [weak self] _ in self?.assumeIsolated { $0.ownerChanged() } },
             onLoss: { [weak self] in self?.assumeIsolated { $0.loseBus() } })
         do throws(DBusError) {
@@ -267,7 +267,7 @@ package actor BlueZHost {
 
     private func updateTolerance() {
         let tolerance = deliveries.isEmpty && holds == 0 && !isShared ? tolerance : .zero
-        session?.assumeIsolated { $0.setTolerance(tolerance) }
+        session?.enter { $0.setTolerance(tolerance) }
     }
 
     /// Changes where values go.

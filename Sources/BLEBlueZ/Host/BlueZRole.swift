@@ -1,5 +1,13 @@
 internal import BLE
 internal import DBus
+internal import Waiting
+
+extension BlueZHost {
+    /// Runs `body` in the host's isolation, on its loop.
+    nonisolated func enter<Value: Sendable>(_ body: (isolated BlueZHost) throws -> Value) rethrows -> Value {
+        try enter(isCurrent: loop.isCurrent, body)
+    }
+}
 
 /// An actor that stands on a host and runs on its executor, so that it sees the host's state without waiting.
 protocol BlueZRole: Actor {
@@ -7,8 +15,13 @@ protocol BlueZRole: Actor {
 }
 
 extension BlueZRole {
+    /// Runs `body` in this actor's isolation, on the host's loop.
+    nonisolated func enter<Value: Sendable>(_ body: (isolated Self) throws -> Value) rethrows -> Value {
+        try enter(isCurrent: host.loop.isCurrent, body)
+    }
+
     /// Looks at the host, on whose executor this actor runs.
-    func onHost<Value: Sendable>(_ body: (isolated BlueZHost) -> Value) -> Value { host.assumeIsolated(body) }
+    func onHost<Value: Sendable>(_ body: (isolated BlueZHost) -> Value) -> Value { host.enter(body) }
 
     /// bluetoothd's objects.
     var objects: ObjectTree { onHost { $0.tree } }

@@ -117,7 +117,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         self.context = context
         role = try await host.join(
             BlueZHost.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
-                self?.assumeIsolated { $0.handle(event) }
+                self?.enter { $0.handle(event) }
             })
         reportConnected()
         guard let pairing = context.pairing else { return }

@@ -1,4 +1,5 @@
 package import Logging
+internal import Waiting
 
 /// A session on a message bus: calls, served objects and signals.
 ///
@@ -98,6 +99,13 @@ package actor BusSession {
     func open() throws(DBusError) -> BusConnection {
         guard let connection else { throw DBusError(.disconnected, message: "the bus session is not open") }
         return connection
+    }
+
+    /// Runs `body` in the session's isolation, on the loop's thread.
+    package nonisolated func enter<Value: Sendable>(
+        _ body: (isolated BusSession) throws -> Value
+    ) rethrows -> Value {
+        try enter(isCurrent: loop.isCurrent, body)
     }
 
     // MARK: Calls and served objects
