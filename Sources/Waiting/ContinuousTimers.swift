@@ -18,7 +18,7 @@ final class ContinuousTimers: Sendable {
 
     /// Calls `work` once after `duration` on the global executor, unless its number is passed to ``cancelCall(_:)``
     /// before.
-    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int {
+    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         let deadline = ContinuousClock.now + duration
         return state.withLock { state in
             if state.sleep.map({ deadline < $0.deadline }) ?? true { sleep(&state, until: deadline) }
@@ -27,7 +27,7 @@ final class ContinuousTimers: Sendable {
     }
 
     /// Cancels a call. The sleep until its deadline goes on, because most calls are cancelled.
-    func cancelCall(_ number: Int) { state.withLock { _ = $0.calls.remove(number) } }
+    func cancelCall(_ number: UInt64) { state.withLock { _ = $0.calls.remove(number) } }
 
     private func sleep(_ state: inout State, until deadline: ContinuousClock.Instant) {
         state.sleep?.task.cancel()

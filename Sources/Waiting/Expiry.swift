@@ -1,8 +1,8 @@
 /// A clock that can call back. A deadline costs less than with a task that sleeps, and most deadlines never come.
 package protocol CallbackClock: Clock<Duration> {
     /// Calls `work` once after `duration`, from any thread, unless its number is passed to ``cancelCall(_:)`` before.
-    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int
-    func cancelCall(_ number: Int)
+    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64
+    func cancelCall(_ number: UInt64)
 }
 
 /// A clock, by what it can do. Made once for many deadlines, because finding it out takes longer than to set one.
@@ -26,8 +26,8 @@ public struct DeadlineClock: Sendable {
 /// Something that happens after a duration, unless it is cancelled before.
 public struct Expiry: Sendable {
     private enum Timer: Sendable {
-        case call(any CallbackClock, Int)
-        case continuous(Int)
+        case call(any CallbackClock, UInt64)
+        case continuous(UInt64)
         case task(Task<Void, Never>)
     }
 

@@ -49,6 +49,11 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
         return isFirst
     }
 
+    /// Whether no result was delivered yet.
+    public var isOpen: Bool {
+        state.withLock { if case .delivered = $0 { false } else { true } }
+    }
+
     /// Waits for the result on the caller's actor. Passing the isolation on keeps the closures there.
     @inlinable
     public func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {

@@ -3,14 +3,16 @@
 /// Public and inlinable, because each step takes longer than its work where the types are not known, and the compiler
 /// specializes nothing that is `package` in another module (Swift 6.3).
 public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
+    public typealias Number = UInt64
+
     @usableFromInline
     struct Entry: Comparable {
         @usableFromInline let deadline: Deadline
-        @usableFromInline let order: Int
-        @usableFromInline let number: Int
+        @usableFromInline let order: UInt64
+        @usableFromInline let number: Number
 
         @inlinable
-        init(deadline: Deadline, order: Int, number: Int) {
+        init(deadline: Deadline, order: UInt64, number: Number) {
             self.deadline = deadline
             self.order = order
             self.number = number
@@ -27,10 +29,10 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @usableFromInline
     struct Place {
         @usableFromInline var work: Work?
-        @usableFromInline var number: Int
+        @usableFromInline var number: Number
 
         @inlinable
-        init(work: Work, number: Int) {
+        init(work: Work, number: Number) {
             self.work = work
             self.number = number
         }
@@ -41,11 +43,11 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @usableFromInline var places: [Place] = []
     /// The indices of the places without work.
     @usableFromInline var free: [Int] = []
-    @usableFromInline var last = 0
+    @usableFromInline var last: UInt64 = 0
 
-    /// A number has the index of its place in the lower bits.
-    @inlinable static var indexBits: Int { 24 }
-    @inlinable static var indices: Int { 1 << indexBits }
+    /// How many places there can be. A number has the index of its place in the lower bits, and in the others how often the
+    /// place was used before.
+    @inlinable static var indices: UInt64 { 1 << 24 }
 
     @inlinable public init() {}
 
@@ -59,13 +61,13 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     }
 
     /// Adds work. Returns its number for ``remove(_:)``.
-    @inlinable public mutating func add(_ deadline: Deadline, _ work: Work) -> Int {
-        let number: Int
+    @inlinable public mutating func add(_ deadline: Deadline, _ work: Work) -> Number {
+        let number: Number
         if let index = free.popLast() {
             number = places[index].number &+ Self.indices
             places[index] = Place(work: work, number: number)
         } else {
-            number = places.count
+            number = UInt64(places.count)
             precondition(number < Self.indices, "too much work")
             places.append(Place(work: work, number: number))
         }
@@ -76,7 +78,7 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     }
 
     /// Removes work and returns it. Nil if it was taken.
-    @inlinable @discardableResult public mutating func remove(_ number: Int) -> Work? {
+    @inlinable @discardableResult public mutating func remove(_ number: Number) -> Work? {
         guard let removed = take(number) else { return nil }
         // Most deadlines never come.
         guard heap.count > 64, heap.count > 4 * count else { return removed }
@@ -98,13 +100,13 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
         return due
     }
 
-    @inlinable func contains(_ number: Int) -> Bool {
-        let place = places[number & (Self.indices - 1)]
+    @inlinable func contains(_ number: Number) -> Bool {
+        let place = places[Int(number % Self.indices)]
         return place.number == number && place.work != nil
     }
 
-    @inlinable mutating func take(_ number: Int) -> Work? {
-        let index = number & (Self.indices - 1)
+    @inlinable mutating func take(_ number: Number) -> Work? {
+        let index = Int(number % Self.indices)
         guard places[index].number == number, let work = places[index].work.take() else { return nil }
         free.append(index)
         return work

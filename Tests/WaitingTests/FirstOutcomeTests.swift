@@ -182,18 +182,19 @@ private struct SleepingClock: Clock {
 private final class CallingClock: CallbackClock {
     typealias Instant = ContinuousClock.Instant
 
-    let calls = Mutex<[Int: (duration: Duration, work: @Sendable () -> Void)]>([:])
+    let calls = Mutex<[UInt64: (duration: Duration, work: @Sendable () -> Void)]>([:])
     var now: Instant { .now }
     var minimumResolution: Duration { .zero }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws { Issue.record("it calls back") }
 
-    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int {
+    func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         calls.withLock { calls in
-            calls[calls.count] = (duration, work)
-            return calls.count - 1
+            let number = UInt64(calls.count)
+            calls[number] = (duration, work)
+            return number
         }
     }
 
-    func cancelCall(_ number: Int) { calls.withLock { $0[number] = nil } }
+    func cancelCall(_ number: UInt64) { calls.withLock { $0[number] = nil } }
 }

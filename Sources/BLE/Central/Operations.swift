@@ -46,8 +46,13 @@ struct Operations {
     /// The number of those that use a resource: that read, write, switch notifications on or off, or open a channel.
     private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
-    /// Starts the operations that are queued.
-    private var waiting: [Int: () -> Void] = [:]
+    private struct Waiting {
+        let isAwaited: () -> Bool
+        let start: () -> Void
+    }
+
+    /// The operations that are queued.
+    private var waiting: [Int: Waiting] = [:]
 
     /// Whether an operation on a peripheral is running or queued.
     func isAny(on peripheral: Peripheral.ID) -> Bool { counts[peripheral] != nil }
@@ -57,9 +62,12 @@ struct Operations {
 
     /// Adds an operation. Returns whether it has its turn at once, as without a resource. Otherwise, `start` comes back
     /// as a consequence of another operation's end.
+    ///
+    /// - Parameter isAwaited: whether the operation has no outcome yet. An operation that has one is not started: its
+    ///   caller may not have run since, and left the queue.
     mutating func begin(
         _ token: Int, on peripheral: Peripheral.ID?, using resource: Resource?, fail: @escaping (BLEError) -> Void,
-        start: @escaping () -> Void
+        isAwaited: @escaping () -> Bool, start: @escaping () -> Void
     ) -> Bool {
         operations[token] = Operation(peripheral: peripheral, resource: resource, fail: fail)
         if let peripheral {
@@ -67,7 +75,7 @@ struct Operations {
             if resource != nil { attributeCounts[peripheral, default: 0] += 1 }
         }
         guard let resource, !turns.join(resource, token) else { return true }
-        waiting[token] = start
+        waiting[token] = Waiting(isAwaited: isAwaited, start: start)
         return false
     }
 
@@ -103,8 +111,14 @@ struct Operations {
 
     /// Releases the resource of an operation whose work has ended. Returns what starts the next operation.
     mutating func finish(_ token: Int, using resource: Resource?) -> (() -> Void)? {
-        guard let resource, let next = turns.leave(resource, token) else { return nil }
-        return waiting.removeValue(forKey: next)
+        guard let resource else { return nil }
+        var last = token
+        while let next = turns.leave(resource, last) {
+            guard let queued = waiting.removeValue(forKey: next) else { return nil }
+            if queued.isAwaited() { return queued.start }
+            last = next
+        }
+        return nil
     }
 
     /// Fails the operations of matching peripherals. Queued operations never start.
@@ -152,7 +166,8 @@ extension Central {
             operations.setRunning(token, .task(task))
         }
         let hasTurn = operations.begin(
-            token, on: peripheral, using: resource, fail: { outcome.deliver(.failure($0)) }, start: start)
+            token, on: peripheral, using: resource, fail: { outcome.deliver(.failure($0)) },
+            isAwaited: { outcome.isOpen }, start: start)
         if hasTurn { start() }
         defer {
             deadline.cancel()

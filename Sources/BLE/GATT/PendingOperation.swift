@@ -50,7 +50,7 @@ extension Central {
         let start = { [self] in self.start(pending) }
         let hasTurn = operations.begin(
             pending.token, on: pending.attribute.peripheral, using: .value(pending.attribute),
-            fail: { pending.outcome.deliver(.failure($0)) }, start: start)
+            fail: { pending.outcome.deliver(.failure($0)) }, isAwaited: { pending.outcome.isOpen }, start: start)
         if hasTurn { start() }
         return pending
     }

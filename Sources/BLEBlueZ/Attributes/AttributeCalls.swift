@@ -1,4 +1,5 @@
 internal import BLE
+internal import DBus
 
 /// The pending operations on attributes, and the devices that are being paired with.
 ///
@@ -7,10 +8,14 @@ internal import BLE
 struct AttributeCalls {
     typealias Completion = (Result<[UInt8], BLEError>) -> Void
 
-    private struct Call {
+    struct Call {
         /// The path of the device.
         let device: String
+        /// The path of the characteristic that is read, and from where; nil for any other operation.
+        let reading: (path: String, offset: Int)?
         let completion: Completion
+        /// The call, once it is started.
+        fileprivate(set) var pending: PendingCall?
     }
 
     private var calls: [Int: Call] = [:]
@@ -28,21 +33,23 @@ struct AttributeCalls {
         return last
     }
 
-    /// Adds a call. ``complete(_:)`` returns `completion` once, unless the call is removed before.
-    mutating func add(_ call: Int, on device: String, completion: @escaping Completion) {
-        calls[call] = Call(device: device, completion: completion)
+    /// Adds a call.
+    mutating func add(
+        _ call: Int, on device: String, reading: (path: String, offset: Int)? = nil, completion: @escaping Completion
+    ) {
+        calls[call] = Call(device: device, reading: reading, completion: completion)
     }
 
-    /// Removes a call, or ends the attempts that have followed it.
-    mutating func remove(_ call: Int) {
-        calls[call] = nil
+    /// Records how a call can be withdrawn, unless it has its result.
+    mutating func setPending(_ call: Int, _ pending: PendingCall) { calls[call]?.pending = pending }
+
+    /// Removes a call that has its result, or for which nobody waits any more. Nil if it was removed before.
+    mutating func remove(_ call: Int) -> Call? { calls.removeValue(forKey: call) }
+
+    /// Cancels the attempts that have followed a call.
+    mutating func cancelRetry(_ call: Int) {
         if !retries.isEmpty { retries.removeValue(forKey: call)?.cancel() }
     }
-
-    func contains(_ call: Int) -> Bool { calls[call] != nil }
-
-    /// Removes a call that has its result. Returns what takes it; nil if nobody waits for it any more.
-    mutating func complete(_ call: Int) -> Completion? { calls.removeValue(forKey: call)?.completion }
 
     mutating func setRetry(_ call: Int, _ task: Task<Void, Never>) { retries[call] = task }
 

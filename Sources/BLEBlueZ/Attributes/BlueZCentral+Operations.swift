@@ -19,7 +19,12 @@ extension BlueZCentral {
                 enter { $0.persist(number, operation, at: path, after: (error, start), completion) }
             }
         }
-        return { [self] in enter { $0.calls.remove(number) } }
+        return { [self] in
+            enter { central in
+                central.calls.cancelRetry(number)
+                central.giveUp(number)
+            }
+        }
     }
 
     /// Returns the call of an operation's method. That of reading a characteristic is made once.
@@ -78,15 +83,33 @@ extension BlueZCentral {
 
     /// Calls a method of an attribute. Returns what was read.
     func attempt(_ call: MethodCall, reading operation: AttributeOperation? = nil) async throws(BLEError) -> [UInt8] {
+        if Task.isCancelled { throw .cancelled }
         let outcome = Outcome<[UInt8]>()
         let number = calls.next()
         begin(call, number, reading: operation) { outcome.deliver($0) }
-        defer { calls.remove(number) }
+        defer { giveUp(number) }
         return try await outcome.wait()
     }
 
-    /// Calls a method of an attribute. Who gives up removes the call, which goes on, because its answer is still to come,
-    /// and with that of a read its signal.
+    /// Ends a call for which nobody waits any more, unless it was sent: then it goes on, because its answer is still to
+    /// come, and with that of a read its signal.
+    private func giveUp(_ number: Int) {
+        if let call = calls.remove(number) { withdraw(call) }
+    }
+
+    private func withdraw(_ call: AttributeCalls.Call) {
+        guard let pending = call.pending, onHost({ $0.withdraw(pending) }) else { return }
+        if let (path, offset) = call.reading { endRead(path, nil, offset) }
+    }
+
+    /// Fails a call.
+    func fail(_ number: Int, _ error: BLEError) {
+        guard let call = calls.remove(number) else { return }
+        withdraw(call)
+        call.completion(.failure(error))
+    }
+
+    /// Calls a method of an attribute. Each call is ended with ``giveUp(_:)``, ``fail(_:_:)`` or its answer.
     ///
     /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
     /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
@@ -94,21 +117,22 @@ extension BlueZCentral {
         _ call: MethodCall, _ number: Int, reading operation: AttributeOperation?,
         completion: @escaping AttributeCalls.Completion
     ) {
-        calls.add(number, on: call.object ?? call.path, completion: completion)
-        var offset: Int?
-        if case .read(let position)? = operation { offset = position }
-        if offset != nil { beginRead(call.path) }
-        let hasValue = call.method == "ReadValue"
-        host.enter { host in
+        let (path, hasValue) = (call.path, call.method == "ReadValue")
+        let offset: Int? = if case .read(let offset)? = operation { offset } else { nil }
+        calls.add(
+            number, on: call.object ?? path, reading: offset.map { (path, $0) }, completion: completion)
+        if offset != nil { beginRead(path) }
+        let pending = onHost { host in
             host.start(call, during: .attribute, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
                 hasValue ? try body.bytes() : []
-            } completion: { [self, offset] result in
+            } completion: { [self] result in
                 enter { central in
-                    if let offset { central.endRead(call.path, try? result.get(), offset) }
-                    central.calls.complete(number)?(result)
+                    if let offset { central.endRead(path, try? result.get(), offset) }
+                    central.calls.remove(number)?.completion(result)
                 }
             }
         }
+        if let pending { calls.setPending(number, pending) }
     }
 }
 

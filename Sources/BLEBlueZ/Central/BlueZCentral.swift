@@ -166,7 +166,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private func handle(_ event: BlueZAgent.Event) async {
         switch event {
         case .ended(let id): report(.pairingEnded(id))
-        case .refused(let path): await pairingRefused(path)
+        case .refused(let path): pairingRefused(path)
         }
     }
 

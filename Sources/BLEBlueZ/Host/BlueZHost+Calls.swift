@@ -15,24 +15,30 @@ extension BlueZHost {
         }
     }
 
-    /// Starts a call whose answer arrives in order with the signals; see `BusSession.start`.
+    /// Starts a call whose answer arrives in order with the signals; see `BusSession.start`. Returns nil if it has failed.
     func start<Value>(
         _ call: MethodCall, during operation: BlueZOperation, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value,
         completion: @escaping @Sendable (Result<Value, BLEError>) -> Void
-    ) {
-        let failed = { (error: DBusError) in completion(.failure(BLEError(error, during: operation))) }
+    ) -> PendingCall? {
+        let failed = { (error: DBusError) -> PendingCall? in
+            completion(.failure(BLEError(error, during: operation)))
+            return nil
+        }
         guard let session else { return failed(Self.notConnected) }
-        session.enter { session in
+        return session.enter { session in
             do throws(DBusError) {
-                try session.start(call, timeout: timeout, read: read) { result in
+                return try session.start(call, timeout: timeout, read: read) { result in
                     completion(result.mapError { BLEError($0, during: operation) })
                 }
             } catch {
-                failed(error)
+                return failed(error)
             }
         }
     }
+
+    /// Ends a call that was not sent yet. Returns whether it was one.
+    func withdraw(_ call: PendingCall) -> Bool { session?.enter { $0.withdraw(call) } ?? false }
 
     /// Returns the session, for objects that are served for bluetoothd.
     func openBusSession() throws(BLEError) -> BusSession {

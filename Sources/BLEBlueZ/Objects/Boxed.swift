@@ -1,27 +1,17 @@
-/// A value on the heap, so that a table of such values is small and quick to grow. Copies are independent: a value that is
-/// shared is copied when it is changed.
-///
-/// Safe to share because a value is changed only while nobody shares it.
+/// A value on the heap, so that a table of such values is small and quick to grow. It is changed in place unless it is
+/// shared.
 @dynamicMemberLookup
-struct Boxed<Value: Sendable>: @unchecked Sendable {
-    private final class Storage {
-        var value: Value
+struct Boxed<Value: Sendable>: Sendable {
+    /// The value alone. An array is the box that the compiler knows to be safe to share.
+    private var storage: [Value]
 
-        init(_ value: Value) { self.value = value }
-    }
-
-    private var storage: Storage
-
-    init(_ value: Value) { storage = Storage(value) }
+    init(_ value: Value) { storage = [value] }
 
     var value: Value {
-        _read { yield storage.value }
-        _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
-            yield &storage.value
-        }
+        _read { yield storage[0] }
+        _modify { yield &storage[0] }
     }
 
     @inline(__always)
-    subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member { storage.value[keyPath: member] }
+    subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member { storage[0][keyPath: member] }
 }

@@ -102,20 +102,20 @@ extension BlueZCentral {
     // MARK: Operations that pair
 
     /// Handles this program's refusal of a pairing that was not requested with `Pair`. The operations that wait for it
-    /// fail, and the link, which has stalled, is ended. Returns when the callers have been notified.
-    func pairingRefused(_ path: String) async {
+    /// fail, and the link, which has stalled, is ended.
+    func pairingRefused(_ path: String) {
         guard !calls.isPairing(path) else { return }
-        await failCalls(on: path, .pairingRefused)
+        failCalls(on: path, .pairingRefused)
     }
 
-    /// Fails the pending attribute operations of a device, and ends the link after their callers have been notified.
-    private func failCalls(on path: String, _ error: BLEError) async {
+    /// Fails the pending attribute operations of a device, and ends the link.
+    private func failCalls(on path: String, _ error: BLEError) {
         let waiting = calls.all(on: path)
         guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         // The failure and the end of the link report the same error, in either order.
         links.setReason(error, path)
-        for call in waiting { calls.complete(call)?(.failure(error)) }
+        for call in waiting { fail(call, error) }
         Task {
             try? await self.disconnect(id)
             // If other clients use the link, it has ended only for this client.

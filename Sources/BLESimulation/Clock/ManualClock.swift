@@ -44,7 +44,7 @@ public final class ManualClock: Clock {
         var lastToken = 0
         var sleepers = TimerQueue<Instant, Sleeper>()
         /// The numbers of the sleepers in the queue, by their tokens.
-        var numbers: [Int: Int] = [:]
+        var numbers: [Int: UInt64] = [:]
         /// Sleeps that were cancelled before they began to wait.
         var cancelled: Set<Int> = []
         /// The waits for a number of sleepers.

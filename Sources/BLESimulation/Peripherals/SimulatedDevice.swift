@@ -7,7 +7,7 @@ final class SimulatedDevice {
     var attributes: SimulatedAttributes
     var isAdvertising = true
     /// The number of its next advertisement in the schedule. Nil while it does not advertise.
-    var next: Int?
+    var next: UInt64?
     var link: SimulatedLink?
     /// The numbers at which it accepts L2CAP channels.
     var listeners: [PSM: SimulatedListener] = [:]

@@ -1,7 +1,7 @@
 /// A call that waits for its turn or its answer.
 ///
 /// Safe to share because it is used only on the loop's thread.
-final class PendingCall: @unchecked Sendable {
+package final class PendingCall: @unchecked Sendable {
     let destination: String
     let method: String
     /// The message, until it is sent.

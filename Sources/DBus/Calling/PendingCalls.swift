@@ -76,6 +76,13 @@ final class PendingCalls: @unchecked Sendable {
         end(call)
     }
 
+    /// Ends a call that was not sent yet. Returns whether it was one: otherwise, its completion is still called.
+    func withdraw(_ call: PendingCall) -> Bool {
+        guard !call.hasBeenSent, call.completion != nil else { return false }
+        end(call)
+        return true
+    }
+
     /// Passes an answer or an error to its caller. Returns whether there is one.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.

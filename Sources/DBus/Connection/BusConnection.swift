@@ -157,6 +157,7 @@ final class BusConnection: @unchecked Sendable {
         pause = nil
         hasMessages = false
         while let unread = descriptors.popFirst() { _ = DescriptorReaper.shared.close(unread) }
+        _ = output.release()
         output.close()
         served.removeAll()
         if let source {
@@ -370,8 +371,8 @@ final class BusConnection: @unchecked Sendable {
         _ call: MethodCall, timeout: Duration,
         read: @escaping (inout MessageReader) throws(DBusError) -> Value,
         completion: @escaping (Result<Value, DBusError>) -> Void
-    ) throws(DBusError) {
-        _ = try calls.start(call, over: self, timeout: timeout) { answer in
+    ) throws(DBusError) -> PendingCall {
+        try calls.start(call, over: self, timeout: timeout) { answer in
             completion(
                 answer.reading { (message, _) throws(DBusError) in
                     var body = message.body
@@ -379,6 +380,9 @@ final class BusConnection: @unchecked Sendable {
                 })
         }
     }
+
+    /// Ends a call that was not sent yet. Returns whether it was one.
+    func withdraw(_ call: PendingCall) -> Bool { calls.withdraw(call) }
 
     /// Makes a call and returns its answer.
     func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {

@@ -71,11 +71,11 @@ package final class EventLoop: SerialExecutor {
     /// The continuous clock, with sleeps that end on the loop's thread.
     package var clock: LoopClock { LoopClock(self) }
 
-    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> Int {
+    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         core.addTimer(deadline, work)
     }
 
-    func removeTimer(_ number: Int) { core.removeTimer(number) }
+    func removeTimer(_ number: UInt64) { core.removeTimer(number) }
 
     /// The number of sleeps and calls that are to come.
     var timerCount: Int { core.timerCount }
@@ -188,7 +188,7 @@ private final class Core: @unchecked Sendable {
 
     // MARK: Timers
 
-    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> Int {
+    func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         timers.withLock { timers in
             let number = timers.add(deadline, work)
             if timers.next == deadline { setTimer(deadline) }
@@ -196,7 +196,7 @@ private final class Core: @unchecked Sendable {
         }
     }
 
-    func removeTimer(_ number: Int) { timers.withLock { _ = $0.remove(number) } }
+    func removeTimer(_ number: UInt64) { timers.withLock { _ = $0.remove(number) } }
     var timerCount: Int { timers.withLock { $0.count } }
 
     private func setTimer(_ deadline: ContinuousClock.Instant) {
@@ -271,9 +271,9 @@ private final class Core: @unchecked Sendable {
 /// A one-shot timer on an event loop, which is cancelled with its last reference.
 package final class LoopTimer: Sendable {
     private let core: Core
-    private let number: Int
+    private let number: UInt64
 
-    fileprivate init(_ core: Core, _ number: Int) { (self.core, self.number) = (core, number) }
+    fileprivate init(_ core: Core, _ number: UInt64) { (self.core, self.number) = (core, number) }
 
     deinit { cancel() }
 

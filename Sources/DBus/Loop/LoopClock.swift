@@ -25,9 +25,9 @@ package struct LoopClock: CallbackClock {
     }
 
     /// Calls `work` on the loop's thread.
-    package func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> Int {
+    package func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         loop.addTimer(.now + duration, work)
     }
 
-    package func cancelCall(_ number: Int) { loop.removeTimer(number) }
+    package func cancelCall(_ number: UInt64) { loop.removeTimer(number) }
 }

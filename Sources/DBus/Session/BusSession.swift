@@ -161,12 +161,15 @@ package actor BusSession {
     /// Starts a call whose answer arrives in order with the signals.
     ///
     /// `read` runs as in ``ask(_:timeout:read:)``. `completion` is called once on the loop's thread with its result or
-    /// the error of the call, possibly before this returns.
+    /// the error of the call, possibly before this returns, and not at all if the call is withdrawn.
     package func start<Value>(
         _ call: MethodCall, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value,
         completion: @escaping @Sendable (Result<Value, DBusError>) -> Void
-    ) throws(DBusError) {
+    ) throws(DBusError) -> PendingCall {
         try open().start(call, timeout: timeout, read: read, completion: completion)
     }
+
+    /// Ends a call that was not sent yet. Returns whether it was one.
+    package func withdraw(_ call: PendingCall) -> Bool { connection?.withdraw(call) ?? false }
 }

@@ -103,11 +103,11 @@ import Testing
             calls.add(call, on: device) { results.append($0) }
         }
         #expect(Set(calls.all(on: "/strap")) == [first, third])
-        calls.complete(first)?(.failure(.pairingRefused))
-        calls.complete(first)?(.success([1]))
-        calls.remove(second)
-        calls.complete(second)?(.success([2]))
-        calls.complete(third)?(.success([3]))
+        calls.remove(first)?.completion(.failure(.pairingRefused))
+        calls.remove(first)?.completion(.success([1]))
+        _ = calls.remove(second)
+        calls.remove(second)?.completion(.success([2]))
+        calls.remove(third)?.completion(.success([3]))
         let outcomes = results.map { result in
             switch result {
             case .success(let value): "\(value)"
@@ -125,7 +125,7 @@ import Testing
         let attempts = Task { for await _ in pauses {} }
         calls.setRetry(first, attempts)
         calls.setRetry(second, Task {})
-        calls.remove(first)
+        calls.cancelRetry(first)
         await attempts.value
         withExtendedLifetime(continuation) {}
         let isAwaited = [calls.endRetry(first), calls.endRetry(second)]

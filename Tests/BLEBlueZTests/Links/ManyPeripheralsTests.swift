@@ -30,6 +30,38 @@ struct ManyPeripheralsTests {
         _ = levels
     }
 
+    @Test func `a write that waits behind unanswered reads is not sent when its time is up`() async throws {
+        let world = try await BlueZWorld()
+        let switchable = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
+        let lamp = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Lamp", rssi: -40),
+                services: [
+                    .battery(level: 90),
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [CharacteristicDefinition(switchable.key.characteristic, .write)]),
+                ]))
+        let central = try await world.makeCentral()
+        let peripheral = try await central.find(lamp.id)
+        try await peripheral.connect()
+        await world.daemon.hang("ReadValue")
+        for count in 1...16 {
+            let reading = Task { try await peripheral.read(Self.level) }
+            await until { await world.daemon.hungCount == count }
+            reading.cancel()
+            _ = await reading.result
+        }
+        await expectError(.timedOut) {
+            try await peripheral.write([1], to: switchable, timeout: .milliseconds(20))
+        }
+        await world.daemon.release()
+        // Sent after what could have waited.
+        try await peripheral.write([2], to: switchable)
+        #expect(await world.daemon.calls["WriteValue"] == 1)
+        await central.shutDown()
+    }
+
     @Test func `a live link works beside 140 peripherals that are being connected to in vain`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())

@@ -39,8 +39,10 @@ struct Bench {
             ]),
     ])
 
-    init() async throws {
+    /// - Parameter startsOperations: whether the backend starts operations on attributes at once.
+    init(startsOperations: Bool = false) async throws {
         await backend.set(Self.database)
+        if startsOperations { await backend.startOperations() }
         central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         strap = central.peripheral(Peripheral.ID(rawValue: "strap"))
     }

@@ -154,7 +154,8 @@ actor ScriptedBackend: CentralBackend {
     /// A value over a channel; whether there is room for more.
     func offer(_ value: [UInt8], from handle: UInt16) -> Bool? { channels[handle]?(value) }
 
-    private func answer(_ call: Call) async throws(BLEError) {
+    /// Writes a call down. Returns how it is answered.
+    private func record(_ call: Call) -> Behavior {
         calls.append(call)
         observers.removeAll { observer in
             guard count(observer.operation) >= observer.count else { return false }
@@ -162,9 +163,14 @@ actor ScriptedBackend: CentralBackend {
             return true
         }
         let operation = call.operation
-        let behavior = script[operation]?.isEmpty == false ? script[operation]?.removeFirst() : nil
+        return script[operation]?.isEmpty == false ? script[operation]?.removeFirst() ?? .succeed : .succeed
+    }
+
+    private func answer(_ call: Call) async throws(BLEError) {
+        let operation = call.operation
+        let behavior = record(call)
         let outcome = Outcome<Void>()
-        switch behavior ?? .succeed {
+        switch behavior {
         case .succeed: return
         case .fail(let error): throw error
         case .hold:
@@ -239,6 +245,41 @@ actor ScriptedBackend: CentralBackend {
         _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
     ) async throws(BLEError) {
         try await answer(.write(value, characteristic.handle))
+    }
+
+    /// Whether it starts operations on attributes at once.
+    private var startsOperations = false
+    func startOperations() { startsOperations = true }
+
+    func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> (@Sendable () -> Void)? {
+        guard startsOperations else { return nil }
+        let (call, value): (Call, [UInt8]) =
+            switch operation {
+            case .read: (.read(attribute.handle), values[attribute.handle] ?? [])
+            case .write(let value, _, _): (.write(value, attribute.handle), [])
+            case .readDescriptor: (.readDescriptor(attribute.handle), values[attribute.handle] ?? [])
+            case .writeDescriptor(let value): (.writeDescriptor(value, attribute.handle), [])
+            }
+        let outcome = Outcome<Void>()
+        switch record(call) {
+        case .succeed: completion(.success(value))
+        case .fail(let error): completion(.failure(error))
+        case .hold, .ignore:
+            held.append((call.operation, outcome))
+            Task {
+                _ = self
+                do throws(BLEError) {
+                    try await outcome.wait()
+                    completion(.success(value))
+                } catch {
+                    if error.code != .cancelled { completion(.failure(error)) }
+                }
+            }
+        }
+        return { outcome.deliver(.failure(.cancelled)) }
     }
 
     func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {

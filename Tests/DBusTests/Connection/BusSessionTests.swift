@@ -1,6 +1,6 @@
 import BLETestSupport
 import BlueZTestSupport
-import DBus
+@testable import DBus
 import Foundation
 import Logging
 import Testing
@@ -93,6 +93,23 @@ struct BusSessionTests {
             task.cancel()
             let error = await #expect(throws: DBusError.self) { try await task.value }
             #expect(error?.kind == .cancelled)
+        }
+    }
+
+    @Test func `a call can be withdrawn until it is sent`() async throws {
+        try await withService { _, recorder in
+            var slow = call("Hang")
+            slow.pace = .slow
+            let ends = SharedValue<[String]>([])
+            let withdrawn = try await recorder.session.starting(slow, count: CallGate.objectCapacity + 2) {
+                number, end in
+                ends.change { $0.append("\(number): \(end)") }
+            }
+            // One that was sent, and the last, which waits for its turn.
+            #expect(withdrawn == [false, true])
+            await recorder.session.close()
+            #expect(ends.value.count == CallGate.objectCapacity + 1)
+            #expect(Set(ends.value).count == ends.value.count)
         }
     }
 
@@ -280,5 +297,22 @@ extension BusSession {
     fileprivate func askAfter(_ work: () -> Void) async throws(DBusError) {
         work()
         try await ask(.bus("GetId"), timeout: .seconds(3600)) { _ in }
+    }
+}
+
+extension BusSession {
+    /// Starts calls, and withdraws the first and the last. Returns whether they were not sent yet.
+    fileprivate func starting(
+        _ call: MethodCall, count: Int, _ ended: @escaping @Sendable (Int, DBusError.Kind) -> Void
+    ) throws(DBusError) -> [Bool] {
+        var calls: [PendingCall] = []
+        for number in 0..<count {
+            calls.append(
+                try start(call, timeout: .seconds(3600)) { _ in
+                } completion: { result in
+                    if case .failure(let error) = result { ended(number, error.kind) }
+                })
+        }
+        return [withdraw(calls[0]), withdraw(calls[count - 1])]
     }
 }

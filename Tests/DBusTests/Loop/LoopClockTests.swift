@@ -41,7 +41,7 @@ struct LoopClockTests {
         let start = ContinuousClock.now
         for _ in 0..<50 {
             var queue = TimerQueue<ContinuousClock.Instant, BusOutcome<Void>>()
-            var model: [Int: (deadline: ContinuousClock.Instant, sleeper: BusOutcome<Void>)] = [:]
+            var model: [UInt64: (deadline: ContinuousClock.Instant, sleeper: BusOutcome<Void>)] = [:]
             var now = 0
             for _ in 0..<300 {
                 switch Int.random(in: 0..<10, using: &generator) {

@@ -18,6 +18,8 @@ extension FakeBlueZ {
     }
 
     func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
+        // A call that came right before the end is not carried out any more.
+        guard session != nil else { return .failure(.bluez("Failed", "gone")) }
         guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
         if faults.abortsConnection, let path = devices[id]?.path {

@@ -157,8 +157,9 @@ public actor FakeBlueZ {
         monitors = [:]
         agents = []
         await endServing()
+        let attempts = devices.values.compactMap(\.connecting)
+        for attempt in attempts { attempt.cancel() }
         for device in devices.values {
-            device.connecting?.cancel()
             device.pairing?.cancel()
             endSockets(of: device.id)
         }
@@ -167,6 +168,8 @@ public actor FakeBlueZ {
         devices = [:]
         release()
         try? await backend.stopDiscovery()
+        // One that the cancellation was too late for has made a link.
+        for attempt in attempts { _ = await attempt.value }
         for peripheral in await backend.knownPeripherals() where peripheral.isConnected {
             try? await backend.disconnect(peripheral.id)
         }
