@@ -193,7 +193,7 @@ extension BLEError: CustomStringConvertible {
             characteristic.map { "characteristic \($0)" },
         ].compactMap { $0 }
         if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-        let answer = [attError?.description, stackErrorName].compactMap { $0 }.filter { !message.contains($0) }
+        let answer = [attError?.description, stackErrorName].compactMap { $0 }.filter { !message.contains(text: $0) }
         if !answer.isEmpty { text += " [\(answer.joined(separator: ", "))]" }
         if let remedy { text += " — \(remedy)" }
         return text

@@ -148,7 +148,7 @@ extension DiscoveryCriteria.Condition {
         case .manufacturer(let company, let pattern):
             advertisement.manufacturerData[company].map(pattern.matches) ?? false
         case .name(let name): advertisement.localName == name
-        case .namePart(let part): advertisement.localName?.contains(part) ?? false
+        case .namePart(let part): advertisement.localName?.contains(text: part) ?? false
         case .rssi(let window): advertisement.rssi.map(window.contains) ?? false
         case .connectable: advertisement.isConnectable ?? true
         case .transport(.classic): advertisement.deviceClass != nil

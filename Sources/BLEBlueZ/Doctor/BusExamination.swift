@@ -1,3 +1,4 @@
+internal import BLE
 internal import DBus
 internal import Logging
 
@@ -91,7 +92,7 @@ struct BusExamination {
         let introspection = try? await session.call(
             MethodCall(BlueZ.service, path, "org.freedesktop.DBus.Introspectable", "Introspect"),
             timeout: timeout)
-        adapter.isExperimental = introspection?.values.first?.string?.contains("\"ConnectDevice\"")
+        adapter.isExperimental = introspection?.values.first?.string?.contains(text: "\"ConnectDevice\"")
         if scans, adapter.isPowered { adapter.scan = await scan(session, path) }
     }
 

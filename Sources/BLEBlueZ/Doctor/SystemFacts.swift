@@ -1,3 +1,5 @@
+internal import BLE
+
 /// The facts about the kernel and the system that Bluetooth depends on.
 struct SystemFacts: Equatable, Sendable {
     /// The number of the user that this process runs as.
@@ -46,7 +48,7 @@ struct SystemFacts: Equatable, Sendable {
         isDaemonInstalled = Self.programs.contains(where: files.exists)
         isContainer =
             ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"].contains(where: files.exists)
-            || ["docker", "kubepods", "lxc"].contains { files.text("/proc/self/cgroup")?.contains($0) == true }
+            || ["docker", "kubepods", "lxc"].contains { files.text("/proc/self/cgroup")?.contains(text: $0) == true }
         switches = RadioSwitch.all(files)
         readPolicies(files)
         isReverseDiscoveryOff = (files.text("/etc/bluetooth/main.conf") ?? "").split(separator: "\n").contains { line in
@@ -65,9 +67,9 @@ struct SystemFacts: Equatable, Sendable {
         let texts = ["/usr/share/dbus-1/system.d", "/etc/dbus-1/system.d"].flatMap { directory in
             files.list(directory).compactMap { files.text("\(directory)/\($0)") }
         }
-        guard texts.contains(where: { $0.contains("org.bluez") }) else { return }
+        guard texts.contains(where: { $0.contains(text: "org.bluez") }) else { return }
         interfacesWithoutPolicy = Self.servedInterfaces.filter { interface in
-            !texts.contains { $0.contains("\"\(interface)\"") }
+            !texts.contains { $0.contains(text: "\"\(interface)\"") }
         }
     }
 

@@ -114,7 +114,7 @@ extension BLEError {
             return BLEError(.notSupported, "the operation is not supported", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
             // ATT's security errors arrive as "Not paired" and the like.
-            if text.contains("paired") || text.contains("authenti") || text.contains("ncrypt") {
+            if text.contains(text: "paired") || text.contains(text: "authenti") || text.contains(text: "ncrypt") {
                 return BLEError(
                     .pairingRequired, "the attribute requires a paired link: \(text)",
                     remedy: "Pair with the peripheral.",
@@ -124,10 +124,11 @@ extension BLEError {
                 .notPermitted, "the operation is not permitted: \(text)", attError: refusal(in: text),
                 isRetryable: false,
                 cause: error)
-        case "org.bluez.Error.InvalidArguments" where text.contains("offset"):
+        case "org.bluez.Error.InvalidArguments" where text.contains(text: "offset"):
             return BLEError(
                 .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
-        case "org.bluez.Error.InvalidArguments" where text.contains("ength"), "org.bluez.Error.InvalidValueLength",
+        case "org.bluez.Error.InvalidArguments" where text.contains(text: "ength"),
+            "org.bluez.Error.InvalidValueLength",
             "org.bluez.Error.InvalidLength":
             return BLEError(
                 .invalidLength, "the attribute does not accept a value of this length",
@@ -214,7 +215,9 @@ extension BLEError {
 
     /// Returns the code in "Operation failed with ATT error: 0x0e".
     private static func attCode(in text: String) -> ATTError? {
-        guard text.contains("ATT error"), let digits = text.split(separator: "x").last?.prefix(2) else { return nil }
+        guard text.contains(text: "ATT error"), let digits = text.split(separator: "x").last?.prefix(2) else {
+            return nil
+        }
         return UInt8(digits, radix: 16).flatMap { $0 == 0 ? nil : ATTError(rawValue: $0) }
     }
 }

@@ -67,7 +67,7 @@ extension BlueZCentral {
 
     /// Whether bluetoothd's attempt was interrupted.
     private static func isAborted(_ error: BLEError) -> Bool {
-        error.code == .connectionFailed && error.message.contains("abort-by-local")
+        error.code == .connectionFailed && error.message.contains(text: "abort-by-local")
     }
 
     /// Waits until bluetoothd has withdrawn the link of an interrupted attempt: it may report a link before the

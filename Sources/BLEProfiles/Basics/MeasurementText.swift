@@ -80,7 +80,10 @@ extension NamedConstants where Self: OptionSet {
     var flagWords: String? {
         guard rawValue != 0 else { return nil }
         // Flags without a name are a hexadecimal number.
-        let names = description.split(separator: ", ").map { $0.first == "0" ? String($0) : Self.words(String($0)) }
+        let names = description.split(separator: ",").map { part in
+            let name = String(part.drop { $0 == " " })
+            return name.first == "0" ? name : Self.words(name)
+        }
         return names.joined(separator: ", ")
     }
 }

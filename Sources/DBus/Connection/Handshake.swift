@@ -40,7 +40,7 @@ struct Handshake {
             return .done(Self.line("BEGIN"))
         case (.accepted, "ERROR"):
             return .done(Self.line("BEGIN"))
-        case (.external, "REJECTED") where line.contains("ANONYMOUS"):
+        case (.external, "REJECTED") where line.split(separator: " ").contains("ANONYMOUS"):
             state = .anonymous
             return .send(Self.line("AUTH ANONYMOUS"))
         case (.external, "REJECTED"), (.anonymous, "REJECTED"):
