@@ -44,7 +44,9 @@ class Places:
     def resolve(self, words: list[str]) -> list[str] | None:
         """The command with paths for names. None if there is no such program."""
         name, arguments = words[0], words[1:]
-        if name in ("Benchmarks", "FirstDiscovery"):
+        if name == "Benchmarks":
+            path = self.swift
+        elif name == "FirstDiscovery":
             path = self.swift.with_name(name)
         elif name.endswith(".py"):
             places = [self.sources / folder / name for folder in ("Python", "harness")]
