@@ -19,8 +19,8 @@ public protocol CentralBackend: Actor {
     /// between threads. They must not block. Nil, the default, if there is none.
     nonisolated var taskExecutor: (any TaskExecutor)? { get }
 
-    /// Whether the caller runs on the backend's executor, so that it can enter the backend without a switch. False, the
-    /// default, if that is not known.
+    /// Whether the caller runs on the executor that `unownedExecutor` is, so that it can enter the backend without a
+    /// switch. False, the default, if that is not known: to say so wrongly is a data race.
     nonisolated var isCurrent: Bool { get }
 
     /// Connects to the stack. Called before anything else, and again only if it has thrown.

@@ -40,17 +40,17 @@ struct Operations {
         var running: Running?
     }
 
+    private struct Waiting {
+        let isAwaited: () -> Bool
+        let start: () -> Void
+    }
+
     private var operations: [Int: Operation] = [:]
     /// The number of operations on each peripheral.
     private var counts: [Peripheral.ID: Int] = [:]
     /// The number of those that use a resource: that read, write, switch notifications on or off, or open a channel.
     private var attributeCounts: [Peripheral.ID: Int] = [:]
     private var turns = Turns<Resource>()
-    private struct Waiting {
-        let isAwaited: () -> Bool
-        let start: () -> Void
-    }
-
     /// The operations that are queued.
     private var waiting: [Int: Waiting] = [:]
 

@@ -30,7 +30,7 @@ final class PendingOperation: Sendable {
         do throws(BLEError) {
             return try await outcome.wait()
         } catch {
-            // A result has ended it. Something else has come first.
+            // After an error of the backend, nothing is left to be done.
             await central.abandon(self)
             throw error.at(
                 attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)

@@ -99,7 +99,7 @@ extension DiscoveryCriteria {
     /// device reported on a connection.
     public static func name(_ name: String) -> DiscoveryCriteria { DiscoveryCriteria(.name(name)) }
 
-    /// Peripherals whose name contains this text. Case matters.
+    /// Peripherals whose name contains this text, byte for byte in UTF-8.
     public static func name(containing part: String) -> DiscoveryCriteria { DiscoveryCriteria(.namePart(part)) }
 
     /// Peripherals with a signal strength in this range, in dBm. A peripheral without a known strength does not match.

@@ -11,8 +11,8 @@ struct AttributeCalls {
     struct Call {
         /// The path of the device.
         let device: String
-        /// The path of the characteristic that is read, and from where; nil for any other operation.
-        let reading: (path: String, offset: Int)?
+        /// The path of the characteristic that is read; nil for any other operation.
+        let readPath: String?
         let completion: Completion
         /// The call, once it is started.
         fileprivate(set) var pending: PendingCall?
@@ -35,9 +35,9 @@ struct AttributeCalls {
 
     /// Adds a call.
     mutating func add(
-        _ call: Int, on device: String, reading: (path: String, offset: Int)? = nil, completion: @escaping Completion
+        _ call: Int, on device: String, reading path: String? = nil, completion: @escaping Completion
     ) {
-        calls[call] = Call(device: device, reading: reading, completion: completion)
+        calls[call] = Call(device: device, readPath: path, completion: completion)
     }
 
     /// Records how a call can be withdrawn, unless it has its result.

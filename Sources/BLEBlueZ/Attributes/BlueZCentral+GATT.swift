@@ -99,7 +99,9 @@ extension BlueZCentral {
         uses.begin(characteristic, path)
         do throws(BLEError) {
             try await persisting(at: path) { () throws(BLEError) in
-                _ = try await self.attempt(.attribute(path, BlueZ.gattCharacteristic, "StartNotify"))
+                _ = try await self.attempt(.attribute(path, BlueZ.gattCharacteristic, "StartNotify")) {
+                    self.uses.stopped(path, characteristic.peripheral)
+                }
             }
         } catch {
             endDelivery(of: characteristic)

@@ -82,24 +82,32 @@ extension BlueZCentral {
     }
 
     /// Calls a method of an attribute. Returns what was read.
-    func attempt(_ call: MethodCall, reading operation: AttributeOperation? = nil) async throws(BLEError) -> [UInt8] {
-        if Task.isCancelled { throw .cancelled }
+    ///
+    /// - Parameter isUnsent: called if the caller is cancelled before the call is sent.
+    func attempt(
+        _ call: MethodCall, reading operation: AttributeOperation? = nil, isUnsent: () -> Void = {}
+    ) async throws(BLEError) -> [UInt8] {
+        if Task.isCancelled {
+            isUnsent()
+            throw .cancelled
+        }
         let outcome = Outcome<[UInt8]>()
         let number = calls.next()
         begin(call, number, reading: operation) { outcome.deliver($0) }
-        defer { giveUp(number) }
+        defer { if giveUp(number) { isUnsent() } }
         return try await outcome.wait()
     }
 
     /// Ends a call for which nobody waits any more, unless it was sent: then it goes on, because its answer is still to
-    /// come, and with that of a read its signal.
-    private func giveUp(_ number: Int) {
-        if let call = calls.remove(number) { withdraw(call) }
+    /// come, and with that of a read its signal. Returns whether it was not sent.
+    @discardableResult private func giveUp(_ number: Int) -> Bool {
+        calls.remove(number).map { withdraw($0) } ?? false
     }
 
-    private func withdraw(_ call: AttributeCalls.Call) {
-        guard let pending = call.pending, onHost({ $0.withdraw(pending) }) else { return }
-        if let (path, offset) = call.reading { endRead(path, nil, offset) }
+    @discardableResult private func withdraw(_ call: AttributeCalls.Call) -> Bool {
+        guard let pending = call.pending, onHost({ $0.withdraw(pending) }) else { return false }
+        if let path = call.readPath { withdrawRead(path) }
+        return true
     }
 
     /// Fails a call.
@@ -120,7 +128,7 @@ extension BlueZCentral {
         let (path, hasValue) = (call.path, call.method == "ReadValue")
         let offset: Int? = if case .read(let offset)? = operation { offset } else { nil }
         calls.add(
-            number, on: call.object ?? path, reading: offset.map { (path, $0) }, completion: completion)
+            number, on: call.object ?? path, reading: offset == nil ? nil : path, completion: completion)
         if offset != nil { beginRead(path) }
         let pending = onHost { host in
             host.start(call, during: .attribute, timeout: Self.attributeTimeout) { (body) throws(DBusError) in

@@ -29,7 +29,14 @@ extension BlueZCentral {
 
     /// Ends a read with what the answer has; nil for a failure.
     func endRead(_ path: String, _ value: [UInt8]?, _ offset: Int) {
-        let (notification, deliver) = reads.end(path, value, offset: offset)
+        ended(path, reads.end(path, value, offset: offset))
+    }
+
+    /// Ends a read that was not sent.
+    func withdrawRead(_ path: String) { ended(path, reads.withdraw(path)) }
+
+    private func ended(_ path: String, _ end: (notification: ReadTable.Notification?, deliver: Deliveries.Deliver?)) {
+        let (notification, deliver) = end
         if let deliver, delivery(at: path) != nil { setHostDelivery(deliver, at: path) }
         notification?.send()
     }

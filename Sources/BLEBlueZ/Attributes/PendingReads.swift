@@ -103,6 +103,16 @@ struct ReadTable {
         return (notification, read.count > 0 ? nil : read.deliver)
     }
 
+    /// Forgets a read that was not sent. The held value may be that of another read. Returns it if there is no other, and
+    /// where notifications go from now on.
+    mutating func withdraw(_ path: String) -> (notification: Notification?, deliver: Deliver?) {
+        guard var read = reads[path] else { return (nil, nil) }
+        guard read.count > 1 else { return end(path, nil, offset: 0) }
+        read.count -= 1
+        reads[path] = read
+        return (nil, nil)
+    }
+
     /// Changes where the notifications go while reads are pending; nil for nowhere.
     mutating func setDelivery(_ deliver: Deliver?, _ path: String) {
         reads[path]?.deliver = deliver

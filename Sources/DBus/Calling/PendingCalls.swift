@@ -78,7 +78,7 @@ final class PendingCalls: @unchecked Sendable {
 
     /// Ends a call that was not sent yet. Returns whether it was one: otherwise, its completion is still called.
     func withdraw(_ call: PendingCall) -> Bool {
-        guard !call.hasBeenSent, call.completion != nil else { return false }
+        guard !call.hasBeenSent, calls[call.ticket] === call else { return false }
         end(call)
         return true
     }

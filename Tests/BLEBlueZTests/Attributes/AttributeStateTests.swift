@@ -93,6 +93,23 @@ import Testing
         #expect(end.deliver == nil)
     }
 
+    @Test func `a read that was not sent leaves the held value to the one that was`() {
+        var reads = ReadTable()
+        _ = reads.begin(path) { _ in }
+        _ = reads.begin(path) { _ in }
+        _ = reads.arrived([7], path)
+        let withdrawn = reads.withdraw(path)
+        #expect(withdrawn.notification == nil && withdrawn.deliver == nil)
+        let end = reads.end(path, [7], offset: 0)
+        #expect(end.notification == nil && end.deliver != nil)
+        // A value that arrives while only an unsent read is pending is a notification.
+        _ = reads.begin(path) { _ in }
+        _ = reads.arrived([8], path)
+        let last = reads.withdraw(path)
+        #expect(last.notification?.value == [8] && last.deliver != nil)
+        #expect(!reads.isReading(path))
+    }
+
     // MARK: Calls
 
     @Test func `an operation is completed once, and not after its caller has gone`() {
