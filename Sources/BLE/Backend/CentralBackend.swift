@@ -97,16 +97,20 @@ public protocol CentralBackend: Actor {
     /// Writes a descriptor's value.
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError)
 
-    /// Starts an operation on an attribute at once, on the caller's turn. Nil, the default, if it cannot be: then the
-    /// central runs ``read(_:offset:)``, ``write(_:to:type:offset:)``, ``readDescriptor(_:)`` or
-    /// ``writeDescriptor(_:to:)`` in a task. An operation that is started costs neither that task nor the steps between
-    /// it and its caller.
+    /// Starts an operation on an attribute before it returns. Nil, the default, if it cannot be: then the central runs
+    /// ``read(_:offset:)``, ``write(_:to:type:offset:)``, ``readDescriptor(_:)`` or ``writeDescriptor(_:to:)`` in a task.
+    /// An operation that is started costs neither that task nor the steps between it and its caller; ``isCurrent`` and
+    /// ``taskExecutor`` spare the others.
+    ///
+    /// The central starts at most one operation on an attribute at a time, and any number on a peripheral: a stack that
+    /// takes one at a time has to queue them. When the link ends, the central fails the callers and cancels.
     ///
     /// - Parameter completion: called once in the backend's isolation, possibly before this returns, with what was read,
     ///   or nothing for a write, or with an error that the method would have thrown. Not called after the operation was
     ///   cancelled.
     /// - Returns: what cancels the operation, in the backend's isolation. It does nothing when the operation is
-    ///   complete.
+    ///   complete. The central may then start the next operation on the attribute: an answer to the cancelled one must
+    ///   not be taken for an answer to that.
     func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void

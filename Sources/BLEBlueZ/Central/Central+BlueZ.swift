@@ -38,8 +38,8 @@ extension BlueZCentral {
 /// }
 /// ```
 ///
-/// `body` runs on the thread that delivers values and advertisements, which makes it several times as fast as elsewhere
-/// (Docs/Performance.md). In return, it must not block: nothing arrives, and no deadline ends, until it next awaits. Work
+/// `body` runs on the thread that delivers values and advertisements, which costs about two thirds of the processor time
+/// that it does elsewhere (Docs/Performance.md). In return, it must not block: nothing arrives, and no deadline ends, until it next awaits. Work
 /// that takes long belongs into a `Task { … }` or an actor, which run elsewhere.
 ///
 /// Throws what `body` throws, and `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
