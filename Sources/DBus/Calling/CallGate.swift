@@ -64,7 +64,7 @@ struct CallGate {
         return lastTicket
     }
 
-    /// Adds a call. Returns whether it has its turn at once, and is counted as sent: then nobody is before it.
+    /// Adds a call, and counts it as sent if there is a place for it and no other call waits. Returns whether it is.
     mutating func enter(_ pace: CallPace, object: String) -> (ticket: Ticket, hasTurn: Bool) {
         let mayTake = pace != .slow || objectCounts[object] ?? 0 < Self.objectCapacity
         guard lines[pace] == nil, mayTake, hasPlace(for: pace) else { return (join(pace, object: object), false) }

@@ -16,7 +16,7 @@ package final class PendingCall: @unchecked Sendable {
     /// The owner of the service's name when the call was sent.
     var owner: String?
     var atTurn: (() -> Bool)?
-    /// Takes the result. Nil when it has one, or when nobody waits for it any more.
+    /// Receives the result. Nil once it has, and after the call is abandoned or withdrawn.
     var completion: ((Result<PendingCalls.Answer, DBusError>) -> Void)?
 
     init(

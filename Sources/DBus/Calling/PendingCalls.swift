@@ -13,7 +13,7 @@ final class PendingCalls: @unchecked Sendable {
     private var calls: [CallGate.Ticket: PendingCall] = [:]
     /// Those that were sent.
     private var sent: [UInt32: PendingCall] = [:]
-    /// The number of calls whose result somebody waits for.
+    /// The number of calls with a completion.
     private var awaitedCount = 0
 
     init(_ loop: EventLoop) { self.loop = loop }
@@ -23,9 +23,9 @@ final class PendingCalls: @unchecked Sendable {
 
     /// Makes a call over an open connection, as soon as it is the call's turn.
     ///
-    /// `completion` is called once on the loop's thread with the answer, in order with the signals, or with the reason
-    /// that there is none: possibly before this returns, and not at all after ``abandon(_:)``. The answer is valid
-    /// during the call.
+    /// `completion` is called once on the loop's thread, with the answer in order with the signals, or with the error. It
+    /// may be called before this returns, and is not called after ``abandon(_:)`` or a successful ``withdraw(_:)``. The
+    /// answer is valid during the call.
     ///
     /// - Parameter atTurn: called when it is the call's turn. If it returns true, nothing is sent, and neither is
     ///   `completion` called.

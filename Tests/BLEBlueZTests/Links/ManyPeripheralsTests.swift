@@ -10,19 +10,24 @@ import Testing
 struct ManyPeripheralsTests {
     private static let level = Characteristic<UInt8>(BluetoothUUID(0x2A19))
 
+    /// Makes reads that the daemon does not answer, and cancels them.
+    private func leaveReads(unanswered: Int, of peripheral: Peripheral, in world: BlueZWorld) async {
+        await world.daemon.hang("ReadValue")
+        for count in 1...unanswered {
+            let reading = Task { try await peripheral.read(Self.level) }
+            await until { await world.daemon.hungCount == count }
+            reading.cancel()
+            _ = await reading.result
+        }
+    }
+
     @Test func `a link on which nothing is answered is ended all the same`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())
         let central = try await world.makeCentral()
         let peripheral = try await central.find(strap.id)
         let levels = try await peripheral.notifications(Self.level)
-        await world.daemon.hang("ReadValue")
-        for count in 1...16 {
-            let reading = Task { try await peripheral.read(Self.level) }
-            await until { await world.daemon.hungCount == count }
-            reading.cancel()
-            _ = await reading.result
-        }
+        await leaveReads(unanswered: 16, of: peripheral, in: world)
         try await peripheral.disconnect()
         #expect(await strap.isConnected == false)
         await world.daemon.release()
@@ -45,13 +50,7 @@ struct ManyPeripheralsTests {
         let central = try await world.makeCentral()
         let peripheral = try await central.find(lamp.id)
         try await peripheral.connect()
-        await world.daemon.hang("ReadValue")
-        for count in 1...16 {
-            let reading = Task { try await peripheral.read(Self.level) }
-            await until { await world.daemon.hungCount == count }
-            reading.cancel()
-            _ = await reading.result
-        }
+        await leaveReads(unanswered: 16, of: peripheral, in: world)
         await expectError(.timedOut) {
             try await peripheral.write([1], to: switchable, timeout: .milliseconds(20))
         }
