@@ -152,6 +152,18 @@ class LowEnergyController(Controller):
         asyncio.get_running_loop().call_soon(self.send_hci_packet, cancelled)
         return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.SUCCESS)
 
+    def on_hci_disconnect_command(self, command: hci.HCI_Disconnect_Command) -> None:
+        """Ends a link, also if the other controller is gone. If there is no such link, the status says so. (bumble answers that
+        the end is pending, and reports none, so that its host waits for ever.)"""
+        connection = self.find_le_connection_by_handle(command.connection_handle)
+        if not connection:
+            self._send_hci_command_status(hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR, command.op_code)
+            return
+        self._send_hci_command_status(hci.HCI_COMMAND_STATUS_PENDING, command.op_code)
+        with contextlib.suppress(InvalidArgumentError):
+            connection.send_ll_control_pdu(ll.TerminateInd(command.reason))
+        self.on_le_disconnected(connection, command.reason)
+
     def on_hci_reset_command(self, command: hci.HCI_Reset_Command) -> hci.HCI_StatusReturnParameters:
         """Forgets everything, as a reset does. (bumble keeps links and advertising.)"""
         self.fall_silent()

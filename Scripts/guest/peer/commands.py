@@ -28,6 +28,10 @@ from strap import Strap
 
 logger = logging.getLogger(__name__)
 
+LIMIT = 90
+"""The maximum time for a command, in seconds. Those that wait for the other side, such as for a pairing, take less."""
+
+
 class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
@@ -43,11 +47,14 @@ class Commands(CommandSet):
     async def answer(self, line: str) -> str:
         """Does what a line says."""
         try:
-            result = await self.call(line.split())
+            async with asyncio.timeout(LIMIT) as limit:
+                result = await self.call(line.split())
         except CommandError as error:
             return f'error {error}'
         except Exception as error:  # (whatever it is, the other side is to hear of it)
             logger.info('command %.80s', line.strip(), exc_info=True)
+            if limit.expired():
+                return f'error the command took longer than {LIMIT} s'
             text = ' '.join(str(error).split())
             return f'error {type(error).__name__} {text}'
         return 'ok' if result is None else str(result)
@@ -179,6 +186,22 @@ class Commands(CommandSet):
         self.lock.reset()
         for central in self.centrals:
             await central.reset()
+
+    async def do_state(self) -> str:
+        """state: what each device does, and where each task of the peer waits, on one line; for the report of a hang."""
+        devices = [self.strap, self.lock, self.gauges, *self.centrals]
+        parts = [f'hci0 plugged {self.adapter.is_plugged}']
+        for device in devices:
+            controller = device.controller
+            parts.append(
+                f'{controller.name}: advertises {controller.le_legacy_advertiser.enabled},'
+                f' links {len(controller.le_connections)}, of its host {len(device.device.connections)}'
+            )
+        for task in asyncio.all_tasks():
+            frames = task.get_stack(limit=1)
+            place = f'{frames[0].f_code.co_filename}:{frames[0].f_lineno}' if frames else 'nowhere'
+            parts.append(f'{task.get_coro()} at {place}')
+        return '; '.join(parts).replace('\n', ' ')
 
     # --- the lock ---
 

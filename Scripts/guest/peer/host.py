@@ -28,6 +28,11 @@ class Adapter:
             raise RuntimeError('the controller is unplugged')
         return self._controller
 
+    @property
+    def is_plugged(self) -> bool:
+        """Whether the kernel has it."""
+        return self._controller is not None
+
     async def plug(self) -> None:
         if self._transport:
             raise RuntimeError('the controller is plugged in already')

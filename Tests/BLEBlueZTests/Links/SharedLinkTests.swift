@@ -12,7 +12,7 @@ struct SharedLinkTests {
 }
 
 /// The same on the real one.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealSharedLinkTests {
     @Test(arguments: SharedLinkContract.allCases) func sharing(_ item: SharedLinkContract) async throws {
         try await item.check(RealPeer())

@@ -1,4 +1,5 @@
 import BLE
+import BlueZTestSupport
 import Foundation
 
 /// A central on an independent stack, in reach of the guest's adapter: `central N …` of the peer (Scripts/guest/peer/central_commands.py).

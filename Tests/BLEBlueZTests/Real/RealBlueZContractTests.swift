@@ -1,13 +1,14 @@
 import BLE
 import BLEBlueZ
-import BLETestSupport
 import BLEBackendTesting
+import BLETestSupport
+import BlueZTestSupport
 import Foundation
 import Testing
 
 /// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez` only:
 /// `Scripts/test` sees to that.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealBlueZContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {
@@ -17,17 +18,10 @@ struct RealBlueZContractTests {
 
 /// The contract's peripheral: the guest's peer, commanded over a socket. See `Scripts/guest/peer`.
 struct RealPeer: ContractPeer {
-    private static let socket = "/run/peer.sock"
-
     /// A lost `Connected` signal, or a packet that the kernel drops: then asking again helps.
     let timeout = Duration.seconds(30)
 
-    static var isThere: Bool { ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1" }
-
-    struct Failure: Error {
-        let command: String
-        let answer: String
-    }
+    typealias Failure = Guest.Failure
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
         try await Central(configuration: configuration)
@@ -107,20 +101,11 @@ struct RealPeer: ContractPeer {
         guard answer == "ok" else { throw Failure(command: command, answer: answer) }
     }
 
-    /// One line to the peer, its answer back; on a thread that may wait.
-    @discardableResult func ask(_ command: String) async throws -> String {
-        let answer = try await onThread { try Self.converse(command) }
-        guard !answer.hasPrefix("error") else { throw Failure(command: command, answer: answer) }
-        return answer
-    }
+    /// One line to the peer, its answer back.
+    @discardableResult func ask(_ command: String) async throws -> String { try await Guest.tellPeer(command) }
 
-    /// A shell command in the guest. (Not Foundation's Process: that waits for what its child leaves running, too.)
-    func run(_ command: String) async throws {
-        try await onThread {
-            let status = system(command)
-            guard status == 0 else { throw Failure(command: command, answer: "status \(status)") }
-        }
-    }
+    /// A shell command in the guest.
+    func run(_ command: String) async throws { try await Guest.run(command) }
 
     /// The number that a shell command in the guest prints.
     func count(_ command: String) async throws -> Int {
@@ -129,37 +114,5 @@ struct RealPeer: ContractPeer {
         defer { try? FileManager.default.removeItem(atPath: file) }
         return Int(try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
             ?? -1
-    }
-
-    private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
-        }
-    }
-
-    private static func converse(_ command: String) throws -> String {
-        let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socket.utf8) }
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard status == 0 else { throw Failure(command: command, answer: "no peer at \(socket)") }
-        let line = Array((command + "\n").utf8)
-        guard send(descriptor, line, line.count, 0) == line.count else {
-            throw Failure(command: command, answer: "closed")
-        }
-        var answer: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while answer.last != UInt8(ascii: "\n") {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { throw Failure(command: command, answer: "no answer") }
-            answer += buffer.prefix(count)
-        }
-        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 }

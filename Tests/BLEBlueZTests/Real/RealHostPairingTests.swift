@@ -1,10 +1,11 @@
 import BLE
 import BLEBlueZ
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// A central of another stack pairs with this machine, with a number. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealHostPairingTests {
     private static let value = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
 

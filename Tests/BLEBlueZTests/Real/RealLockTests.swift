@@ -3,11 +3,12 @@ import BLEBlueZ
 import BLEFeatures
 import BLETestSupport
 import SmartLock
+import BlueZTestSupport
 import Testing
 
 /// The worked example (Docs/Examples/SmartLock) on the real bluetoothd, with a lock that was written from the protocol alone. Runs inside
 /// `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealLockTests {
     private static let serial = "010203040506"
     private let peer = RealPeer()

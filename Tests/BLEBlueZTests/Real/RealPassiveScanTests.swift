@@ -1,10 +1,11 @@
 import BLE
 import BLEBlueZ
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// Passive scans on the real bluetoothd, which has them when it is experimental. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealPassiveScanTests {
     private let peer = RealPeer()
     private let strap = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")

@@ -2,11 +2,12 @@ import BLE
 import BLEBackendTesting
 import BLEBlueZ
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// The contract of the peripheral role on the real bluetoothd, with a central on an independent stack. Runs inside
 /// `Scripts/with-bluez` only: `Scripts/test` sees to that.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealPeripheralContractTests {
     @Test(arguments: PeripheralContract.selected)
     func contract(_ item: PeripheralContract) async throws {

@@ -2,11 +2,12 @@ import BLE
 import BLEBlueZ
 import BLEProfiles
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// The profiles on the real bluetoothd, with services of another make: bumble's own where it has them, otherwise written from their
 /// specifications (Scripts/guest/peer/gauges.py). Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealProfileTests {
     private let peer = RealPeer()
 

@@ -1,10 +1,11 @@
 import BLE
 import BLEBlueZ
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// The worked example's lock (Docs/Examples/SmartLock), served. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealServedLockTests {
     @Test func `the worked example's lock opens for a central of another stack`() async throws {
         try await RealPeer().reset()

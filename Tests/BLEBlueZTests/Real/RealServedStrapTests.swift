@@ -7,7 +7,7 @@ import Subprocess
 import Testing
 
 /// `ble serve heart-rate-strap`, for two centrals of another stack. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .startsProcesses, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .startsProcesses, .hangLimit)
 struct RealServedStrapTests {
     /// Reads measurements, one after the other.
     private func read(_ count: Int, _ phone: Central) async throws {
@@ -30,8 +30,8 @@ struct RealServedStrapTests {
                 try await read(5, phones[1])
                 try await twenty
                 for kill in 1...2 {
-                    #expect(system("/run/bluez/kill") == 0)
-                    #expect(system("/run/bluez/start") == 0)
+                    #expect(Guest.shell("/run/bluez/kill") == 0)
+                    #expect(Guest.shell("/run/bluez/start") == 0)
                     try await running.output.until(count: kill, "\"servicesRestored\"")
                     try await running.output.until(count: kill + 1, "\"advertising\"")
                     for phone in phones {

@@ -6,13 +6,14 @@ import BLEBackendTesting
 import Foundation
 import Logging
 import Synchronization
+import BlueZTestSupport
 import Testing
 
 private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].flatMap { Int($0) }
 
 /// Rounds of faults on the real bluetoothd under a maintained link with two subscribers and a scan; `Scripts/soak` runs it
 /// inside `Scripts/with-bluez` and writes down what it prints.
-@Suite(.enabled(if: RealPeer.isThere && soakRounds != nil), .serialized, .timeLimit(.minutes(60)))
+@Suite(.enabled(if: Guest.isHere && soakRounds != nil), .serialized, .timeLimit(.minutes(60)))
 struct RealSoakTests {
     private enum Fault: String, CaseIterable {
         case disconnect, linkLoss, powerCycle, unplugging, terminate, kill

@@ -6,7 +6,7 @@ import Subprocess
 import Testing
 
 /// The example `Docs/Examples/Thermometer` on the air. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .startsProcesses, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .startsProcesses, .hangLimit)
 struct RealThermometerTests {
     @Test func `a central of another stack sets its rhythm and receives the temperature`() async throws {
         try await RealPeer().reset()

@@ -4,10 +4,11 @@ import BLEProfiles
 import BLETestSupport
 import BLEBackendTesting
 import Foundation
+import BlueZTestSupport
 import Testing
 
 /// Who is believed, on the real bluetoothd and the system's bus. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealTrustTests {
     private let peer = RealPeer()
 

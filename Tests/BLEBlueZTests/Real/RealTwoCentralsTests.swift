@@ -2,10 +2,11 @@ import BLE
 import BLEBackendTesting
 import BLEBlueZ
 import BLETestSupport
+import BlueZTestSupport
 import Testing
 
 /// Two centrals of another make at once, served by the real bluetoothd. Runs inside `Scripts/with-bluez` only.
-@Suite(.enabled(if: RealPeer.isThere), .serialized, .hangLimit)
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealTwoCentralsTests {
     private let peer = RealPeer()
 

@@ -6,8 +6,7 @@ import Testing
 
 /// The command line tool on the real bluetoothd; inside `Scripts/with-bluez` only.
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1"), .serialized, .startsProcesses,
-    .hangLimit)
+    .enabled(if: Guest.isHere), .serialized, .inGuest, .startsProcesses, .hangLimit)
 struct RealCommandLineTests {
     @Test func `heart-rate prints the measurements that the strap sent`() async throws {
         let result = try await Tool.run("heart-rate", "--json", "--count", "5")
@@ -20,13 +19,14 @@ struct RealCommandLineTests {
 
     @Test func `the death of bluetoothd ends heart-rate with 20`() async throws {
         let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { _ in
-            #expect(system("/run/bluez/kill") == 0)
+            #expect(Guest.shell("/run/bluez/kill") == 0)
         }
         #expect(result.status == 20)
-        #expect(system("/run/bluez/start") == 0)
+        #expect(Guest.shell("/run/bluez/start") == 0)
         // The new one may have taken the link over; see Docs/Testing.md.
         #expect(
-            system("until [ $(/run/bluez/peerctl connections) = 0 ]; do /run/bluez/peerctl disconnect || true; done")
+            Guest.shell(
+                "until [ $(/run/bluez/peerctl connections) = 0 ]; do /run/bluez/peerctl disconnect || true; done")
                 == 0)
     }
 
@@ -56,20 +56,20 @@ struct RealCommandLineTests {
         let off = try await Tool.run("doctor")
         #expect(off.status == 1)
         #expect(off.output.contains("WRONG  hci0: the adapter is off\n"))
-        #expect(system("echo 1 > /sys/class/rfkill/rfkill0/soft") == 0)
+        #expect(Guest.shell("echo 1 > /sys/class/rfkill/rfkill0/soft") == 0)
         let blocked = try await Tool.run("doctor")
         #expect(blocked.status == 1)
         #expect(blocked.output.contains("a kill switch holds it"))
         let refused = try await Tool.run("adapters", "--power", "on")
         #expect(refused.status == 11)
         #expect(refused.errors.contains("rfkill unblock"))
-        #expect(system("echo 0 > /sys/class/rfkill/rfkill0/soft") == 0)
+        #expect(Guest.shell("echo 0 > /sys/class/rfkill/rfkill0/soft") == 0)
         #expect(try await Tool.run("adapters", "--power", "on").status == 0)
-        #expect(system("/run/bluez/kill") == 0)
+        #expect(Guest.shell("/run/bluez/kill") == 0)
         let dead = try await Tool.run("doctor", "--json")
         #expect(dead.status == 1)
         #expect(try levels("bluetoothd", dead) == ["problem"])
-        #expect(system("/run/bluez/start") == 0)
+        #expect(Guest.shell("/run/bluez/start") == 0)
         #expect(try await Tool.run("doctor").status == 0)
     }
 
@@ -90,6 +90,6 @@ struct RealCommandLineTests {
             program.send(.interrupt)
         }
         #expect(result.status == 130)
-        #expect(system("[ $(/run/bluez/peerctl connections) = 0 ]") == 0)
+        #expect(Guest.shell("[ $(/run/bluez/peerctl connections) = 0 ]") == 0)
     }
 }
