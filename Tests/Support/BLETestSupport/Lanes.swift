@@ -1,6 +1,14 @@
 import Synchronization
 public import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A suite whose tests start processes: only a few of them run at the same time, in lanes.
 ///
 /// Beside a thousand running tests, a new process gets little processor time. `PrivateBus` and `TestProgram` refuse to start one
@@ -15,6 +23,27 @@ public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
     }
 
     public var isRecursive: Bool { true }
+
+    /// The programs that these tests start, besides this package's own, and the packages of Debian and Ubuntu that install them.
+    private static let programs = [(name: "dbus-daemon", package: "dbus"), (name: "setpriv", package: "util-linux")]
+
+    /// Says once what is missing, as an instruction; nil if nothing is.
+    private static let missing: String? = {
+        let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
+        let missing = programs.filter { program in !folders.contains { access("\($0)/\(program.name)", X_OK) == 0 } }
+        guard !missing.isEmpty else { return nil }
+        let names = missing.map(\.name).joined(separator: " and ")
+        let packages = missing.map(\.package).joined(separator: " ")
+        let message = "\(names) missing: install it with `apt install \(packages)` or Scripts/setup test"
+        let line = "Tests are skipped: \(message).\n"
+        _ = write(STDERR_FILENO, line, line.utf8.count)
+        return message
+    }()
+
+    /// Skips the tests if a program is missing that they start.
+    public func prepare(for test: Test) async throws {
+        if let missing = Self.missing { try Test.cancel("\(missing)") }
+    }
 
     @concurrent public func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @concurrent @Sendable () async throws -> Void
