@@ -20,7 +20,7 @@ from air import Air
 from central import ADDRESSES, RemoteCentral
 from commands import Commands, serve
 from gauges import Gauges
-from host import Adapter
+from host import SECOND_ADDRESS, Adapter
 from lock import Lock
 from lock_cipher import MODES
 from peripheral import PACKET_LENGTH, SHORTEST_PACKET_LENGTH
@@ -81,7 +81,8 @@ async def main() -> None:
     centrals = [RemoteCentral(air, number + 1) for number in range(len(ADDRESSES))]
     for central in centrals:
         await central.device.power_on()
-    await serve(Commands(strap, adapter, lock, gauges, centrals), arguments.control)
+    second = Adapter(air, 'hci1', SECOND_ADDRESS)
+    await serve(Commands(strap, adapter, second, lock, gauges, centrals), arguments.control)
     if arguments.ready:
         arguments.ready.touch()
     await asyncio.get_running_loop().create_future()

@@ -142,6 +142,13 @@ class RemoteCentral:
             self.device.host.remove_listener('advertising_report', note)
         return reports
 
+    # --- advertising ---
+
+    async def advertise(self) -> None:
+        """Advertises, connectable, beside the link if there is one, as a phone does."""
+        name = bytes([len(self.device.name) + 1, 0x09]) + self.device.name.encode()
+        await self.device.start_advertising(advertising_data=bytes([2, 1, 6]) + name)
+
     # --- the link ---
 
     async def connect(self, packet_length: int = PACKET_LENGTH) -> None:
@@ -333,6 +340,8 @@ class RemoteCentral:
 
     async def _characteristics(self, first: int, last: int, found: Attributes) -> list[dict[str, object]]:
         declarations = await self._declarations(first, last, DECLARATION)
+        if not declarations:
+            return []
         ends = [handle - 1 for handle, _ in declarations[1:]] + [last]
         characteristics: list[dict[str, object]] = []
         for (declaration, value), end in zip(declarations, ends, strict=True):
@@ -430,6 +439,7 @@ class RemoteCentral:
         """Ends the link, and with it the channels, forgets bonds and events."""
         if self.connection:
             await self.connection.disconnect()
+        await self.device.stop_advertising()
         while not self.events.empty():
             self.events.get_nowait()
         self.confirms = True

@@ -34,6 +34,12 @@ class CentralCommands(CommandSet):
         once: {"address", "random", "type": ADV_IND (connectable) | ADV_SCAN_IND | ADV_NONCONN_IND | SCAN_RSP, "data": HEX}."""
         return json.dumps(await self.central.scan(float(seconds), mode == 'active', address))
 
+    async def do_adv(self, switch: str) -> None:
+        """central N adv on|off: starts or stops advertising, beside the link if there is one."""
+        if switch not in ('on', 'off'):
+            raise CommandError('adv on or adv off')
+        await (self.central.advertise() if switch == 'on' else self.central.device.stop_advertising())
+
     # --- the link ---
 
     async def do_connect(self, packet_length: str = str(PACKET_LENGTH)) -> None:

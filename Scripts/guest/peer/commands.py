@@ -36,10 +36,11 @@ class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
     def __init__(
-        self, strap: Strap, adapter: Adapter, lock: Lock, gauges: Gauges, centrals: list[RemoteCentral]
+        self, strap: Strap, adapter: Adapter, second: Adapter, lock: Lock, gauges: Gauges, centrals: list[RemoteCentral]
     ) -> None:
         self.strap = strap
         self.adapter = adapter
+        self.second = second
         self.lock = lock
         self.gauges = gauges
         self.centrals = centrals
@@ -184,13 +185,15 @@ class Commands(CommandSet):
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
+        if self.second.is_plugged:
+            await self.second.unplug()
         for central in self.centrals:
             await central.reset()
 
     async def do_state(self) -> str:
         """state: what each device does, and where each task of the peer waits, on one line; for the report of a hang."""
         devices = [self.strap, self.lock, self.gauges, *self.centrals]
-        parts = [f'hci0 plugged {self.adapter.is_plugged}']
+        parts = [f'hci0 plugged {self.adapter.is_plugged}, hci1 plugged {self.second.is_plugged}']
         for device in devices:
             controller = device.controller
             parts.append(
@@ -287,6 +290,12 @@ class Commands(CommandSet):
     async def do_plug(self) -> None:
         """plug: puts it back."""
         await self.adapter.plug()
+
+    async def do_second(self, switch: str) -> None:
+        """second on|off: plugs in a second controller, hci1, or takes it away. reset takes it away, too."""
+        if switch not in ('on', 'off'):
+            raise CommandError('second on or second off')
+        await (self.second.plug() if switch == 'on' else self.second.unplug())
 
 
 async def serve(commands: Commands, path: str) -> None:

@@ -1,4 +1,4 @@
-"""The host's side of the simulated radio: the controller that the kernel drives as hci0."""
+"""The host's side of the simulated radio: the controller that the kernel drives as hci0, and a second one, hci1, if asked for."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from bumble.transport.common import Transport
 
 from air import Air, LowEnergyController
 
-ADDRESS = 'C0:FF:EE:00:00:01'
-"""The controller's public address."""
+ADDRESS, SECOND_ADDRESS = 'C0:FF:EE:00:00:01', 'C0:FF:EE:00:00:02'
+"""The controllers' public addresses."""
 
 
 class Adapter:
     """A controller in the air that the kernel takes for a plugged-in one, by /dev/vhci."""
 
-    def __init__(self, air: Air) -> None:
-        self._air = air
+    def __init__(self, air: Air, name: str = 'hci0', address: str = ADDRESS) -> None:
+        self._air, self._name, self._address = air, name, address
         self._transport: Transport | None = None
         self._controller: LowEnergyController | None = None
 
@@ -38,7 +38,7 @@ class Adapter:
             raise RuntimeError('the controller is plugged in already')
         self._transport = await open_transport('vhci')
         self._controller = LowEnergyController(
-            'hci0', self._transport.source, self._transport.sink, self._air, public_address=ADDRESS
+            self._name, self._transport.source, self._transport.sink, self._air, public_address=self._address
         )
 
     async def unplug(self) -> None:
