@@ -5,6 +5,11 @@ public enum Guest {
     /// Whether this process runs there.
     public static var isHere: Bool { ProcessInfo.processInfo.environment["BLE_REAL_BLUEZ"] == "1" }
 
+    /// The minor version of bluetoothd there: 82 for 5.82.
+    public static var bluetoothdVersion: Int? {
+        ProcessInfo.processInfo.environment["BLE_BLUETOOTHD"]?.split(separator: ".").last.flatMap { Int($0) }
+    }
+
     /// Thrown by ``run(_:)`` for a command that has failed.
     public struct Failure: Error {
         /// The command.
