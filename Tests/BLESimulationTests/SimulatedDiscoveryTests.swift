@@ -33,7 +33,7 @@ import Testing
     private func next(_ events: inout DiscoveryEvents.Iterator) async throws -> Discovery? {
         switch try await events.next() {
         case .found(let discovery), .updated(let discovery): discovery
-        case .lost, nil: nil
+        case .lost, .waiting, nil: nil
         }
     }
 

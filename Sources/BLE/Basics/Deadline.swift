@@ -2,7 +2,8 @@
 ///
 /// The deadline covers everything that `body` does: waiting for the adapter, connecting, discovering, operations,
 /// streams. Throws `timedOut` when it passes, otherwise what `body` throws. Returns when `body` has ended; after a
-/// cancellation, every wait of this framework ends immediately.
+/// cancellation, every wait of this framework ends immediately. If `body` waited for the adapter, for Bluetooth or for a
+/// peripheral to be heard, and throws the error of that wait, ``BLEError/cause`` is the obstacle.
 ///
 /// ```swift
 /// let level = try await withDeadline(.seconds(5)) { try await peripheral.read(.batteryLevel) }
@@ -24,7 +25,14 @@ public func withDeadline<Value: Sendable>(
         while let result = await group.nextResult() {
             switch result {
             case .success(let value?): return value
-            case .success(nil): throw BLEError(.timedOut, "the deadline of \(duration) passed")
+            case .success(nil):
+                group.cancelAll()
+                var obstacle: BLEError?
+                // The error of a cancelled wait has what it waited for.
+                if case .failure(let error as BLEError)? = await group.nextResult(), error.isCancellation {
+                    obstacle = error.cause as? BLEError
+                }
+                throw BLEError(.timedOut, "the deadline of \(duration) passed").waiting(for: obstacle)
             case .failure(is CancellationError) where Task.isCancelled: continue
             case .failure(let error): throw error
             }

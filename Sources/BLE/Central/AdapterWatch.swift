@@ -5,15 +5,27 @@ struct AdapterWatch {
     private(set) var state = AdapterState.resetting
     private var observers = Observers<AdapterState>()
     private var waiters: [Int: Outcome<Void>] = [:]
+    /// Why Bluetooth was lost. Nil when it has returned.
+    private var loss: BLEError?
 
     /// The error for an adapter that is off or absent. Nil if it is on, or resetting.
     var error: BLEError? {
         switch state {
-        case .poweredOff: BLEError(.poweredOff, "the adapter was switched off", remedy: "Switch the adapter on.")
+        case .poweredOff: BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")
         case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in.")
         case .poweredOn, .resetting: nil
         }
     }
+
+    /// Why nothing can be sent. Nil if the adapter is on.
+    var obstacle: BLEError? {
+        guard state == .resetting else { return error }
+        return loss
+            ?? BLEError(.bluetoothLost, "Bluetooth is restarting", remedy: "Try again once Bluetooth is running.")
+    }
+
+    /// Records why Bluetooth was lost. The state follows.
+    mutating func lost(_ error: BLEError) { loss = error }
 
     /// Sets the state when the central starts, before there is an observer.
     mutating func begin(_ state: AdapterState) { self.state = state }
@@ -24,6 +36,7 @@ struct AdapterWatch {
         self.state = state
         observers.yield(state)
         if state != .resetting {
+            loss = nil
             for waiter in waiters.values { waiter.deliver(.success(())) }
         }
         return true

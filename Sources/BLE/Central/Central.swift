@@ -230,6 +230,9 @@ public actor Central {
         }
     }
 
+    /// Returns the error of a wait that has ended without its result, with what stands in the way of Bluetooth.
+    func explained(_ error: BLEError) -> BLEError { error.waiting(for: adapter.obstacle) }
+
     private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
 
     /// Returns a handle for the peripheral with the given id. Does not check that the peripheral exists; connecting
@@ -267,6 +270,7 @@ public actor Central {
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             unhandled.yield(error)
+            adapter.lost(error)
             operations.fail(error) { _ in true }
             endPrompts { _ in true }
             scanning.interrupt(error)
@@ -283,8 +287,7 @@ public actor Central {
             reconcile()
             retryConnections()
         } else {
-            scanning.interrupt(
-                adapter.error ?? BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in."))
+            if let obstacle = adapter.obstacle { scanning.interrupt(obstacle) }
         }
     }
 

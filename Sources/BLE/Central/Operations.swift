@@ -173,7 +173,11 @@ extension Central {
             deadline.cancel()
             leave(token, on: peripheral)
         }
-        return try await outcome.wait()
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            throw explained(error)
+        }
     }
 
     private func work<Value: Sendable>(

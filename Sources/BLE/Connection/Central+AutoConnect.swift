@@ -162,6 +162,7 @@ fileprivate struct AutoConnecting: Sendable {
             case .lost(let peripheral):
                 connector.withLock { $0.lost(peripheral.id) }
                 wake()
+            case .waiting: break
             }
         }
 

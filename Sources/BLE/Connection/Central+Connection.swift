@@ -73,10 +73,12 @@ extension Central {
             removeConnectionIfUnused(id)
         } catch {
             let isSearching = scanning.isSearching(id)
+            let error = error.code == .timedOut && isSearching ? BLEError.notHeard(within: limit, cause: error) : error
+            let obstacle = connections[id]?.obstacle ?? adapter.obstacle
             connections[id]?.removeWaiter(waiter)
             step(id, abandon)
             removeConnectionIfUnused(id)
-            throw (error.code == .timedOut && isSearching ? .notHeard(within: limit, cause: error) : error).at(id)
+            throw error.waiting(for: obstacle).at(id)
         }
     }
 
@@ -130,6 +132,8 @@ extension Central {
             if failure == .cancelledByDisconnect { tell(.attemptCancelled(id)) }
             connections[id]?.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
+            // On a maintained link, the failure of one attempt is what callers of the next should know.
+            if !isMaintained(id) { connections[id]?.setObstacle(nil) }
             let attempt = Task { [weak self] in
                 // A wait without a time limit must not retain the central.
                 var failure: BLEError?
@@ -180,7 +184,14 @@ extension Central {
         let outcome: Outcome<Void>
     }
 
+    /// Reports what an attempt waits for.
+    private func wait(on id: Peripheral.ID, for obstacle: BLEError) {
+        connections[id]?.setObstacle(obstacle)
+        report(.waiting(obstacle.at(id)), of: id)
+    }
+
     private func end(_ wait: AttemptWait) {
+        connections[wait.peripheral]?.setObstacle(nil)
         if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { adapter.endWait(wait.token) }
     }
 
@@ -192,11 +203,11 @@ extension Central {
     private func attempt(_ number: Int, on id: Peripheral.ID, after failure: BLEError?) async -> AttemptWait? {
         do throws(BLEError) {
             if let failure { throw failure }
-            if adapterState == .resetting {
+            if let obstacle = adapter.obstacle, adapterState == .resetting {
                 try checkRunning()
                 let token = token()
                 let outcome = adapter.beginWait(token)
-                report(.waiting(BLEError(.bluetoothLost, "Bluetooth is restarting", peripheral: id)), of: id)
+                wait(on: id, for: obstacle)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
             do throws(BLEError) {
@@ -209,7 +220,7 @@ extension Central {
                 if error.code == .peripheralNotFound, !Task.isCancelled {
                     logger.debug("searching for peripheral", metadata: ["peripheral": "\(id)"])
                     let (token, found) = beginSearch(for: id)
-                    report(.waiting(error.at(id)), of: id)
+                    wait(on: id, for: error)
                     return AttemptWait(isSearch: true, peripheral: id, token: token, outcome: found)
                 }
                 throw error
@@ -224,6 +235,7 @@ extension Central {
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = connections[id]?.lossDuringDiscovery { throw lost }
+            connections[id]?.setObstacle(nil)
             step(id) { $0.attemptSucceeded(number) }
             restoreInterrupted(id)
             runHandler(id)
@@ -238,6 +250,7 @@ extension Central {
             // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }
             connections[id]?.fail(error)
+            connections[id]?.setObstacle(error)
             connections[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             let isPermanent = Self.permanent.contains(error.code)

@@ -15,6 +15,8 @@ struct Connection {
     private var scopes = 0
     /// Why the last attempt failed, the link ended, or could not be ended.
     private(set) var error: BLEError?
+    /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is known.
+    private(set) var obstacle: BLEError?
     /// The reason that the link ended while its services were being discovered.
     private(set) var lossDuringDiscovery: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
@@ -57,6 +59,7 @@ struct Connection {
     }
 
     mutating func fail(_ error: BLEError) { self.error = error }
+    mutating func setObstacle(_ error: BLEError?) { obstacle = error }
 
     // MARK: Callers
 

@@ -180,6 +180,18 @@ public struct BLEError: Error, Sendable {
             remedy: "It may be out of range, switched off, or connected to another device.", cause: cause)
     }
 
+    /// Returns the error of a wait that has ended at its deadline, or was cancelled, with what was waited for. Other
+    /// errors are returned unchanged.
+    func waiting(for obstacle: BLEError?) -> BLEError {
+        guard let obstacle, cause == nil, [.timedOut, .cancelled].contains(code) else { return self }
+        var error = self
+        error.cause = obstacle
+        guard code == .timedOut else { return error }
+        error.message += ": \(obstacle.message)"
+        error.remedy = obstacle.remedy
+        return error
+    }
+
     package static let cancelled = BLEError(.cancelled, "the task was cancelled")
     package static let shutDown = BLEError(.shutDown, "the central was shut down")
 }

@@ -9,8 +9,8 @@ extension Central {
     /// A peripheral that already has a link, to this or to another program, does not advertise. It is reported first,
     /// without a signal strength, if what the system knows of it meets the criteria.
     ///
-    /// While the adapter is off or absent, or Bluetooth restarts, nothing is found. The scan resumes automatically. Use
-    /// ``adapterStates()`` to inform the user.
+    /// While the adapter is off or absent, or Bluetooth restarts, nothing is found. The scan resumes automatically.
+    /// ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)`` reports such times.
     ///
     /// - Parameter overflow: how the scan handles events if the reader is slower than the radio. By default, the newest
     ///   1024 unread events are kept; ``Discoveries/droppedCount`` counts the others.
@@ -26,7 +26,8 @@ extension Central {
     /// The events of the peripherals in range that meet the criteria.
     ///
     /// Iterating starts the scan; leaving the loop stops it. Peripherals that already have a link are reported first, as
-    /// by ``discoveries(matching:overflow:)``.
+    /// by ``discoveries(matching:overflow:)``. While the adapter is off or absent, or Bluetooth restarts, the scan waits,
+    /// and reports what for (``DiscoveryEvent/waiting(_:)``).
     ///
     /// - Parameters:
     ///   - duplicates: whether to report every advertisement as an update, not only changed ones. A different signal
@@ -68,7 +69,7 @@ extension Central {
 
     /// Starts a scan, which ends with the stream.
     func scan(
-        _ tracker: DiscoveryTracker, overflow: OverflowPolicy, tolerance: Duration
+        _ tracker: DiscoveryTracker, overflow: OverflowPolicy, tolerance: Duration, waits: Bool
     ) async throws(BLEError) -> BoundedStream<DiscoveryEvent> {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
@@ -76,21 +77,24 @@ extension Central {
         let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: overflow) { [weak self] in
             Task { await self?.endScan(token) }
         }
-        try await scan(tracker, token, into: Scanning.Sink(producer), tolerance: tolerance)
+        try await scan(tracker, token, into: Scanning.Sink(producer), tolerance: tolerance, waits: waits)
         return stream
     }
 
     /// Starts a scan that delivers its events synchronously, until ``endScan(_:)`` is called with the token.
+    ///
+    /// - Parameter waits: whether the scan waits while the adapter is off or absent. If not, it throws.
     func scan(
-        _ tracker: DiscoveryTracker, _ token: Int, into sink: Scanning.Sink, tolerance: Duration
+        _ tracker: DiscoveryTracker, _ token: Int, into sink: Scanning.Sink, tolerance: Duration, waits: Bool = true
     ) async throws(BLEError) {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
+        if !waits, let error = adapter.error { throw error }
         let scan = Scanning.Scan(
-            tracker, sink, tolerance: tolerance, staleness: watchStaleness(of: token, tracker))
+            tracker, sink, tolerance: tolerance, waits: waits, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
         for found in connected(matching: tracker.criteria) { scan.didFind(found, now: elapsed()) }
-        guard adapterState == .poweredOn else { return }
+        if let obstacle = adapter.obstacle { return scan.wait(for: obstacle) }
         let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
         reconcile()
@@ -151,6 +155,7 @@ extension Central {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
                 scanning.changeFailed(change)
                 if [.poweredOff, .adapterNotFound, .bluetoothLost].contains(error.code) {
+                    if error.code != .bluetoothLost { scanning.refuse(error) }
                     // Even if the adapter's state has not been reported yet, its return will be reported as a state.
                     guard (try? await clock.sleep(for: Self.scanPause)) != nil else { return }
                 } else if change != .stop {

@@ -11,7 +11,9 @@ extension Central {
     /// A peripheral that this machine has a link to does not advertise, for example after a program was killed. It is
     /// returned without a scan if the known advertising data meets the criteria.
     ///
-    /// Throws `peripheralNotFound` when the time is up, also if the adapter was off or absent.
+    /// Throws `poweredOff` or `adapterNotFound` at once if the adapter is off or absent, or becomes so, and
+    /// `peripheralNotFound` when the time is up. While Bluetooth restarts, it waits; if that takes too long, it throws
+    /// `timedOut` with the reason.
     ///
     /// - Parameter timeout: the maximum duration of the scan. Nil for the configuration's connect timeout.
     public nonisolated func first(
@@ -26,9 +28,20 @@ extension Central {
                 remedy: "It may be out of range, switched off, or connected to another device.")
         }
         defer { deadline.cancel() }
-        return try await outcome.race { () throws(BLEError) in
-            for try await discovery in self.discoveries(matching: criteria) { return discovery }
-            throw .shutDown
+        do throws(BLEError) {
+            return try await outcome.race { () throws(BLEError) in
+                let events = DiscoveryEvents(
+                    central: self, criteria: criteria, duplicates: false, staleAfter: nil,
+                    overflow: .dropOldest(capacity: 1024), tolerance: .zero, reportsUpdates: false, waits: false)
+                for try await discovery in Discoveries(events: events) { return discovery }
+                throw .shutDown
+            }
+        } catch {
+            let obstacle = await obstacle
+            // If Bluetooth is not back when the time is up, that is why nothing was found.
+            let isLate = error.code == .peripheralNotFound && obstacle != nil
+            let error = isLate ? BLEError(.timedOut, "the search took longer than \(limit)") : error
+            throw error.waiting(for: obstacle)
         }
     }
 
@@ -38,6 +51,9 @@ extension Central {
     /// ```swift
     /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi ?? 0) }
     /// ```
+    ///
+    /// Throws `poweredOff` or `adapterNotFound` at once if the adapter is off or absent, or becomes so, and
+    /// `bluetoothLost` if Bluetooth is not running when the time is up.
     public nonisolated func discoveries(
         matching criteria: DiscoveryCriteria = .any, for duration: Duration
     ) async throws(BLEError) -> [Discovery] {
@@ -46,17 +62,23 @@ extension Central {
         let deadline = Expiry(after: duration, clock: clock) { outcome.deliver(.success(())) }
         defer { deadline.cancel() }
         // With an interval longer than the scan, only peripherals that the system removes are lost.
-        let events = discoveryEvents(matching: criteria, duplicates: true, staleAfter: duration + .seconds(1))
+        let events = DiscoveryEvents(
+            central: self, criteria: criteria, duplicates: true, staleAfter: duration + .seconds(1),
+            overflow: .dropOldest(capacity: 1024), tolerance: .milliseconds(5), waits: false)
         try await outcome.race { () throws(BLEError) in
             for try await event in events {
                 switch event {
                 case .found(let discovery), .updated(let discovery): found.insert(discovery)
                 case .lost(let peripheral): found.remove(peripheral.id)
+                case .waiting: break
                 }
             }
         }
+        if let obstacle = await obstacle { throw obstacle }
         return found.strongestFirst
     }
+
+    private var obstacle: BLEError? { adapter.obstacle }
 
     private func firstConnected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
         try checkRunning()

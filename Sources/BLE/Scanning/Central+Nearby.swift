@@ -99,8 +99,11 @@ public struct Nearby: AsyncSequence, Sendable {
                 let following = try await nearby.central.follow(nearby)
                 (list, changes) = (following.list, following.changes.makeAsyncIterator())
             }
-            guard try await changes?.next(isolation: actor) != nil else { return nil }
-            return list?.current
+            do throws(BLEError) {
+                return try await changes?.next(isolation: actor).flatMap { list?.current }
+            } catch {
+                throw error.isCancellation ? await nearby.central.explained(error) : error
+            }
         }
     }
 }

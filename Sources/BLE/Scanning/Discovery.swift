@@ -23,4 +23,7 @@ public enum DiscoveryEvent: Sendable {
     case updated(Discovery)
     /// A reported peripheral was silent for the staleness interval, or was removed by the system.
     case lost(Peripheral)
+    /// Nothing can be found at present: the adapter is off (`poweredOff`) or absent (`adapterNotFound`), or Bluetooth
+    /// stopped (`bluetoothLost`). The scan resumes automatically.
+    case waiting(BLEError)
 }

@@ -14,15 +14,17 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     let overflow: OverflowPolicy
     let tolerance: Duration
     let reportsUpdates: Bool
+    /// Whether the scan waits while the adapter is off or absent. If not, it throws.
+    let waits: Bool
     fileprivate let dropped = DroppedCount()
 
     init(
         central: Central, criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?,
-        overflow: OverflowPolicy, tolerance: Duration, reportsUpdates: Bool = true
+        overflow: OverflowPolicy, tolerance: Duration, reportsUpdates: Bool = true, waits: Bool = true
     ) {
         (self.central, self.criteria, self.duplicates) = (central, criteria, duplicates)
         (self.staleAfter, self.overflow, self.reportsUpdates) = (staleAfter, overflow, reportsUpdates)
-        self.tolerance = tolerance
+        (self.tolerance, self.waits) = (tolerance, waits)
     }
 
     /// The number of events that the overflow policy has dropped so far, in the iteration that began last.
@@ -50,11 +52,15 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
                     reportsUpdates: scan.reportsUpdates)
                 let stream = try await scan.central.scan(
-                    tracker, overflow: scan.overflow, tolerance: scan.tolerance)
+                    tracker, overflow: scan.overflow, tolerance: scan.tolerance, waits: scan.waits)
                 scan.dropped.set(stream.drops)
                 events = stream.makeAsyncIterator()
             }
-            return try await events?.next(isolation: actor)
+            do throws(BLEError) {
+                return try await events?.next(isolation: actor)
+            } catch {
+                throw error.isCancellation ? await scan.central.explained(error) : error
+            }
         }
     }
 }

@@ -67,6 +67,7 @@ struct NearbyTracker {
             // Done only when most places are empty, so that each loss takes constant time, amortized.
             if places.count > 2 * indices.count { close() }
             return true
+        case .waiting: return false
         }
     }
 

@@ -10,6 +10,8 @@ struct Scanning {
     final class Scan: Sendable {
         let criteria: DiscoveryCriteria
         let tolerance: Duration
+        /// Whether it waits while the adapter is off or absent. If not, it ends.
+        let waits: Bool
         private let tracker: Mutex<DiscoveryTracker>
         private let sink: Sink
         private let staleness: Task<Void, Never>?
@@ -17,13 +19,14 @@ struct Scanning {
         let started = Outcome<Void>()
 
         init(
-            _ tracker: DiscoveryTracker, _ sink: Sink, tolerance: Duration = .zero, staleness: Task<Void, Never>? = nil
+            _ tracker: DiscoveryTracker, _ sink: Sink, tolerance: Duration = .zero, waits: Bool = true,
+            staleness: Task<Void, Never>? = nil
         ) {
             criteria = tracker.criteria
             // Who is late must not look silent.
             self.tolerance = min(tolerance, tracker.staleAfter.map { $0 / 4 } ?? tolerance)
             self.tracker = Mutex(tracker)
-            (self.sink, self.staleness) = (sink, staleness)
+            (self.sink, self.staleness, self.waits) = (sink, staleness, waits)
         }
 
         /// The number of peripherals that are being tracked.
@@ -60,6 +63,12 @@ struct Scanning {
         ) {
             let stale = tracker.withLock { $0.removeStale(now: now, isConnected: isConnected) }
             for id in stale { sink.yield(.lost(peripheral(id))) }
+        }
+
+        /// Reports that nothing can be found at present. A scan that waits has started.
+        func wait(for obstacle: BLEError) {
+            sink.yield(.waiting(obstacle))
+            hasStarted()
         }
 
         fileprivate func hasStarted() { started.deliver(.success(())) }
@@ -111,6 +120,8 @@ struct Scanning {
     private var mayBeScanning = false
     /// The number of times that the backend has stopped scanning on its own.
     private var interruptions = 0
+    /// What the scans were last told that they wait for. Nil since the backend scans.
+    private var obstacle: BLEError.Code?
     private var isChanging = false
 
     // MARK: Scans and searches
@@ -205,6 +216,15 @@ struct Scanning {
     mutating func changed(_ change: Change, mark: Int) {
         if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
         mayBeScanning = false
+        if applied != nil { obstacle = nil }
+    }
+
+    /// Ends the scans that do not wait: the adapter is off or absent. They throw the error.
+    mutating func refuse(_ error: BLEError) {
+        for (token, scan) in scans where !scan.waits {
+            scans[token] = nil
+            scan.finish(error)
+        }
     }
 
     /// Records that a change failed. After a failed change of the filter, the backend may scan with the old one, and is
@@ -220,14 +240,17 @@ struct Scanning {
         markStarted()
     }
 
-    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for that. Searches fail
-    /// with the error.
+    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for that, and say so, unless
+    /// they are not to wait for an adapter that is off or absent. Searches fail with the error.
     mutating func interrupt(_ error: BLEError) {
         for found in searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
         applied = nil
         mayBeScanning = false
         interruptions += 1
-        for scan in scans.values { scan.hasStarted() }
+        if error.code != .bluetoothLost { refuse(error) }
+        guard error.code != obstacle else { return }
+        obstacle = error.code
+        for scan in scans.values { scan.wait(for: error) }
     }
 
     // MARK: Received advertisements

@@ -14,11 +14,28 @@ extension Contract {
             #expect(await stream.value?.code == .disconnected)
             #expect(try await states.next() == .poweredOff)
             #expect(await error { try await strap.connect() }?.code == .poweredOff)
-            // A scan that is requested while the adapter is off starts when it is on.
-            let scan = Task { try await find(central).peripheral }
+            // A call for one result does not wait.
+            let calls: [() async throws -> Void] = [
+                { _ = try await central.first(matching: .any) },
+                { _ = try await central.first(HeartRate.self) },
+                { _ = try await central.discoveries(for: peer.timeout) },
+                { _ = try await central.read(.batteryLevel) },
+                { try await central.write([1], to: EchoStrap.input) },
+                { _ = try await central.notifications(.heartRateMeasurement) },
+                {
+                    try await central.withDeadline(peer.timeout) { _ = try await central.first(matching: .any) }
+                },
+            ]
+            for call in calls { #expect(await error(of: call)?.code == .poweredOff) }
+            // A scan that is requested while the adapter is off says so, and starts when it is on.
+            var events = central.discoveryEvents().makeAsyncIterator()
+            let obstacle: BLEError? = if case .waiting(let error)? = try await events.next() { error } else { nil }
+            #expect(obstacle?.code == .poweredOff)
             try await peer.setPowered(true)
             #expect(try await states.next() == .poweredOn)
-            #expect(try await scan.value == strap)
+            while let event = try await events.next() {
+                if case .found(let found) = event, found.peripheral == strap { break }
+            }
             #expect(try await Battery(strap).level() == 87)
         }
     }

@@ -28,6 +28,8 @@ struct AttributeTable<Value> {
 /// bluetoothd's object of an attribute.
 struct AttributeObject {
     let path: String
+    /// What a write of its value is: bluetoothd may refuse it itself, without asking the peripheral.
+    let writing: BlueZOperation
     /// Reads the whole value of a characteristic. Made with the first read.
     var readCall: MethodCall?
 }

@@ -12,12 +12,14 @@ extension BlueZCentral {
         error.stackErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
     }
 
-    func path(_ attribute: AttributeID) throws(BLEError) -> String {
-        guard let path = attributes[attribute]?.path else {
+    func path(_ attribute: AttributeID) throws(BLEError) -> String { try object(attribute).path }
+
+    func object(_ attribute: AttributeID) throws(BLEError) -> AttributeObject {
+        guard let object = attributes[attribute] else {
             _ = try path(of: attribute.peripheral)
             throw BLEError(.disconnected, "there is no link, or the services have changed")
         }
-        return path
+        return object
     }
 
     /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.

@@ -9,14 +9,15 @@ extension BlueZCentral {
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) -> (@Sendable () -> Void)? {
-        guard let (path, call) = call(operation, on: attribute) else { return nil }
+        guard let object = attributes[attribute] else { return nil }
+        let call = call(operation, of: object, attribute)
         let start = elapsed()
         let number = calls.next()
-        begin(call, number, reading: operation) { [self] result in
+        begin(call, number, operation, during: operation.kind(on: object)) { [self] result in
             switch result {
             case .success: completion(result)
             case .failure(let error):
-                enter { $0.persist(number, operation, at: path, after: (error, start), completion) }
+                enter { $0.persist(number, operation, at: object, after: (error, start), completion) }
             }
         }
         return { [self] in
@@ -29,37 +30,39 @@ extension BlueZCentral {
 
     /// Returns the call of an operation's method. That of reading a characteristic is made once.
     private func call(
-        _ operation: AttributeOperation, on attribute: AttributeID
-    ) -> (path: String, call: MethodCall)? {
-        guard let object = attributes[attribute] else { return nil }
-        guard case .read(offset: 0) = operation else { return (object.path, operation.call(at: object.path)) }
-        if let call = object.readCall { return (object.path, call) }
+        _ operation: AttributeOperation, of object: AttributeObject, _ attribute: AttributeID
+    ) -> MethodCall {
+        guard case .read(offset: 0) = operation else { return operation.call(at: object.path) }
+        if let call = object.readCall { return call }
         var call = operation.call(at: object.path)
         call.prepare()
         attributes[attribute]?.readCall = call
-        return (object.path, call)
+        return call
     }
 
     /// Finds out the reason of a failure, and tries again if it is one that passes.
     private func persist(
-        _ number: Int, _ operation: AttributeOperation, at path: String, after failure: (BLEError, Duration),
+        _ number: Int, _ operation: AttributeOperation, at object: AttributeObject,
+        after failure: (BLEError, Duration),
         _ completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) {
         calls.setRetry(
             number,
             Task(executorPreference: taskExecutor) {
-                let result = await self.persist(operation, at: path, after: failure)
+                let result = await self.persist(operation, at: object, after: failure)
                 await self.endRetry(number, result, completion)
             })
     }
 
     private func persist(
-        _ operation: AttributeOperation, at path: String, after failure: (BLEError, Duration)
+        _ operation: AttributeOperation, at object: AttributeObject,
+        after failure: (error: BLEError, start: Duration)? = nil
     ) async -> Result<[UInt8], BLEError> {
         do throws(BLEError) {
             return .success(
-                try await persisting(at: path, after: failure) { () throws(BLEError) in
-                    try await self.attempt(operation.call(at: path), reading: operation)
+                try await persisting(at: object.path, after: failure) { () throws(BLEError) in
+                    try await self.attempt(
+                        operation.call(at: object.path), operation, during: operation.kind(on: object))
                 })
         } catch {
             return .failure(error)
@@ -75,17 +78,15 @@ extension BlueZCentral {
 
     /// Calls the operation's method, and tries again after a failure that passes.
     func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
-        let path = try path(attribute)
-        return try await persisting(at: path) { () throws(BLEError) in
-            try await self.attempt(operation.call(at: path), reading: operation)
-        }
+        try await persist(operation, at: try object(attribute)).get()
     }
 
     /// Calls a method of an attribute. Returns what was read.
     ///
     /// - Parameter isUnsent: called if the caller is cancelled before the call is sent.
     func attempt(
-        _ call: MethodCall, reading operation: AttributeOperation? = nil, isUnsent: () -> Void = {}
+        _ call: MethodCall, _ operation: AttributeOperation? = nil, during kind: BlueZOperation = .request,
+        isUnsent: () -> Void = {}
     ) async throws(BLEError) -> [UInt8] {
         if Task.isCancelled {
             isUnsent()
@@ -93,7 +94,7 @@ extension BlueZCentral {
         }
         let outcome = Outcome<[UInt8]>()
         let number = calls.next()
-        begin(call, number, reading: operation) { outcome.deliver($0) }
+        begin(call, number, operation, during: kind) { outcome.deliver($0) }
         defer { if giveUp(number) { isUnsent() } }
         return try await outcome.wait()
     }
@@ -122,7 +123,7 @@ extension BlueZCentral {
     /// If an attribute requires it, BlueZ raises the security of the link by pairing, and repeats the operation. If the
     /// pairing is refused, BlueZ answers neither that operation nor any other on the link for 30 s.
     private func begin(
-        _ call: MethodCall, _ number: Int, reading operation: AttributeOperation?,
+        _ call: MethodCall, _ number: Int, _ operation: AttributeOperation?, during kind: BlueZOperation,
         completion: @escaping AttributeCalls.Completion
     ) {
         let (path, hasValue) = (call.path, call.method == "ReadValue")
@@ -131,7 +132,7 @@ extension BlueZCentral {
             number, on: call.object ?? path, reading: offset == nil ? nil : path, completion: completion)
         if offset != nil { beginRead(path) }
         let pending = onHost { host in
-            host.start(call, during: .attribute, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
+            host.start(call, during: kind, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
                 hasValue ? try body.bytes() : []
             } completion: { [self] result in
                 enter { central in
@@ -157,6 +158,14 @@ extension MethodCall {
 }
 
 extension AttributeOperation {
+    /// Who answers it.
+    fileprivate func kind(on object: AttributeObject) -> BlueZOperation {
+        switch self {
+        case .read, .readDescriptor: .request
+        case .write, .writeDescriptor: object.writing
+        }
+    }
+
     /// Returns the call of the operation's method.
     fileprivate func call(at path: String) -> MethodCall {
         switch self {

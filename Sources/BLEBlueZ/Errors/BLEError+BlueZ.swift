@@ -7,6 +7,9 @@ enum BlueZOperation {
     case discovery
     case connection
     case disconnection
+    /// Reading, writing and `StartNotify`: the peripheral answers, and bluetoothd repeats its answer.
+    case request
+    /// What bluetoothd answers itself: sockets, properties, and writing what it may refuse to write.
     case attribute
     /// An adapter's power or name.
     case adapter
@@ -53,6 +56,7 @@ extension BLEError {
     private static func remote(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
         if operation == .pairing, let error = pairing(error) { return error }
+        if let answer = answer(error, operation) { return BLEError(answer, because: error) }
         switch error.name {
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
             if operation != .start { return .lost("bluetoothd is not running", error) }
@@ -106,12 +110,16 @@ extension BLEError {
             return BLEError(.cancelled, "it was cancelled elsewhere", cause: error)
         case "org.bluez.Error.Rejected":
             return BLEError(.notPermitted, "it was rejected: \(text)", cause: error)
-        case "org.bluez.Error.ImproperlyConfigured":
-            return BLEError(.improperlyConfigured, because: error)
         case "org.bluez.Error.ConnectionAttemptFailed":
             return BLEError(.connectionFailed, "the link could not be established: \(text)", cause: error)
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
             return BLEError(.notSupported, "the operation is not supported", cause: error)
+        case "org.bluez.Error.NotAuthorized" where operation == .attribute:
+            return BLEError(
+                .notPermitted,
+                "bluetoothd does not permit writing what one of its plug-ins uses, or the peripheral "
+                    + "rejected it", isRetryable: false,
+                remedy: "Set ExportClaimedServices = read-write in bluetoothd's main.conf.", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
             // ATT's security errors arrive as "Not paired" and the like.
             if text.contains(text: "paired") || text.contains(text: "authenti") || text.contains(text: "ncrypt") {
@@ -121,24 +129,14 @@ extension BLEError {
                     cause: error)
             }
             return BLEError(
-                .notPermitted, "the operation is not permitted: \(text)", attError: refusal(in: text),
-                isRetryable: false,
-                cause: error)
-        case "org.bluez.Error.InvalidArguments" where text.contains(text: "offset"):
-            return BLEError(
-                .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
-        case "org.bluez.Error.InvalidArguments" where text.contains(text: "ength"),
-            "org.bluez.Error.InvalidValueLength",
-            "org.bluez.Error.InvalidLength":
-            return BLEError(
-                .invalidLength, "the attribute does not accept a value of this length",
-                attError: .invalidAttributeValueLength, cause: error)
+                .notPermitted, "the operation is not permitted: \(text)", isRetryable: false, cause: error)
+        case "org.bluez.Error.InvalidValueLength", "org.bluez.Error.InvalidLength":
+            return BLEError(.invalidLength, "bluetoothd does not accept data of this length: \(text)", cause: error)
         case "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidArgs",
             "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.InvalidSignature":
             return BLEError(.invalidArgument, "bluetoothd does not take these arguments: \(text)", cause: error)
         case "org.bluez.Error.InvalidOffset":
-            return BLEError(
-                .invalidOffset, "the offset is past the value's end", attError: .invalidOffset, cause: error)
+            return BLEError(.invalidOffset, "bluetoothd does not accept the offset: \(text)", cause: error)
         case "org.bluez.Error.AuthenticationCanceled", "org.bluez.Error.AuthenticationFailed",
             "org.bluez.Error.AuthenticationRejected", "org.bluez.Error.AuthenticationTimeout":
             return BLEError(
@@ -176,9 +174,8 @@ extension BLEError {
         case .connection: return connection(error)
         case .disconnection:
             return BLEError(.disconnectionFailed, "the link could not be ended: \(text)", cause: error)
-        case .attribute:
+        case .request, .attribute:
             if text == "Not connected" { return BLEError(.disconnected, "there is no link", cause: error) }
-            if let code = attCode(in: text) { return BLEError(code, because: error) }
             // "Operation failed with ATT error" without a code, and the end of the link during an operation.
             return BLEError(.failed, "bluetoothd failed: \(text)", cause: error)
         case .discovery: return BLEError(.scanFailed, "the scan could not be started: \(text)", cause: error)
@@ -204,12 +201,26 @@ extension BLEError {
         return error
     }
 
-    /// Returns the ATT error for BlueZ's wording (`create_gatt_dbus_error` in its `src/gatt-client.c`).
-    private static func refusal(in text: String) -> ATTError? {
-        switch text {
-        case "Read not permitted": .readNotPermitted
-        case "Write not permitted": .writeNotPermitted
-        default: nil
+    /// Returns the peripheral's answer that bluetoothd repeats (`create_gatt_dbus_error` in its `src/gatt-client.c`). Nil
+    /// if the error is bluetoothd's own, or if it is one of the three that "Not paired" stands for.
+    private static func answer(_ error: DBusError, _ operation: BlueZOperation) -> ATTError? {
+        let text = error.message
+        guard operation == .request || operation == .attribute else { return nil }
+        // Only a peripheral's answer has a number.
+        if error.name == "org.bluez.Error.Failed" { return attCode(in: text) }
+        guard operation == .request else { return nil }
+        switch error.name {
+        case "org.bluez.Error.NotPermitted" where text == "Read not permitted": return .readNotPermitted
+        case "org.bluez.Error.NotPermitted" where text == "Write not permitted": return .writeNotPermitted
+        case "org.bluez.Error.NotAuthorized": return .insufficientAuthorization
+        case "org.bluez.Error.NotSupported": return .requestNotSupported
+        case "org.bluez.Error.InvalidArguments" where text.contains(text: "offset"), "org.bluez.Error.InvalidOffset":
+            return .invalidOffset
+        case "org.bluez.Error.InvalidArguments" where text.contains(text: "ength"),
+            "org.bluez.Error.InvalidValueLength", "org.bluez.Error.InvalidLength":
+            return .invalidAttributeValueLength
+        case "org.bluez.Error.ImproperlyConfigured": return .improperlyConfigured
+        default: return nil
         }
     }
 

@@ -13,8 +13,10 @@ extension BlueZCentral {
             try await host.fence()
             let second = try await resolved(path)
             guard first.database == second.database else { continue }
+            let own = second.database.writesRefusedByBlueZ
             for (handle, attributePath) in second.paths {
-                attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(path: attributePath)
+                attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(
+                    path: attributePath, writing: own.contains(handle) ? .attribute : .request)
             }
             return second.database
         }
@@ -74,4 +76,29 @@ extension BlueZCentral {
             }
         }
     }
+}
+
+extension GATTDatabase {
+    /// The handles of the attributes that bluetoothd may refuse to write by itself: the configuration of notifications,
+    /// and what is in a service that one of its plug-ins uses (`ExportClaimedServices` in its main.conf).
+    fileprivate var writesRefusedByBlueZ: Set<UInt16> {
+        var handles: Set<UInt16> = []
+        for service in services {
+            let isClaimed = Self.claimed.contains(service.uuid)
+            for characteristic in service {
+                if isClaimed { handles.insert(characteristic.handle) }
+                for descriptor in characteristic where isClaimed || descriptor.uuid == BluetoothUUID(0x2902) {
+                    handles.insert(descriptor.handle)
+                }
+            }
+        }
+        return handles
+    }
+
+    /// The services of the plug-ins in BlueZ's `profiles` (`remote_uuid` in each, and what `src/shared/vcp.c` claims).
+    private static let claimed: Set<BluetoothUUID> = Set(
+        [
+            0x1800, 0x180A, 0x180F, 0x1812, 0x1813, 0x1843, 0x1844, 0x1845, 0x1846, 0x1848, 0x1849, 0x184C, 0x184D,
+            0x184E, 0x184F, 0x1850, 0x1852, 0x1855, 0x1858, 0x185B, 0xFDF0,
+        ].map { BluetoothUUID($0) } + [BluetoothUUID(high: 0x03B8_0E5A_EDE8_4B33, low: 0xA751_6CE3_4EC4_C700)])
 }

@@ -112,6 +112,7 @@ public struct VendorDiscoveries: AsyncSequence, Sendable {
                     unclaimed.remove(discovery.peripheral.id)
                     return VendorDiscovery(discovery: discovery, vendor: vendor)
                 case .lost(let peripheral): unclaimed.remove(peripheral.id)
+                case .waiting: break
                 }
             }
             return nil

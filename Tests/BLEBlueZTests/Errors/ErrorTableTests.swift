@@ -71,7 +71,7 @@ import Testing
     // MARK: bluetoothd
 
     private static let operations: [BlueZOperation] = [
-        .start, .discovery, .connection, .disconnection, .attribute, .adapter, .pairing, .setting, .serving,
+        .start, .discovery, .connection, .disconnection, .request, .attribute, .adapter, .pairing, .setting, .serving,
     ]
 
     /// The page's word for an operation.
@@ -81,6 +81,7 @@ import Testing
         case .discovery: "scan"
         case .connection: "connect"
         case .disconnection: "disconnect"
+        case .request: "request"
         case .attribute: "attribute"
         case .adapter: "adapter"
         case .pairing: "pair"

@@ -18,8 +18,8 @@ extension FailureTests {
             ATTError?.some(.readNotPermitted)
         ),
         (.bluez("NotPermitted", "Not paired"), .pairingRequired, nil),
-        (.bluez("NotAuthorized", "Operation Not Authorized"), .notPermitted, nil),
-        (.bluez("NotSupported", "Operation is not supported"), .notSupported, nil),
+        (.bluez("NotAuthorized", "Operation Not Authorized"), .notPermitted, .insufficientAuthorization),
+        (.bluez("NotSupported", "Operation is not supported"), .notSupported, .requestNotSupported),
         (.bluez("InvalidArguments", "Invalid offset"), .invalidOffset, .invalidOffset),
         (.bluez("InvalidArguments", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
         (.bluez("InvalidValueLength", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
@@ -112,13 +112,17 @@ extension FailureTests {
 
     @Test func `a write after one that timed out waits until bluetoothd has finished that one`() async throws {
         let peer = try await FakePeer()
-        let central = try await peer.makeCentral(.quiet())
+        let clock = ManualClock()
+        let central = try await peer.makeCentral(.quiet(clock: clock))
         let strap = try await central.find()
         try await strap.connect()
         await peer.daemon.hang("WriteValue")
-        await expectError(.timedOut) {
-            try await strap.write([1], to: EchoStrap.input, timeout: .milliseconds(100))
-        }
+        let first = Task { try await strap.write([1], to: EchoStrap.input, timeout: .seconds(3)) }
+        // The deadline comes when the write has reached bluetoothd.
+        await until { await peer.daemon.hungCount == 1 }
+        await clock.sleepers(1, for: .seconds(3))
+        clock.advance(by: .seconds(3))
+        await expectError(.timedOut) { try await first.value }
         let next = Task { try await strap.write([2], to: EchoStrap.input) }
         await peer.daemon.release()
         try await next.value

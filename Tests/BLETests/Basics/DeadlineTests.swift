@@ -66,6 +66,35 @@ import Testing
         await expectError(.timedOut) { try await reading.value }
     }
 
+    @Test func `a deadline says what the work waited for`() async throws {
+        let central = bench.central
+        let strap = bench.strap
+        let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
+        await bench.backend.emit(.stackLost(lost), .adapterStateChanged(.resetting))
+        let works: [@Sendable () async throws -> Void] = [
+            { try await strap.connect() }, { _ = try await strap.read(Bench.level) }, { try await strap.pair() },
+            { _ = try await strap.isPaired }, { for try await _ in central.discoveries() {} },
+            { for try await _ in central.nearby() {} }, { _ = try await central.first(matching: .any) },
+        ]
+        for work in works {
+            let task = Task { try await central.withDeadline(.seconds(5)) { try await work() } }
+            await bench.clock.sleepers(1, for: .seconds(5))
+            await bench.settle()
+            bench.clock.advance(by: .seconds(5))
+            let error = await expectError(.timedOut) { try await task.value }
+            #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
+            #expect(error?.remedy == "Start it.")
+        }
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
+        let searching = Task { try await central.withDeadline(.seconds(5)) { try await strap.connect() } }
+        await bench.backend.asked(.startDiscovery)
+        await bench.clock.sleepers(1, for: .seconds(5))
+        bench.clock.advance(by: .seconds(5))
+        let error = await expectError(.timedOut) { try await searching.value }
+        #expect((error?.cause as? BLEError)?.code == .peripheralNotFound)
+    }
+
     @Test func `cancelling the caller is no deadline`() async throws {
         await bench.backend.script(.read, .hold)
         let work = Task { [bench] in

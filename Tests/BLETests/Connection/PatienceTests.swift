@@ -48,6 +48,47 @@ import Testing
         #expect(reason.code == .peripheralNotFound)
     }
 
+    // MARK: What a deadline says
+
+    @Test func `connecting without Bluetooth ends with what it waited for`() async throws {
+        let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
+        await bench.backend.emit(.stackLost(lost), .adapterStateChanged(.resetting))
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        let connecting = Task { [strap] in try await strap.connect(timeout: .seconds(3)) }
+        while let event = try await events.next() {
+            guard case .waiting(let reason) = event else { continue }
+            #expect(reason.message == lost.message)
+            break
+        }
+        await bench.clock.sleepers(1, for: .seconds(3))
+        bench.clock.advance(by: .seconds(3))
+        let error = await expectError(.timedOut) { try await connecting.value }
+        #expect(error?.message.hasSuffix("3.0 seconds: the daemon is not running") == true)
+        #expect(error?.remedy == "Start it.")
+        #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
+        // A later attempt that is only slow waited for nothing of the kind.
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        await bench.backend.script(.connect, .hold)
+        let slow = Task { [strap] in try await strap.connect(timeout: .seconds(2)) }
+        await bench.backend.asked(.connect)
+        await bench.clock.sleepers(1, for: .seconds(2))
+        bench.clock.advance(by: .seconds(2))
+        #expect(await expectError(.timedOut) { try await slow.value }?.cause == nil)
+        await bench.backend.release(.connect)
+    }
+
+    @Test func `on a maintained link, the deadline of a caller names the last failure`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)), .hold)
+        try await bench.maintain(.seconds(1))
+        await bench.clock.sleepers(1, for: .seconds(1))
+        let connecting = Task { [strap] in try await strap.connect(timeout: .milliseconds(250)) }
+        await bench.clock.sleepers(1, for: .milliseconds(250))
+        bench.clock.advance(by: .milliseconds(250))
+        let error = await expectError(.timedOut) { try await connecting.value }
+        #expect((error?.cause as? BLEError)?.code == .connectionFailed)
+        await bench.backend.release(.connect)
+    }
+
     // MARK: Maintained links
 
     @Test func `a first subscription on a maintained link waits for the adapter without end`() async throws {

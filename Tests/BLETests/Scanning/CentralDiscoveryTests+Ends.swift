@@ -28,6 +28,29 @@ extension CentralDiscoveryTests {
         #expect(try await lost(events.next()) == strap)
     }
 
+    // MARK: Waiting
+
+    @Test func `a scan says what it waits for, once each`() async throws {
+        func waiting(_ event: DiscoveryEvent?) -> BLEError.Code? {
+            if case .waiting(let error) = event { error.code } else { nil }
+        }
+        await bench.backend.emit(.adapterStateChanged(.unavailable))
+        var events: Events = bench.central.discoveryEvents().makeAsyncIterator()
+        #expect(try await waiting(events.next()) == .adapterNotFound)
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        await bench.backend.asked(.startDiscovery)
+        await until { await bench.central.isScanning }
+        let lost = Bench.error(.bluetoothLost)
+        await bench.backend.emit(.stackLost(lost), .adapterStateChanged(.resetting))
+        #expect(try await waiting(events.next()) == .bluetoothLost)
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
+        #expect(try await waiting(events.next()) == .poweredOff)
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        await bench.backend.asked(.startDiscovery, 2)
+        await hear(strap, advertisement)
+        #expect(try await found(events.next()) == strap)
+    }
+
     // MARK: Ends
 
     @Test func `a failing start fails the scan, and the next one starts anew`() async throws {

@@ -17,13 +17,15 @@ import Testing
         await bench.backend.emit(.advertisementReceived(peripheral.id, advertisement))
     }
 
-    /// A task that reads the next event, whose scan the backend has been asked for when this returns.
+    /// A task that reads the next event of a peripheral, whose scan the backend has been asked for when this returns.
     func scanning(
         _ criteria: DiscoveryCriteria = .any, asked count: Int = 1
     ) async -> Task<DiscoveryEvent?, any Error> {
         let task = Task { [bench] in
             var events = bench.central.discoveryEvents(matching: criteria).makeAsyncIterator()
-            return try await events.next()
+            var event = try await events.next()
+            while case .waiting? = event { event = try await events.next() }
+            return event
         }
         await bench.backend.asked(.startDiscovery, count)
         return task

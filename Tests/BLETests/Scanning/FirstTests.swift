@@ -91,6 +91,64 @@ import Testing
         await expectError(.unauthorized) { try await bench.central.discoveries(for: .seconds(3)) }
     }
 
+    // MARK: Without an adapter
+
+    @Test(arguments: [(AdapterState.poweredOff, BLEError.Code.poweredOff), (.unavailable, .adapterNotFound)])
+    func `while the adapter is off or absent, a call for one result throws at once`(
+        _ state: AdapterState, _ code: BLEError.Code
+    ) async throws {
+        await bench.backend.emit(.adapterStateChanged(state))
+        let central = bench.central
+        let calls: [() async throws -> Void] = [
+            { _ = try await central.first(matching: .any) },
+            { _ = try await central.discoveries(for: .seconds(3)) },
+            { _ = try await central.read(Bench.level) },
+            { try await central.write([1], to: Bench.setting) },
+            { _ = try await central.notifications(Bench.level) },
+            { try await central.withDeadline(.seconds(3)) { _ = try await central.first(matching: .any) } },
+        ]
+        for call in calls {
+            let error = await expectError(code) { try await call() }
+            #expect(error?.remedy != nil)
+        }
+        #expect(await bench.backend.count(.startDiscovery) == 0)
+    }
+
+    @Test func `if the adapter is switched off meanwhile, a call for one result ends`() async throws {
+        let central = bench.central
+        let finding = Task { try await central.first(matching: .any) }
+        let listing = Task { try await central.discoveries(for: .seconds(3)) }
+        await bench.backend.asked(.startDiscovery)
+        await bench.clock.sleepers(1, for: .seconds(3))
+        await until { await central.isScanning }
+        await bench.backend.emit(.adapterStateChanged(.poweredOff))
+        await expectError(.poweredOff) { try await finding.value }
+        await expectError(.poweredOff) { try await listing.value }
+    }
+
+    @Test func `a scan that cannot be started without power ends a call for one result`() async throws {
+        await bench.backend.script(.startDiscovery, .fail(Bench.error(.poweredOff)))
+        await expectError(.poweredOff) { try await bench.central.first(matching: .any) }
+    }
+
+    @Test func `if Bluetooth does not return in time, the error says so`() async throws {
+        let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
+        await bench.backend.emit(.stackLost(lost), .adapterStateChanged(.resetting))
+        let finding = Task { try await bench.central.first(matching: .any, timeout: .seconds(4)) }
+        await bench.clock.sleepers(1, for: .seconds(4))
+        bench.clock.advance(by: .seconds(4))
+        let error = await expectError(.timedOut) { try await finding.value }
+        #expect(error?.message.hasSuffix("the daemon is not running") == true)
+        #expect(error?.remedy == "Start it.")
+        #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
+        // What was waited for before is no reason later.
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        let again = Task { try await bench.central.first(matching: .any, timeout: .seconds(5)) }
+        await bench.clock.sleepers(1, for: .seconds(5))
+        bench.clock.advance(by: .seconds(5))
+        await expectError(.peripheralNotFound) { try await again.value }
+    }
+
     // MARK: Criteria
 
     @Test func `peripherals are found, or left out, by their ids`() async throws {

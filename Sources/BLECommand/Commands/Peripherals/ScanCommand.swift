@@ -112,6 +112,7 @@ struct ScanCommand: AsyncParsableCommand {
             case .found(let discovery): try show("found", discovery.peripheral, discovery.advertisement, output)
             case .updated(let discovery): try show("updated", discovery.peripheral, discovery.advertisement, output)
             case .lost(let peripheral): try show("lost", peripheral, Advertisement(), output)
+            case .waiting(let error): output.note("waiting: \(error.message)")
             }
             if events.droppedCount > dropped {
                 dropped = events.droppedCount

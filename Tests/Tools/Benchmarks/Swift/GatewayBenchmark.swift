@@ -40,7 +40,7 @@ extension DiscoveryEvent {
     fileprivate var discovery: Discovery? {
         switch self {
         case .found(let discovery), .updated(let discovery): discovery
-        case .lost: nil
+        case .lost, .waiting: nil
         }
     }
 }

@@ -59,7 +59,7 @@ enum ScanBenchmark {
         for try await event in central.discoveryEvents(matching: criteria, duplicates: true) {
             switch event {
             case .found(let discovery), .updated(let discovery): if measurement.take(discovery) { return }
-            case .lost: measurement.miss()
+            case .lost, .waiting: measurement.miss()
             }
         }
     }
