@@ -236,14 +236,77 @@ import Testing
         #expect(try await values.next() == [1])
     }
 
-    @Test func `a handler that throws ends the link, and says what it has thrown`() async throws {
+    @Test func `a handler that throws before it waits rejects the subscription`() async throws {
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.read, .notify], value: [1], onSubscribe: { _ in throw ATTError(rawValue: 0x85) }))
+        let refused = await expectError(.attributeError) { _ = try await thing.notifications(Self.characteristic) }
+        #expect(refused?.attError == ATTError(rawValue: 0x85))
+        #expect(await grip.subscriberCount(of: Self.uuid) == 0)
+        #expect(try await thing.read(Self.characteristic) == [1])
+    }
+
+    @Test func `a handler's other errors are rejections that say what it has thrown`() async throws {
         let (thing, _) = try await add(
             CharacteristicDefinition(Characteristic<UInt8>(Self.uuid)) { _, _ in
                 throw BLEError(.invalidValue, "no such value")
             })
+        let refused = await expectError(.attributeError) { _ = try await thing.notifications(Self.characteristic) }
+        #expect(refused?.attError == .unlikelyError)
+        #expect(refused?.message.contains("no such value") == true)
+    }
+
+    @Test func `a handler that throws later ends its subscription, and the link stays`() async throws {
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.read, .notify], value: [0],
+                onSubscribe: { notifier in
+                    await notifier.notify([1])
+                    try await notifier.clock.sleep(for: .seconds(1))
+                    throw ATTError.unlikelyError
+                }))
         var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
-        let error = await expectError(.disconnected) { try await values.next() }
-        #expect(error?.message.contains("no such value") == true)
+        #expect(try await values.next() == [1])
+        await world.clock.sleepers(1, for: .seconds(1))
+        world.clock.advance(by: .seconds(1))
+        await until { await grip.subscriberCount(of: Self.uuid) == 0 }
+        #expect(try await thing.read(Self.characteristic) == [1])
+    }
+
+    @Test func `a handler indicates, if its characteristic does`() async throws {
+        let errors = SharedValue<[BLEError.Code]>([])
+        for properties: CharacteristicProperties in [.indicate, .notify] {
+            let (thing, _) = try await add(
+                CharacteristicDefinition(
+                    Self.uuid, properties,
+                    onSubscribe: { notifier in
+                        do throws(BLEError) {
+                            try await notifier.indicate([1])
+                        } catch {
+                            errors.change { $0.append(error.code) }
+                        }
+                        await notifier.notify([2])
+                    }))
+            var values = try await thing.notifications(Self.characteristic).makeAsyncIterator()
+            #expect(try await values.next() == (properties == .indicate ? [1] : [2]))
+        }
+        #expect(errors.value == [.notSupported])
+    }
+
+    @Test func `a control point's answer may depend on who asks`() async throws {
+        let (thing, _) = try await add(
+            .controlPoint(
+                Self.uuid,
+                answering: { (value, request) throws(ATTError) in
+                    guard value != [0] else { throw .insufficientAuthorization }
+                    return Array(request.central.rawValue.utf8.prefix(2))
+                }))
+        let answer: [UInt8] = try await thing.request([1], on: Self.characteristic)
+        #expect(answer == Array("CE".utf8))
+        let refused = await expectError(.notPermitted) {
+            _ = try await thing.request([0], on: Self.characteristic) as [UInt8]
+        }
+        #expect(refused?.attError == .insufficientAuthorization)
     }
 
     // MARK: What no central would ask

@@ -9,6 +9,8 @@ public struct ChannelDefinition: Sendable {
     public var psm: PSM
     /// What this side asks of a channel.
     public var options: ChannelOptions
+    /// How many may be open. One counts until its handler has returned.
+    public var limits: ChannelLimits
     /// Runs for each channel.
     public var onOpen: Handler
 
@@ -23,18 +25,23 @@ public struct ChannelDefinition: Sendable {
     /// - Parameters:
     ///   - security: the security that a central's link must have. It is asked to pair if it has less.
     ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
+    ///   - limits: how many may be open, 64 and 8 of one central by default.
     public init(
-        _ psm: PSM, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048, onOpen: @escaping Handler
+        _ psm: PSM, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048,
+        limits: ChannelLimits = ChannelLimits(), onOpen: @escaping Handler
     ) {
         self.init(
             psm, options: ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength),
-            onOpen: onOpen)
+            limits: limits, onOpen: onOpen)
     }
 
     /// Creates the definition of a channel with given options.
-    public init(_ psm: PSM, options: ChannelOptions, onOpen: @escaping Handler) {
+    public init(
+        _ psm: PSM, options: ChannelOptions, limits: ChannelLimits = ChannelLimits(), onOpen: @escaping Handler
+    ) {
         self.psm = psm
         self.options = options
+        self.limits = limits
         self.onOpen = onOpen
     }
 }

@@ -20,13 +20,16 @@ extension PeripheralHost {
     ///   - psm: the number. Nil for one that is free.
     ///   - security: the security that a central's link must have. It is asked to pair if it has less.
     ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
+    ///   - limits: how many channels may be open, 64 and 8 of one central by default. Further ones are closed as soon as
+    ///     they are opened, which ``events()`` reports once, as `failed`.
     public func publishChannel(
-        _ psm: PSM? = nil, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048
+        _ psm: PSM? = nil, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048,
+        limits: ChannelLimits = ChannelLimits()
     ) async throws(BLEError) -> ChannelListener {
         try checkRunning()
         let options = ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength)
         let queue = SharedQueue<L2CAPChannel>(capacity: ChannelListener.capacity)
-        let (number, chosen) = try await publish(psm, options) { channel in
+        let (number, chosen) = try await publish(psm, options, limits, isHandled: false) { channel, _ in
             if !queue.add(channel) { channel.close() }
         } onEnd: { error in
             queue.finish(throwing: error)
@@ -37,19 +40,23 @@ extension PeripheralHost {
     }
 
     /// Accepts channels, under a number of the host's own: another publication may have the same PSM later.
+    ///
+    /// - Parameter isHandled: whether a channel counts until its handler has returned.
     private func publish(
-        _ psm: PSM?, _ options: ChannelOptions, accept: @escaping @Sendable (L2CAPChannel) -> Void,
+        _ psm: PSM?, _ options: ChannelOptions, _ limits: ChannelLimits, isHandled: Bool,
+        accept: @escaping @Sendable (L2CAPChannel, _ publication: Int) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> (number: Int, PSM) {
         try options.check(psm)
         let number = number()
         // Channels may arrive, and accepting may end, before the backend has answered.
-        listeners[number] = onEnd
+        listeners[number] = ChannelPublication(
+            counts: ChannelCounts(limits), isHandled: isHandled, accept: accept, onEnd: onEnd)
         do throws(BLEError) {
             let chosen = try await backend.publishChannel(psm, options, as: number) {
                 [weak self] transport, central, psm in
                 guard let self else { return transport.close() }
-                assumeIsolated { $0.open(transport, psm, to: central, accept) }
+                assumeIsolated { $0.open(transport, psm, to: central, number) }
             } onEnd: { [weak self] error in
                 self?.assumeIsolated { $0.listeningEnded(number, error) }
             }
@@ -68,28 +75,36 @@ extension PeripheralHost {
     }
 
     private func listeningEnded(_ number: Int, _ error: BLEError) {
-        guard let end = listeners.removeValue(forKey: number) else { return }
+        guard let ended = listeners.removeValue(forKey: number) else { return }
         report(error)
-        end(error)
+        ended.onEnd(error)
     }
 
     private func open(
-        _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID,
-        _ accept: @Sendable (L2CAPChannel) -> Void
+        _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID, _ publication: Int
     ) {
-        guard !isShutDown else { return transport.close() }
+        guard !isShutDown, let accept = listeners[publication]?.accept else { return transport.close() }
         // bluetoothd may tell of the link later, or not at all if it is older than this host.
         centralConnected(central)
+        if case .refused(let isFirst)? = listeners[publication]?.counts.add(central) {
+            transport.close()
+            guard isFirst else { return }
+            // Told once, not for each channel of a flood.
+            return report(BLEError(.overflow, "too many channels \(psm) are open").at(central))
+        }
         let channel = L2CAPChannel(
             transport, peer: central, psm: psm, clock: clock, timeout: configuration.confirmationTimeout
-        ) { [weak self] channel in Task { await self?.forget(channel, to: central) } }
+        ) { [weak self] channel in Task { await self?.forget(channel, to: central, publication) } }
         channels.add(channel.handle, to: central)
         logger.debug("channel opened", metadata: ["central": "\(central)", "psm": "\(psm)"])
-        accept(channel)
+        accept(channel, publication)
         channel.start()
     }
 
-    private func forget(_ channel: ChannelCore, to central: Peripheral.ID) { channels.remove(channel, to: central) }
+    private func forget(_ channel: ChannelCore, to central: Peripheral.ID, _ publication: Int) {
+        channels.remove(channel, to: central)
+        if listeners[publication]?.isHandled == false { listeners[publication]?.counts.remove(central) }
+    }
 
     /// Ends the channels of a central whose link has ended, or all of them.
     func endChannels(of central: Peripheral.ID? = nil, _ error: BLEError) {
@@ -104,8 +119,9 @@ extension PeripheralHost {
         guard !definition.channels.isEmpty else { return }
         servedChannels[number] = ServedChannels()
         for channel in definition.channels {
-            let (listener, _) = try await publish(channel.psm, channel.options) { [weak self] opened in
-                self?.assumeIsolated { $0.run(channel.onOpen, opened, number) }
+            let (listener, _) = try await publish(channel.psm, channel.options, channel.limits, isHandled: true) {
+                [weak self] opened, publication in
+                self?.assumeIsolated { $0.run(channel.onOpen, opened, number, publication) }
             } onEnd: { _ in
             }
             // It may have ended meanwhile.
@@ -114,7 +130,9 @@ extension PeripheralHost {
         }
     }
 
-    private func run(_ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int) {
+    private func run(
+        _ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int, _ publication: Int
+    ) {
         guard servedChannels[number] != nil else { return channel.close() }
         let token = self.number()
         // Not on the executor of this actor, which the handler must not block.
@@ -127,12 +145,15 @@ extension PeripheralHost {
                 failure = error
             }
             channel.close()
-            await self?.handlerEnded(token, of: number, failure, channel)
+            await self?.handlerEnded(token, of: number, failure, channel, publication)
         }
         servedChannels[number]?.handlers[token] = task
     }
 
-    private func handlerEnded(_ token: Int, of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel) {
+    private func handlerEnded(
+        _ token: Int, of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel, _ publication: Int
+    ) {
+        listeners[publication]?.counts.remove(channel.peer)
         guard servedChannels[number]?.handlers.removeValue(forKey: token) != nil, let error else { return }
         // The end of the channel is no failure of its handler.
         if let code = (error as? BLEError)?.code, [.disconnected, .cancelled].contains(code) { return }
@@ -146,6 +167,18 @@ extension PeripheralHost {
         for handler in ended.handlers.values { handler.cancel() }
         for listener in ended.listeners { await unpublish(listener) }
     }
+}
+
+/// A number at which a host accepts channels.
+struct ChannelPublication {
+    /// The open channels.
+    var counts: ChannelCounts
+    /// Whether a channel counts until its handler has returned, rather than until it is closed.
+    let isHandled: Bool
+    /// Receives each channel, with the number of the publication.
+    let accept: @Sendable (L2CAPChannel, Int) -> Void
+    /// Tells those who wait for channels that no more are accepted.
+    let onEnd: @Sendable (BLEError) -> Void
 }
 
 /// The channels of a definition that a host serves.

@@ -39,12 +39,23 @@ extension CharacteristicDefinition {
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
         answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?
     ) -> CharacteristicDefinition {
+        controlPoint(characteristic, security: security) { (value, _) throws(ATTError) in try await answer(value) }
+    }
+
+    /// Creates a control point whose answer depends on who asks. Otherwise like ``controlPoint(_:security:answer:)``.
+    ///
+    /// - Parameter answering: receives what is written, and the request that writes it.
+    public static func controlPoint(
+        _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
+        answering answer:
+            @escaping @Sendable (_ value: [UInt8], _ request: AttributeRequest) async throws(ATTError) -> [UInt8]?
+    ) -> CharacteristicDefinition {
         let notifiers = Notifiers()
         return CharacteristicDefinition(
             characteristic, [.write, .indicate], security: security,
             onWrite: { (value, request) throws(ATTError) in
                 guard let notifier = notifiers.find(request.central) else { throw .improperlyConfigured }
-                if let bytes = try await answer(value) { await notifier.notify(bytes) }
+                if let bytes = try await answer(value, request) { await notifier.notify(bytes) }
             },
             onSubscribe: { notifier in
                 let number = notifiers.add(notifier)
@@ -59,6 +70,12 @@ extension Notifier {
     /// Sends a typed value. Throws `invalidValue` if the value cannot be encoded.
     public func notify(_ value: some ValueCodable) async throws(BLEError) {
         await notify(try value.encoded())
+    }
+
+    /// Indicates a typed value. Throws `invalidValue` if the value cannot be encoded, and what
+    /// the indication of bytes throws.
+    public func indicate(_ value: some ValueCodable) async throws(BLEError) {
+        try await indicate(try value.encoded())
     }
 }
 

@@ -54,7 +54,8 @@ public struct ServiceDefinition: Sendable {
     /// Its characteristics, in the order of their handles.
     public var characteristics: [CharacteristicDefinition]
     /// The types of the services that this one includes. If the peripheral has several of a type, the first is
-    /// included.
+    /// included. With BlueZ, included services have their handles before those that include them. Services that include
+    /// each other cannot be served.
     public var includes: [BluetoothUUID]
     /// Called when the link of a central has ended, whether or not the central has used the service: here, what is
     /// kept for the central is freed. It begins on the system's thread, before a request of the central's next link is
@@ -100,6 +101,28 @@ public struct ServiceDefinition: Sendable {
     package func tellOfDisconnection(of central: Peripheral.ID) {
         guard let onDisconnect else { return }
         Task.immediate { await onDisconnect(central) }
+    }
+}
+
+extension [ServiceDefinition] {
+    /// The positions of the services in their order, except that those that are included come before those that include
+    /// them. Nil if services include each other.
+    package var inclusionOrder: [Int]? {
+        var order: [Int] = []
+        // Whether a service is in the order, or its included ones are being visited.
+        var isPlaced: [Int: Bool] = [:]
+        func place(_ position: Int) -> Bool {
+            if let isPlaced = isPlaced[position] { return isPlaced }
+            isPlaced[position] = false
+            for type in self[position].includes {
+                guard let included = firstIndex(where: { $0.uuid == type }) else { continue }
+                guard place(included) else { return false }
+            }
+            isPlaced[position] = true
+            order.append(position)
+            return true
+        }
+        return indices.allSatisfy(place) ? order : nil
     }
 }
 
@@ -165,7 +188,12 @@ public struct CharacteristicDefinition: Sendable {
         @Sendable (AttributeAccess, AttributeRequest) async throws(ATTError) -> Void
     /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
     /// notifier. It begins on the system's thread, before the central's next request, and must not block before it first
-    /// waits or sends a value. Any error except a cancellation ends the link, as if the peripheral's program had failed.
+    /// waits or sends a value.
+    ///
+    /// Any error except a cancellation ends the subscription: no more values are sent to it, the link stays, and a
+    /// ``PeripheralHost`` reports a `failed` event. If it is thrown before the handler first waits or sends a value, a system
+    /// that asks before it answers rejects the subscription with it: the simulated radio does, with
+    /// ``ATTError/unlikelyError`` for what is not an ``ATTError``; BlueZ has accepted the subscription by then.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
 
     /// The type.
@@ -215,18 +243,35 @@ public struct Notifier: Sendable {
     /// The central that is subscribed. Nil if the notifier sends to all of them.
     public let central: Peripheral.ID?
     private let send: @Sendable ([UInt8]) async -> Void
+    private let sendConfirmed: (@Sendable ([UInt8]) async throws(BLEError) -> Void)?
 
     /// Creates a notifier. Called by the radio or the host that runs the definition.
+    ///
+    /// - Parameters:
+    ///   - send: sends a value.
+    ///   - indicate: sends a value, and returns when it is confirmed. Nil if nothing is.
     public init(
-        clock: any Clock<Duration>, central: Peripheral.ID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void
+        clock: any Clock<Duration>, central: Peripheral.ID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void,
+        indicate: (@Sendable ([UInt8]) async throws(BLEError) -> Void)? = nil
     ) {
         self.clock = clock
         self.central = central
         self.send = send
+        sendConfirmed = indicate
     }
 
     /// Sends a value. Does nothing if the subscription has ended.
     public func notify(_ value: [UInt8]) async {
         await send(value)
+    }
+
+    /// Sends a value as an indication, and returns when the central has confirmed it, or the first of those that the
+    /// system does not tell apart.
+    ///
+    /// Throws `notSupported` if the characteristic does not have ``CharacteristicProperties/indicate``, `timedOut` without
+    /// a confirmation, and `disconnected` if the subscription has ended.
+    public func indicate(_ value: [UInt8]) async throws(BLEError) {
+        guard let sendConfirmed else { throw .lacking("indications") }
+        try await sendConfirmed(value)
     }
 }

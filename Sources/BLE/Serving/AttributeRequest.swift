@@ -13,12 +13,15 @@ public struct AttributeRequest: Hashable, Sendable {
     public var writeType: WriteType?
     /// Whether the system only asks for permission: the write is prepared, and its value follows in another request.
     public var isPrepared: Bool
+    /// The link that the request has come over, which is the same for all requests of one link. Nil if the backend does
+    /// not say.
+    public var link: CentralLink?
 
     /// Creates a request.
     public init(
         central: Peripheral.ID, transport: Transport? = nil, attMTU: Int? = nil, offset: Int = 0,
         writeType: WriteType? = nil,
-        isPrepared: Bool = false
+        isPrepared: Bool = false, link: CentralLink? = nil
     ) {
         self.central = central
         self.transport = transport
@@ -26,6 +29,7 @@ public struct AttributeRequest: Hashable, Sendable {
         self.offset = offset
         self.writeType = writeType
         self.isPrepared = isPrepared
+        self.link = link
     }
 }
 

@@ -38,6 +38,12 @@ extension PeripheralDefinition {
                     isError: true, message: error.message, remedy: error.remedy, service: nil, characteristic: nil))
         }
         found += channelDiagnostics
+        if services.inclusionOrder == nil {
+            found.append(
+                DefinitionDiagnostic(
+                    isError: true, message: "services include each other", remedy: "Leave one of the includes out.",
+                    service: nil, characteristic: nil))
+        }
         let types = Set(services.map(\.uuid))
         var fixed: [ClosedRange<Int>] = []
         for service in services {

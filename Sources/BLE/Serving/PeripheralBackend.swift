@@ -56,6 +56,21 @@ public protocol PeripheralBackend: Actor {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError)
 
+    /// Sends nothing more to a subscriber, whose handler has failed. Called in the backend's isolation.
+    ///
+    /// A stack that waits for the return of ``PeripheralContext/handleEvent`` before it answers a subscription rejects it.
+    ///
+    /// - Parameters:
+    ///   - central: the subscriber. Nil for those that the stack does not tell apart.
+    ///   - error: what a subscription that is not answered yet is rejected with.
+    func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError)
+
+    /// Ends the link of a central. Returns when it has ended, which is reported as an event, too. Does nothing if there is
+    /// none.
+    ///
+    /// Throws `notSupported` if the stack cannot.
+    func disconnect(_ central: Peripheral.ID) async throws(BLEError)
+
     /// Accepts channels. Returns the number at which it does.
     ///
     /// It goes on when the stack or the adapter is lost, and after their return.
@@ -95,6 +110,14 @@ extension PeripheralBackend {
 
     /// Returns nil.
     public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? { nil }
+
+    /// Does nothing: the stack has answered the subscription, and the host sends nothing to it.
+    public func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {}
+
+    /// Throws `notSupported`.
+    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+        throw .lacking("ending a central's link")
+    }
 
     /// Throws `notSupported`.
     public func publishChannel(
@@ -183,7 +206,8 @@ public enum PeripheralBackendEvent: Sendable {
 
 /// The event handler, request handlers, logger and clock that a host gives its backend.
 public struct PeripheralContext: Sendable {
-    /// Receives the backend's events. Must be called in the backend's isolation.
+    /// Receives the backend's events. Must be called in the backend's isolation. Before `centralDisconnected`, the backend
+    /// ends the link of the requests that it passes on; see ``CentralLink``.
     public let handleEvent: @Sendable (PeripheralBackendEvent) -> Void
     /// Answers a read with the value from the request's offset to its end. Ends within
     /// ``PeripheralLimits/requestTimeout``.

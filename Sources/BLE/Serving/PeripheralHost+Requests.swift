@@ -6,40 +6,10 @@ struct PendingRequest {
     let application: Int
     /// The central that waits for its answer.
     let central: Peripheral.ID
-    /// Ends what it waits for: its turn, or its handler, which is cancelled.
+    /// Ends what it waits for: its turn, or its handler, which is cancelled first.
     var end: (BLEError) -> Void = { _ in }
     /// Ends it, whatever it waits for.
     var failure: BLEError?
-}
-
-/// The turns at a characteristic, in the order of arrival: one handler of a write runs at a time, and one indication is
-/// on its way.
-struct HandlerTurns {
-    private var queues: [ServedAttribute: [Int]] = [:]
-    private var waits: [Int: Outcome<Void>] = [:]
-
-    /// Joins the queue of an attribute. Returns what to wait for; nil if there are `limit` in the queue already.
-    mutating func join(_ attribute: ServedAttribute, _ number: Int, limit: Int) -> Outcome<Void>? {
-        guard queues[attribute, default: []].count < limit else { return nil }
-        let turn = Outcome<Void>()
-        queues[attribute, default: []].append(number)
-        if queues[attribute]?.count == 1 { turn.deliver(.success(())) } else { waits[number] = turn }
-        return turn
-    }
-
-    func isEmpty(_ attribute: ServedAttribute) -> Bool { queues[attribute] == nil }
-
-    /// Leaves the queue from any position.
-    mutating func leave(_ attribute: ServedAttribute, _ number: Int) {
-        waits[number] = nil
-        guard let index = queues[attribute]?.firstIndex(of: number) else { return }
-        queues[attribute]?.remove(at: index)
-        guard let next = queues[attribute]?.first else {
-            queues[attribute] = nil
-            return
-        }
-        if index == 0 { waits.removeValue(forKey: next)?.deliver(.success(())) }
-    }
 }
 
 /// Requests of centrals.
@@ -75,7 +45,8 @@ extension PeripheralHost {
             throw .unlikelyError
         }
         guard request.offset <= value.count else { throw .invalidOffset }
-        if request.offset == 0 {
+        // Its link may have ended meanwhile.
+        if request.offset == 0, centrals[request.central] != nil {
             applications[attribute.application]?.beginReading(value, of: attribute, by: request.central)
         }
         return Array(value.dropFirst(request.offset))
@@ -87,6 +58,8 @@ extension PeripheralHost {
         _ work: (_ number: Int) async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
         guard !isShutDown, applications[attribute.application] != nil else { throw .unlikelyError }
+        // The end of the link may have overtaken it: what the central had is freed already.
+        guard request.link?.isUp ?? true else { throw .unlikelyError }
         note(request)
         let number = number()
         requests[number] = PendingRequest(application: attribute.application, central: request.central)
@@ -127,7 +100,7 @@ extension PeripheralHost {
     private func wait<Value: Sendable>(
         _ outcome: Outcome<Value>, _ number: Int
     ) async throws(ATTError) -> Value {
-        guard let request = requests[number], request.failure == nil else { throw .unlikelyError }
+        try checkPending(number)
         requests[number]?.end = { outcome.deliver(.failure($0)) }
         defer { requests[number]?.end = { _ in } }
         do throws(BLEError) {
@@ -135,6 +108,11 @@ extension PeripheralHost {
         } catch {
             throw .unlikelyError
         }
+    }
+
+    /// Throws if a request has ended.
+    private func checkPending(_ number: Int) throws(ATTError) {
+        guard let request = requests[number], request.failure == nil else { throw .unlikelyError }
     }
 
     /// Asks the definition, if it decides on requests.
@@ -174,20 +152,18 @@ extension PeripheralHost {
     private func write(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) {
-        guard let turn = writes.join(attribute, number, limit: configuration.waitingWrites + 1) else {
+        let queue = HandlerTurns.Queue(attribute: attribute, central: request.central)
+        guard let turn = writes.join(queue, number, limit: configuration.waitingWrites + 1) else {
             // Told once, not for each write of a flood.
-            if floods.insert(attribute).inserted {
+            if writes.isFirstRefusal(queue) {
                 report(
                     BLEError(
-                        .overflow, "\(configuration.waitingWrites) writes are waiting for the handler",
+                        .overflow, "\(configuration.waitingWrites) writes of \(request.central) wait for the handler",
                         attribute: attribute, of: self))
             }
             throw .insufficientResources
         }
-        defer {
-            writes.leave(attribute, number)
-            if writes.isEmpty(attribute) { floods.remove(attribute) }
-        }
+        defer { writes.leave(number) }
         try await wait(turn, number)
         try await authorize(.write, attribute, request, number)
         var value = value
@@ -200,6 +176,8 @@ extension PeripheralHost {
         guard !isShutDown, let application = applications[attribute.application],
             application.value(of: attribute) != nil
         else { throw .unlikelyError }
+        // What is rejected must not take effect.
+        try checkPending(number)
         applications[attribute.application]?.endReading(attribute, by: request.central)
         if let handler = application.writer(of: attribute) {
             let whole = value
@@ -225,21 +203,43 @@ extension PeripheralHost {
         centrals[request.central] = .some(request.attMTU ?? centrals[request.central] ?? nil)
     }
 
-    /// Runs a handler, off this actor's executor. It ends with its answer or with its request.
+    /// Runs a handler, off this actor's executor. Ends with its answer or with its request; a turn is kept until the
+    /// handler has returned.
     private func run<Value: Sendable>(
         _ number: Int, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
+        try checkPending(number)
         let outcome = Outcome<Result<Value, ATTError>>()
-        let task = Task { @concurrent in
+        writes.handlerBegan(number)
+        let task = Task { @concurrent [weak self] in
+            let result: Result<Value, ATTError>
             do throws(ATTError) {
-                outcome.deliver(.success(.success(try await handler())))
+                // The request may have ended before the handler begins.
+                if Task.isCancelled { throw .unlikelyError }
+                result = .success(try await handler())
             } catch {
-                outcome.deliver(.success(.failure(error)))
+                result = .failure(error)
             }
+            if !outcome.deliver(.success(result)) { await self?.handlerReturned(number) }
         }
-        defer { task.cancel() }
-        return try await wait(outcome, number).get()
+        // Cancelled before anything else is told that the request has ended.
+        requests[number]?.end = { error in
+            task.cancel()
+            outcome.deliver(.failure(error))
+        }
+        defer { requests[number]?.end = { _ in } }
+        let result: Result<Value, ATTError>
+        do throws(BLEError) {
+            result = try await outcome.wait()
+        } catch {
+            task.cancel()
+            throw .unlikelyError
+        }
+        writes.handlerReturned(number)
+        return try result.get()
     }
+
+    private func handlerReturned(_ number: Int) { writes.handlerReturned(number) }
 }
 
 extension BLEError {

@@ -30,6 +30,9 @@ extension PeripheralHost {
                 return
             }
             await self?.notify(value, from: attribute, central, number: number)
+        } indicate: { [weak self] (value) throws(BLEError) in
+            guard let self else { throw .hostShutDown }
+            try await self.indicate(value, from: attribute, central, number: number)
         }
         // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor after
         // its first suspension.
@@ -37,23 +40,32 @@ extension PeripheralHost {
             do {
                 try await handler(notifier)
             } catch {
-                if !Task.isCancelled, !(error is CancellationError) { await self?.handlerFailed(attribute, error) }
+                if !Task.isCancelled, !(error is CancellationError) { state.fail(error) }
             }
             await self?.handlerEnded(attribute, central, number)
         }
         guard applications[attribute.application]?.setTask(task, of: attribute, central, number: number) == true else {
             return task.cancel()
         }
+        // It may have failed already, in time for a stack that can still reject the subscription.
+        if state.failure != nil { handlerEnded(attribute, central, number) }
     }
 
-    /// Records that a handler has returned: it runs anew for the next subscriber, told apart or not.
+    /// Handles the end of a handler. After an error, the subscription ends. Otherwise it stays, and the handler runs anew
+    /// for the next subscriber, told apart or not.
     private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
-        applications[attribute.application]?.handlerEnded(attribute, central, number: number)
-    }
-
-    private func handlerFailed(_ attribute: ServedAttribute, _ error: any Error) {
+        guard let subscription = applications[attribute.application]?.subscription(attribute, central),
+            subscription.number == number
+        else { return }
+        guard let error = subscription.state.failure else {
+            applications[attribute.application]?.handlerEnded(attribute, central, number: number)
+            return
+        }
         report(
             BLEError(.failed, "a subscription's handler failed: \(error)", cause: error).at(attribute, of: self))
+        unsubscribed(attribute, central)
+        let rejection = error as? ATTError ?? .unlikelyError
+        backend.assumeIsolated { $0.endSubscription(to: attribute, of: central, rejection) }
     }
 
     func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
@@ -99,6 +111,16 @@ extension PeripheralHost {
         }
     }
 
+    /// Indicates a value of a subscription's handler.
+    private func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+    ) async throws(BLEError) {
+        guard applications[attribute.application]?.subscription(attribute, central)?.number == number else {
+            throw BLEError(.disconnected, "the subscription has ended", attribute: attribute, of: self)
+        }
+        try await send(value, from: attribute, to: central, confirmed: true)
+    }
+
     /// Sends a value to all subscribers. An error is reported as an event.
     func notifyAll(_ value: [UInt8], from attribute: ServedAttribute) async {
         do throws(BLEError) {
@@ -139,14 +161,16 @@ extension PeripheralHost {
                 of: self)
         }
         if confirmed {
-            // A confirmation does not say what it confirms: one indication is on its way at a time.
+            // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and to
+            // all.
             let number = number()
-            guard let turn = indications.join(attribute, number, limit: configuration.waitingWrites + 1) else {
+            let queue = HandlerTurns.Queue(attribute: attribute, central: central)
+            guard let turn = indications.join(queue, number, limit: configuration.waitingWrites + 1) else {
                 throw BLEError(
                     .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
                     attribute: attribute, of: self)
             }
-            defer { indications.leave(attribute, number) }
+            defer { indications.leave(number) }
             let timeout = configuration.confirmationTimeout
             let timer = turn.expire(after: timeout, clock: clock) {
                 BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
@@ -154,7 +178,8 @@ extension PeripheralHost {
             defer { timer.cancel() }
             try await turn.wait()
             try checkRunning()
-            guard applications[attribute.application]?.subscribers(of: attribute).isEmpty == false else {
+            let present = applications[attribute.application]?.subscribers(of: attribute) ?? [:]
+            guard central == nil ? !present.isEmpty : present[central] != nil else {
                 throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
             }
             try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {

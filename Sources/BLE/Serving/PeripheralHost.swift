@@ -23,14 +23,17 @@ public actor PeripheralHost {
     /// The configuration of a host.
     public struct Configuration: Sendable {
         /// The maximum time for the answer to a request, from its arrival. The host then rejects it with
-        /// ``ATTError/unlikelyError`` and cancels its handler. 4 s by default, and at most four fifths of the time
-        /// that the system waits: bluetoothd rejects a request itself after 5 s.
+        /// ``ATTError/unlikelyError`` and cancels its handler. The central's next write to the same characteristic
+        /// waits until that handler has returned. 4 s by default, and at most four fifths of the time that the system
+        /// waits: bluetoothd rejects a request itself after 5 s.
         public var requestTimeout: Duration
         /// The maximum time for a central to confirm an indication. 30 s by default, which is the Attribute Protocol's
         /// own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
         public var confirmationTimeout: Duration
-        /// The number of writes to one characteristic that may wait for its handler. 64 by default. Further ones are
-        /// rejected with ``ATTError/insufficientResources``, which BlueZ sends as ``ATTError/unlikelyError``.
+        /// The number of writes of one central to one characteristic that may wait for its handler. 64 by default.
+        /// Further ones are rejected with ``ATTError/insufficientResources``, which BlueZ sends as
+        /// ``ATTError/unlikelyError``. It is also the number of indications that may wait for those before them, to one
+        /// central or to all.
         public var waitingWrites: Int
         /// Whether a new host waits for Bluetooth, and ``PeripheralHost/serve(_:isAdvertised:)`` for the adapter to be switched on, as when the
         /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
@@ -75,8 +78,6 @@ public actor PeripheralHost {
     var users: [Int: Outcome<Void>] = [:]
     /// The requests that are being answered, by number.
     var requests: [Int: PendingRequest] = [:]
-    /// The characteristics whose writes are being rejected because too many wait.
-    var floods: Set<ServedAttribute> = []
     var writes = HandlerTurns()
     var indications = HandlerTurns()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
@@ -84,8 +85,8 @@ public actor PeripheralHost {
     var observers = Observers<PeripheralHostEvent>()
     var adapter = AdapterWatch()
     var channels = OpenChannels()
-    /// What tells those who wait for channels that no more are accepted, by publication.
-    var listeners: [Int: @Sendable (BLEError) -> Void] = [:]
+    /// The numbers at which channels are accepted, by publication.
+    var listeners: [Int: ChannelPublication] = [:]
     /// The channels of the definitions that are served.
     var servedChannels: [Int: ServedChannels] = [:]
     /// Registers what was lost.
@@ -155,7 +156,7 @@ public actor PeripheralHost {
         guard !isShutDown else { return }
         observers.finish(.hostShutDown)
         adapter.finish(.hostShutDown)
-        for end in listeners.values { end(.hostShutDown) }
+        for listener in listeners.values { listener.onEnd(.hostShutDown) }
         for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
         // Not in the backend's isolation, in which they would be drained.
         for channel in channels.all { channel.finish(.lost(.hostShutDown), drains: false) }
@@ -173,7 +174,7 @@ public actor PeripheralHost {
             endRequests(.hostShutDown) { _ in true }
             endChannels(.hostShutDown)
             for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
-            for end in listeners.values { end(.hostShutDown) }
+            for listener in listeners.values { listener.onEnd(.hostShutDown) }
             observers.finish(.hostShutDown)
             adapter.finish(.hostShutDown)
             // In a separate task, which is never cancelled.
@@ -191,6 +192,17 @@ public actor PeripheralHost {
     func number() -> Int {
         lastNumber += 1
         return lastNumber
+    }
+
+    /// Ends the link of a central, as one that misbehaves. Returns when it has ended. Does nothing if there is none.
+    ///
+    /// With BlueZ, the link ends for all programs; it takes about 2 s. The central may connect again at once.
+    ///
+    /// Throws `notSupported` if the system cannot end the links of centrals.
+    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+        try checkRunning()
+        guard centrals[central] != nil else { return }
+        try await backend.disconnect(central)
     }
 
     // MARK: Events

@@ -6,6 +6,7 @@ final class SubscriptionState: Sendable {
 
     private let hasSent = Atomic(false)
     private let isRefused = Atomic(false)
+    private let error = Mutex<(any Error)?>(nil)
 
     var isOpen: Bool { state.load(ordering: .acquiring) }
     /// Whether this is the first value that is sent.
@@ -13,6 +14,9 @@ final class SubscriptionState: Sendable {
     /// Whether this is the first value that the stack cannot send to this subscriber.
     func isFirstRefusal() -> Bool { !isRefused.exchange(true, ordering: .relaxed) }
     func end() { state.store(false, ordering: .releasing) }
+    /// What the subscription's handler has thrown.
+    var failure: (any Error)? { error.withLock { $0 } }
+    func fail(_ error: any Error) { self.error.withLock { $0 = error } }
 }
 
 /// What a host knows of a definition that it serves: its values, the reads that go on, and its subscriptions.
@@ -101,10 +105,8 @@ struct ServedApplication {
         return characteristic.descriptors[descriptor].value
     }
 
-    mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) {
-        values[attribute] = value
-        snapshots[attribute] = nil
-    }
+    /// Stores a value. A central that reads in parts receives the rest of the one that it has begun with.
+    mutating func setValue(_ value: [UInt8], of attribute: ServedAttribute) { values[attribute] = value }
 
     /// The bytes that fit the shortest response to a read: an ATT MTU of 23, without the opcode. What fits it is not
     /// continued.
@@ -131,7 +133,7 @@ struct ServedApplication {
         return Array(value.dropFirst(offset))
     }
 
-    /// Forgets the value that a central is reading, which has changed.
+    /// Forgets the value that a central is reading, which it is about to change itself.
     mutating func endReading(_ attribute: ServedAttribute, by central: Peripheral.ID) {
         snapshots[attribute]?[central] = nil
     }

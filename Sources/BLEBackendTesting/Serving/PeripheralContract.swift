@@ -14,12 +14,14 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case advertisementsThatDoNotFitAreRefused
     // Attributes
     case servicesAppearInTheirOrder
+    case includedServicesAreServed
     case storedValuesAreReadAndWritten
     case requestsTellWhoAsks
     case requestsAreAuthorized
     case fixedHandlesAreUsed
     case rejectionsArriveAsTheirCodes
     case longValuesAreReadAsTheyWere
+    case longValuesThatChangeAreReadAsTheyWere
     case longWritesArriveWhole
     case writesArriveInOrder
     case commandsArrive
@@ -30,16 +32,20 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case valuesArriveInOrder
     case subscribersAreToldApart
     case handlersRunWhileSubscribed
+    case subscriptionsEndWithTheErrorOfTheirHandler
     case changedValuesAreSent
     case indicationsAreConfirmed
+    case handlersIndicate
     case valuesThatWouldBeCutAreRefused
     case controlPointsAnswer
     // Channels
     case channelsAreAccepted
     case channelsOfDefinitionsAreAccepted
+    case channelsBeyondTheirLimitAreClosed
     case shutDownEndsChannels
     // Life
     case centralsAreReported
+    case centralsCanBeDisconnected
     case servicesAreToldOfEndedLinks
     case definitionsAreServedTogether
     case servicesEndWithTheirTask
@@ -66,12 +72,14 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .beaconsCannotBeConnectedTo: try await contract.beacon()
         case .advertisementsThatDoNotFitAreRefused: try await contract.tooLongAdvertisement()
         case .servicesAppearInTheirOrder: try await contract.order()
+        case .includedServicesAreServed: try await contract.includes()
         case .storedValuesAreReadAndWritten: try await contract.storedValues()
         case .requestsTellWhoAsks: try await contract.whoAsks()
         case .requestsAreAuthorized: try await contract.authorization()
         case .fixedHandlesAreUsed: try await contract.fixedHandles()
         case .rejectionsArriveAsTheirCodes: try await contract.rejections()
         case .longValuesAreReadAsTheyWere: try await contract.longRead()
+        case .longValuesThatChangeAreReadAsTheyWere: try await contract.changingLongRead()
         case .longWritesArriveWhole: try await contract.longWrite()
         case .writesArriveInOrder: try await contract.writeOrder()
         case .commandsArrive: try await contract.commands()
@@ -81,14 +89,18 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .valuesArriveInOrder: try await contract.values()
         case .subscribersAreToldApart: try await contract.subscribersApart()
         case .handlersRunWhileSubscribed: try await contract.subscriptionHandler()
+        case .subscriptionsEndWithTheErrorOfTheirHandler: try await contract.failingHandler()
         case .changedValuesAreSent: try await contract.changedValues()
         case .indicationsAreConfirmed: try await contract.indications()
+        case .handlersIndicate: try await contract.handlerIndications()
         case .valuesThatWouldBeCutAreRefused: try await contract.tooLongValues()
         case .controlPointsAnswer: try await contract.controlPoint()
         case .channelsAreAccepted: try await contract.publishedChannels()
         case .channelsOfDefinitionsAreAccepted: try await contract.definedChannels()
+        case .channelsBeyondTheirLimitAreClosed: try await contract.limitedChannels()
         case .shutDownEndsChannels: try await contract.shutDownEndsChannels()
         case .centralsAreReported: try await contract.centrals()
+        case .centralsCanBeDisconnected: try await contract.disconnection()
         case .servicesAreToldOfEndedLinks: try await contract.endedLinks()
         case .definitionsAreServedTogether: try await contract.together()
         case .servicesEndWithTheirTask: try await contract.servingEnds()

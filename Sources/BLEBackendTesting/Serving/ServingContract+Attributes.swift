@@ -19,6 +19,35 @@ extension ServingContract {
         }
     }
 
+    func includes() async throws {
+        let (inner, innermost) = (BluetoothUUID(0xFFF0), BluetoothUUID(0xFFF1))
+        // Each includes a later one.
+        let definition = PeripheralDefinition(
+            advertisement: Self.advertisement(),
+            services: [
+                ServiceDefinition(Self.service, includes: [inner], characteristics: [Self.readable]),
+                ServiceDefinition(inner, includes: [innermost], characteristics: [Self.notifying]),
+                ServiceDefinition(innermost, characteristics: [Self.readable]),
+            ])
+        try await withServed(definition) { host, served, remote in
+            let services = try await remote.services()
+            func included(by type: BluetoothUUID) -> [BluetoothUUID] {
+                let handles = services.first { $0.uuid == type }?.includedHandles ?? []
+                return handles.compactMap { handle in services.first { $0.handle == handle }?.uuid }
+            }
+            #expect(included(by: Self.service) == [inner])
+            #expect(included(by: inner) == [innermost])
+            // The attributes are those of the definition, wherever their handles are.
+            #expect(try await remote.read(Self.plain) == [1, 2, 3])
+            var events = await host.events().makeAsyncIterator()
+            let output = Characteristic<[UInt8]>(Self.output.uuid, service: inner)
+            var values = try await remote.notifications(output).makeAsyncIterator()
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            try await served.notify([7], from: output)
+            #expect(try await values.next() == [7])
+        }
+    }
+
     func storedValues() async throws {
         try await withServed(Self.definition(Self.readable)) { _, served, remote in
             #expect(try await remote.read(Self.plain) == [1, 2, 3])
@@ -144,6 +173,28 @@ extension ServingContract {
                 #expect(value.allSatisfy { $0 == number }, "\(Set(value))")
             }
             #expect(await reads.value == 3)
+        }
+    }
+
+    func changingLongRead() async throws {
+        let box = Noted<ServedPeripheral?>(nil)
+        let changes = Noted(UInt8(0))
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.plain.uuid, .read, value: [UInt8](repeating: 0, count: 500),
+                authorize: { (_, _) throws(ATTError) in
+                    // Before each part.
+                    await changes.change { $0 += 1 }
+                    let value = [UInt8](repeating: await changes.value, count: 500)
+                    try? await box.value?.setValue(value, of: Self.plain)
+                }))
+        try await withServed(definition) { _, served, remote in
+            await box.change { $0 = served }
+            for _ in 0..<2 {
+                let number = await changes.value + 1
+                let value = try await remote.read(Self.plain)
+                #expect(value == [UInt8](repeating: number, count: 500), "\(Set(value))")
+            }
         }
     }
 

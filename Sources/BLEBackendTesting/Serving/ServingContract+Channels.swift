@@ -120,6 +120,45 @@ extension ServingContract {
         }
     }
 
+    func limitedChannels() async throws {
+        let psm: PSM = 0x0087
+        var definition = Self.definition(Self.readable)
+        definition.channels = [
+            ChannelDefinition(psm, limits: ChannelLimits(total: 4, perCentral: 2)) { channel in
+                for try await packet in channel.packets { try await channel.send(packet) }
+            }
+        ]
+        try await withServed(definition) { host, _, remote in
+            var events = await host.events().makeAsyncIterator()
+            let first = try await remote.openChannel(psm)
+            let second = try await remote.openChannel(psm)
+            try await echo(first, [1])
+            try await echo(second, [2])
+            for _ in 0..<2 {
+                // Closed as soon as it is opened, or refused.
+                do throws(BLEError) {
+                    for try await _ in try await remote.openChannel(psm).packets {}
+                } catch {
+                    #expect([.channelRefused, .disconnected].contains(error.code), "\(error)")
+                }
+            }
+            try await until(&events) { event in
+                guard case .failed(let error) = event else { return false }
+                #expect(error.code == .overflow)
+                return true
+            }
+            try await echo(first, [3])
+            second.close()
+            // When its handler has returned, there is room again.
+            try await eventually {
+                let third = try await remote.openChannel(psm)
+                try await third.send([4])
+                var packets = third.packets.makeAsyncIterator()
+                return try await packets.next() == [4]
+            }
+        }
+    }
+
     func shutDownEndsChannels() async throws {
         let host = try await peer.makeHost(PeripheralHost.Configuration())
         let listener = try await host.publishChannel()

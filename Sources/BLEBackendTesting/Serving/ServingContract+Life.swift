@@ -19,6 +19,20 @@ extension ServingContract {
         }
     }
 
+    func disconnection() async throws {
+        try await withServed(Self.definition(Self.readable)) { host, _, remote in
+            _ = try await remote.read(Self.plain)
+            let central = try #require(await host.connectedCentrals.first)
+            try await host.disconnect(central)
+            try await eventually { await host.connectedCentrals.isEmpty }
+            try await eventually { await remote.connectionState != .connected }
+            // Nothing is left to be ended.
+            try await host.disconnect(central)
+            let value = try await remote.read(Self.plain)
+            #expect(value == [1, 2, 3])
+        }
+    }
+
     func endedLinks() async throws {
         let (ended, end) = AsyncStream.makeStream(of: Peripheral.ID.self, bufferingPolicy: .bufferingNewest(4))
         var definition = Self.definition(Self.readable)

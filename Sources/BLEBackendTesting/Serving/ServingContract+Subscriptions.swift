@@ -66,6 +66,66 @@ extension ServingContract {
         }
     }
 
+    func failingHandler() async throws {
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.output.uuid, [.read, .notify], value: [0],
+                onSubscribe: { _ in throw ATTError(rawValue: 0x85) }), Self.readable)
+        try await withServed(definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            for _ in 0..<2 {
+                var values: NotificationStream<[UInt8]>?
+                do throws(BLEError) {
+                    values = try await remote.notifications(Self.output)
+                } catch {
+                    // Where the stack has not answered yet.
+                    #expect(error.attError == ATTError(rawValue: 0x85))
+                }
+                try await expectFailure(&events)
+                #expect(try await served.subscribers(of: Self.output).isEmpty)
+                try await served.notify([1], from: Self.output)
+                // The link stays.
+                #expect(try await remote.read(Self.plain) == [1, 2, 3])
+                withExtendedLifetime(values) {}
+                values = nil
+                try await remote.disconnect()
+            }
+        }
+    }
+
+    private func expectFailure(_ events: inout BoundedStream<PeripheralHostEvent>.Iterator) async throws(BLEError) {
+        var hasFailed = false
+        while let event = try await events.next() {
+            if case .failed(let error) = event {
+                #expect(error.cause as? ATTError == ATTError(rawValue: 0x85))
+                #expect(error.characteristic == Self.output.uuid)
+                hasFailed = true
+            }
+            guard case .unsubscribed(let subscriber) = event else { continue }
+            #expect(hasFailed)
+            #expect(subscriber.characteristic == Self.output.uuid)
+            return
+        }
+    }
+
+    func handlerIndications() async throws {
+        let confirmed = Noted<[UInt8]>([])
+        let definition = Self.definition(
+            CharacteristicDefinition(
+                Self.output.uuid, [.read, .indicate], value: [0],
+                onSubscribe: { notifier in
+                    for number in UInt8(1)...3 {
+                        try await notifier.indicate([number])
+                        await confirmed.change { $0.append(number) }
+                    }
+                }))
+        try await withServed(definition) { _, _, remote in
+            try await subscribe(remote, expecting: [[1], [2], [3]]) {
+                try await confirmed.until { $0 == [1, 2, 3] }
+            }
+        }
+    }
+
     private func subscribe(
         _ remote: Peripheral, expecting expected: [[UInt8]], _ meanwhile: () async throws -> Void
     ) async throws {

@@ -11,6 +11,8 @@ struct BlueZApplication {
     let objects: ObjectServer
     /// Whether each subscriber has a socket.
     let givesSockets: Bool
+    /// The places of the services among the objects, by their position in the definition.
+    var places: [Int] = []
     /// The characteristics that indicate.
     var indicating: Set<ServedAttribute> = []
     /// What signals the values of characteristics, once they have been sent.
@@ -69,13 +71,18 @@ extension BlueZPeripheral {
 
     // MARK: Objects
 
-    /// Adds the objects of the services. bluetoothd assigns handles in their order.
+    /// Adds the objects of the services. bluetoothd assigns handles in their order, and a service can include only those
+    /// before it (`include_services` in its `src/gatt-database.c`).
     private func add(
         _ services: [ServiceDefinition], _ application: Int, _ served: BlueZApplication
     ) async throws(DBusError) {
-        let paths = services.indices.map { "\(served.root)/service\(Self.digits($0))" }
-        for (position, service) in services.enumerated() {
-            let path = paths[position]
+        let order = services.inclusionOrder ?? Array(services.indices)
+        var places = order
+        for (place, position) in order.enumerated() { places[position] = place }
+        applications[application]?.places = places
+        let paths = places.map { "\(served.root)/service\(Self.digits($0))" }
+        for position in order {
+            let (service, path) = (services[position], paths[position])
             let included = service.includes.compactMap { type in services.firstIndex { $0.uuid == type } }
             try await served.objects.add(
                 path,
@@ -105,6 +112,8 @@ extension BlueZPeripheral {
         _ objects: ObjectServer
     ) async throws(DBusError) {
         let flags = BlueZFlags.characteristic(characteristic)
+        // Not captured as `self`, which a call would leave the loop for.
+        weak let peripheral = self
         if characteristic.properties.contains(.indicate) {
             applications[attribute.application]?.indicating.insert(attribute)
         }
@@ -122,8 +131,10 @@ extension BlueZPeripheral {
                     case "NotifyAcquired": givesSockets ? .boolean(false) : nil
                     default: nil
                     }
-                } handle: { [weak self] call in
-                    await self?.answer(call, attribute, characteristic) ?? .failure(Self.gone)
+                } handle: { call in
+                    // Before anything else: the answer waits for its turn on this actor.
+                    let link = peripheral?.enter({ $0.link(of: call) }) ?? nil
+                    return await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
                 }
             ])
         for (position, descriptor) in characteristic.descriptors.enumerated() {
@@ -141,8 +152,9 @@ extension BlueZPeripheral {
                             .strings(BlueZFlags.descriptor(characteristic.security, isWritable: descriptor.isWritable))
                         default: nil
                         }
-                    } handle: { [weak self] call in
-                        await self?.answer(call, attribute, characteristic) ?? .failure(Self.gone)
+                    } handle: { call in
+                        let link = peripheral?.enter({ $0.link(of: call) }) ?? nil
+                        return await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
                     }
                 ])
         }
@@ -174,17 +186,18 @@ extension BlueZPeripheral {
     // MARK: Requests
 
     private func answer(
-        _ call: IncomingCall, _ attribute: ServedAttribute, _ characteristic: CharacteristicDefinition
+        _ call: IncomingCall, _ attribute: ServedAttribute, _ characteristic: CharacteristicDefinition,
+        _ link: CentralLink?
     ) async -> Result<MethodReply, DBusError> {
         guard let context else { return .failure(Self.gone) }
         if let path = call.arguments.last?[key: "device"]?.string { checkLink(path) }
         do throws(ATTError) {
             switch call.method {
             case "ReadValue":
-                let request = Self.request(call.arguments.first, nil)
+                let request = Self.request(call.arguments.first, nil, link)
                 return .success(MethodReply([.bytes(try await context.read(attribute, request))]))
             case "WriteValue":
-                let request = Self.request(call.arguments.last, Self.writeType(characteristic))
+                let request = Self.request(call.arguments.last, Self.writeType(characteristic), link)
                 try await context.write(attribute, call.arguments.first?.bytes ?? [], request)
             case "AcquireNotify":
                 return acquireNotify(Self.request(call.arguments.first, nil), attribute)
@@ -202,13 +215,15 @@ extension BlueZPeripheral {
     }
 
     /// Returns the request that the options of a call describe.
-    static func request(_ options: DBusValue?, _ writeType: WriteType?) -> AttributeRequest {
+    static func request(
+        _ options: DBusValue?, _ writeType: WriteType?, _ link: CentralLink? = nil
+    ) -> AttributeRequest {
         AttributeRequest(
             central: Peripheral.ID(devicePath: options?[key: "device"]?.string ?? ""),
             transport: transport(options?[key: "link"]?.string),
             attMTU: options?[key: "mtu"]?.integer.flatMap { (23...517).contains($0) ? $0 : nil },
             offset: options?[key: "offset"]?.integer ?? 0, writeType: writeType,
-            isPrepared: options?[key: "prepare-authorize"]?.boolean ?? false)
+            isPrepared: options?[key: "prepare-authorize"]?.boolean ?? false, link: link)
     }
 
     private static func transport(_ link: String?) -> Transport? {
@@ -234,8 +249,9 @@ extension BlueZPeripheral {
     func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {
         guard let application = applications[attribute.application] else { return nil }
         if let known = application.emitters[attribute] { return known }
-        let path =
-            "\(application.root)/service\(Self.digits(attribute.service))/char\(Self.digits(attribute.characteristic))"
+        guard application.places.indices.contains(attribute.service) else { return nil }
+        let service = Self.digits(application.places[attribute.service])
+        let path = "\(application.root)/service\(service)/char\(Self.digits(attribute.characteristic))"
         let session = onHost { try? $0.openSession() }
         let emitter = session?.assumeIsolated {
             try? $0.makeEmitter(path: path, interface: BlueZ.gattCharacteristic, property: "Value")

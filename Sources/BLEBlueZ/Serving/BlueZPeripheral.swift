@@ -91,6 +91,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private var checked: Set<String> = []
     /// The devices with a link, by path.
     private var centrals: [String: Peripheral.ID] = [:]
+    /// The links that requests have come over, by the device's path.
+    private var links: [String: CentralLink] = [:]
 
     /// - Parameters:
     ///   - host: what this role shares with others on the same adapter.
@@ -191,6 +193,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             forgetApplications()
             forgetAdvertisements(isKnown: false)
             centrals = [:]
+            for link in links.values { link.end() }
+            links = [:]
             report(.stackLost(.lost(message)))
         case .changed(.device(let path)):
             if isConnected(path) { connected(path) }
@@ -206,8 +210,32 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// Reports the end of a link, also of a device that was connected before this role began: it may have sent requests.
     private func disconnected(_ path: String) {
         let central = centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)
+        links.removeValue(forKey: path)?.end()
         subscriberLeft(central, isBonded: objects.devices[path]?.isBonded == true)
         report(.centralDisconnected(central))
+    }
+
+    /// Returns the link of the device that a call names. Asked when the call arrives: a signal that arrives after it may be
+    /// handled before it.
+    func link(of call: IncomingCall) -> CentralLink? {
+        guard let path = call.arguments.last?[key: "device"]?.string else { return nil }
+        if let link = links[path] { return link }
+        let link = CentralLink()
+        links[path] = link
+        return link
+    }
+
+    /// Ends the link for all programs, which takes about 2 s.
+    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+        guard let path = knownPath(of: central), isConnected(path) else { return }
+        do throws(BLEError) {
+            _ = try await host.call(BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection)
+        } catch {
+            guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
+                throw error
+            }
+        }
+        try? await host.refresh(path)
     }
 
     /// Asks whether the link of a central that has sent a request is up, if it seems not to be. The request

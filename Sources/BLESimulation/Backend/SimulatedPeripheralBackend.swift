@@ -18,7 +18,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     private var id: Peripheral.ID?
     private var applications: [(number: Int, services: [ServiceDefinition])] = []
     private var advertisements: [(number: Int, parameters: AdvertisingParameters, end: Task<Void, Never>?)] = []
-    private var notifiers: [ServedAttribute: [Peripheral.ID: (number: Int, notifier: Notifier)]] = [:]
+    private var notifiers: [ServedAttribute: [Peripheral.ID: HostedSubscription]] = [:]
     /// The numbers at which channels are accepted.
     private var publications: [Int: PSM] = [:]
     private var lastNumber = 0
@@ -94,7 +94,9 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     private func forward(
         _ characteristic: CharacteristicDefinition, _ attribute: ServedAttribute, _ context: PeripheralContext
     ) -> CharacteristicDefinition {
-        CharacteristicDefinition(
+        // Not captured as `self`, so that a subscription reaches the host before it is answered.
+        weak let backend = self
+        return CharacteristicDefinition(
             characteristic.uuid, characteristic.properties, security: characteristic.security,
             descriptors: characteristic.descriptors.enumerated().map { position, descriptor in
                 var place = attribute
@@ -118,25 +120,43 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 whole.offset = 0
                 try await context.write(attribute, value, whole)
             },
-            onSubscribe: { [weak self] notifier in
-                guard let central = notifier.central,
-                    let number = await self?.subscribed(attribute, central, notifier)
-                else { return }
-                // Until it is cancelled.
-                try? await Outcome<Void>().wait()
-                await self?.unsubscribed(attribute, central, number)
+            onSubscribe: { notifier in
+                guard let backend, let central = notifier.central else { return }
+                // The radio calls it on its executor, and the host's decision is the answer to the subscription.
+                let subscription = backend.subscribeNow(attribute, central, notifier)
+                do throws(BLEError) {
+                    // Until it is cancelled, or the host ends it.
+                    try await subscription.end.wait()
+                } catch {
+                    if let rejection = error.attError { throw rejection }
+                    await backend.unsubscribed(attribute, central, subscription.number)
+                }
             })
     }
 
-    /// Returns the subscription's number.
+    /// Called on the radio's executor.
+    private nonisolated func subscribeNow(
+        _ attribute: ServedAttribute, _ central: Peripheral.ID, _ notifier: Notifier
+    ) -> HostedSubscription {
+        assumeIsolated { $0.subscribed(attribute, central, notifier) }
+    }
+
+    /// Reports a subscription, which the host may end at once.
     private func subscribed(
         _ attribute: ServedAttribute, _ central: Peripheral.ID, _ notifier: Notifier
-    ) -> Int {
+    ) -> HostedSubscription {
         lastNumber += 1
-        notifiers[attribute, default: [:]][central] = (lastNumber, notifier)
+        let subscription = HostedSubscription(number: lastNumber, notifier: notifier)
+        notifiers[attribute, default: [:]][central] = subscription
         let mtu = id.flatMap { id in radio.assumeIsolated { $0.peripherals[id]?.attMTU } }
         context?.handleEvent(.subscribed(attribute, central: central, attMTU: mtu))
-        return lastNumber
+        return subscription
+    }
+
+    /// Ends a subscription, whose handler has failed. The radio rejects one that it is about to accept.
+    public func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {
+        guard let central else { return }
+        notifiers[attribute]?.removeValue(forKey: central)?.end.deliver(.failure(BLEError(error)))
     }
 
     /// Ends a subscription, unless the next one has replaced it.
@@ -167,6 +187,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
         try await notify(value, from: attribute, to: central)
+    }
+
+    /// Ends the link of a central, as if the peripheral disconnected.
+    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+        guard let id else { throw .shutDown }
+        await radio.disconnectCentral(central, from: id)
     }
 
     // MARK: Channels
@@ -248,4 +274,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         }
         return all
     }
+}
+
+/// A central's subscription to a characteristic of a host.
+private struct HostedSubscription: Sendable {
+    let number: Int
+    let notifier: Notifier
+    /// Delivered when the host ends the subscription.
+    let end = Outcome<Void>()
 }

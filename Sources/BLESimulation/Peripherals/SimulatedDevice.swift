@@ -11,6 +11,8 @@ final class SimulatedDevice {
     var link: SimulatedLink?
     /// The numbers at which it accepts L2CAP channels.
     var listeners: [PSM: SimulatedListener] = [:]
+    /// The open channels of its definition, by number.
+    var channelCounts: [PSM: ChannelCounts] = [:]
     /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
     /// Whether a central has discovered the services.
@@ -56,6 +58,8 @@ final class SimulatedDevice {
 /// The link between a central and a simulated peripheral.
 struct SimulatedLink {
     let number: Int
+    /// The link as the peripheral's program sees it.
+    let served = CentralLink()
     let port: Int
     /// The current security of the link.
     var security: AttributeSecurity

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Synchronization
 internal import Waiting
 
 extension SimulatedRadio {
@@ -69,9 +70,10 @@ extension SimulatedRadio {
     private func request(
         _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
     ) throws(BLEError) -> AttributeRequest {
-        AttributeRequest(
-            central: Self.central(port), transport: .le, attMTU: try device(id, port).attMTU, offset: offset,
-            writeType: writeType)
+        let device = try device(id, port)
+        return AttributeRequest(
+            central: Self.central(port), transport: .le, attMTU: device.attMTU, offset: offset, writeType: writeType,
+            link: device.link?.served)
     }
 
     func write(
@@ -200,29 +202,62 @@ extension SimulatedRadio {
         let number = number()
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = SimulatedSubscription(
             number: number, isChannel: isChannel, deliver: deliver)
-        if let handler = characteristic.definition.onSubscribe {
-            let notifier = Notifier(clock: clock, central: Self.central(port)) { [weak self] value in
-                await self?.notify(value, attribute, number)
-            }
-            // The handler starts before the central knows that it has subscribed, and is ready for the central's next
-            // write.
-            let task = Task.immediate { [weak self] in
-                do {
-                    try await handler(notifier)
-                } catch {
-                    guard !Task.isCancelled, !(error is CancellationError) else { return }
-                    // In a separate task, so that the subscription is made first.
-                    let failure = BLEError(
-                        .disconnected, "the simulated peripheral failed: \(error)", disconnectReason: .remote,
-                        cause: error)
-                    Task { await self?.endLink(attribute.peripheral, failure) }
-                }
-            }
-            guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
-                return task.cancel()
-            }
-            peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
+        guard let handler = characteristic.definition.onSubscribe else { return }
+        let indicates = characteristic.definition.properties.contains(.indicate)
+        let notifier = Notifier(clock: clock, central: Self.central(port)) { [weak self] value in
+            await self?.notify(value, attribute, number)
+        } indicate: { [weak self] (value) throws(BLEError) in
+            try await self?.indicate(value, attribute, number, isPossible: indicates)
         }
+        // The handler starts before the central knows that it has subscribed, and is ready for the central's next write.
+        let failure = HandlerFailure()
+        // Not captured as `self`, which the task would leave this executor for.
+        weak let radio = self
+        let task = Task.immediate {
+            do {
+                try await handler(notifier)
+            } catch {
+                guard !Task.isCancelled, !(error is CancellationError) else { return }
+                failure.set(error)
+                await radio?.endSubscription(attribute, number)
+            }
+        }
+        if let error = failure.error {
+            endSubscription(attribute, number)
+            throw Self.rejection(error)
+        }
+        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
+            return task.cancel()
+        }
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
+    }
+
+    /// Returns the error of a subscription whose handler has thrown another before it waited for anything.
+    private static func rejection(_ error: any Error) -> BLEError {
+        var rejection = BLEError(error as? ATTError ?? .unlikelyError)
+        if !(error is ATTError) { rejection.message += ": its subscription handler has thrown \(error)" }
+        rejection.cause = error
+        return rejection
+    }
+
+    /// Ends a subscription whose handler has failed. The central is not told: the protocol has no word for it.
+    private func endSubscription(_ attribute: AttributeID, _ number: Int) {
+        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = nil
+    }
+
+    /// Indicates a value of a subscription's handler. The central confirms it at once.
+    private func indicate(
+        _ value: [UInt8], _ attribute: AttributeID, _ number: Int, isPossible: Bool
+    ) throws(BLEError) {
+        guard isPossible else {
+            throw BLEError(
+                .notSupported, "the characteristic does not indicate", remedy: "Give it the property .indicate.")
+        }
+        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
+            throw BLEError(.disconnected, "the subscription has ended")
+        }
+        notify(value, attribute, number)
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
@@ -235,4 +270,12 @@ extension SimulatedRadio {
         guard peripherals[attribute.peripheral]?.link?.port == port else { return }
         peripherals[attribute.peripheral]?.link?.subscriptions.removeValue(forKey: attribute.handle)?.task?.cancel()
     }
+}
+
+/// What a subscription's handler has thrown.
+private final class HandlerFailure: Sendable {
+    private let state = Mutex<(any Error)?>(nil)
+
+    var error: (any Error)? { state.withLock { $0 } }
+    func set(_ error: any Error) { state.withLock { $0 = error } }
 }

@@ -75,9 +75,10 @@ extension SimulatedRadio {
     private func deliver(_ packet: [UInt8], to attribute: AttributeID) async {
         let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
         guard let definition = characteristic?.definition else { return }
-        guard let device = peripherals[attribute.peripheral], let port = device.link?.port else { return }
+        guard let device = peripherals[attribute.peripheral], let link = device.link else { return }
         let request = AttributeRequest(
-            central: Self.central(port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse)
+            central: Self.central(link.port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
+            link: link.served)
         try? await carryOut(packet, to: attribute, definition, request)
     }
 }

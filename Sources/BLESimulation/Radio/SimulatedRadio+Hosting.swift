@@ -46,6 +46,12 @@ extension SimulatedRadio {
         setAdvertising(advertisement != nil, id)
     }
 
+    /// Ends the link of a central to a host's peripheral.
+    func disconnectCentral(_ central: Peripheral.ID, from id: Peripheral.ID) {
+        guard let link = peripherals[id]?.link, Self.central(link.port) == central else { return }
+        endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
+    }
+
     /// Tells the host of a peripheral, if it has one, of a link.
     func tellHost(_ id: Peripheral.ID, _ port: Int, isConnected: Bool) {
         let central = Self.central(port)

@@ -38,17 +38,29 @@ extension SimulatedRadio {
     /// Accepts the channels of a definition.
     func accept(_ channels: [ChannelDefinition], _ id: Peripheral.ID) {
         for definition in channels {
-            peripherals[id]?.listeners[definition.psm] = SimulatedListener(options: definition.options) {
-                [clock] transport, central in
-                let channel = L2CAPChannel(
-                    transport, peer: central, psm: definition.psm, clock: clock, timeout: .seconds(30))
+            let psm = definition.psm
+            peripherals[id]?.channelCounts[psm] = ChannelCounts(definition.limits)
+            peripherals[id]?.listeners[psm] = SimulatedListener(options: definition.options) {
+                [weak self, clock] transport, central in
+                guard self?.assumeIsolated({ $0.count(psm, of: central, id) }) == true else { return transport.close() }
+                let channel = L2CAPChannel(transport, peer: central, psm: psm, clock: clock, timeout: .seconds(30))
                 channel.start()
                 Task {
                     try? await definition.onOpen(channel)
                     channel.close()
+                    await self?.handlerEnded(psm, of: central, id)
                 }
             }
         }
+    }
+
+    /// Returns whether a definition has room for another channel.
+    private func count(_ psm: PSM, of central: Peripheral.ID, _ id: Peripheral.ID) -> Bool {
+        peripherals[id]?.channelCounts[psm]?.add(central) == .accepted
+    }
+
+    private func handlerEnded(_ psm: PSM, of central: Peripheral.ID, _ id: Peripheral.ID) {
+        peripherals[id]?.channelCounts[psm]?.remove(central)
     }
 
     /// Accepts channels for a host. Returns the number, or nil if it is in use.

@@ -228,6 +228,7 @@ public actor SimulatedRadio {
     func endLink(_ id: Peripheral.ID, _ error: BLEError) {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
+        link.served.end()
         // Before the host hears of it and closes its ends, which would look like their regular end.
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)

@@ -27,7 +27,7 @@ import Testing
 
     @Test func `channels that nobody takes are closed, once enough wait`() async throws {
         try await withHost(definition) { host, remote in
-            let listener = try await host.publishChannel()
+            let listener = try await host.publishChannel(limits: ChannelLimits(perCentral: 20))
             var opened: [L2CAPChannel] = []
             for _ in 0..<20 { opened.append(try await remote.openChannel(listener.psm)) }
             await until { opened.count { $0.isClosed } == 4 }
@@ -184,5 +184,78 @@ import Testing
         listener.close()
         await until { (try? await host.publishChannel(0x0093).close()) != nil }
         await host.shutDown()
+    }
+
+    @Test func `channels beyond a listener's limit are closed, which is told once`() async throws {
+        try await withHost(definition) { host, remote in
+            var events = await host.events().makeAsyncIterator()
+            let listener = try await host.publishChannel(limits: ChannelLimits(total: 2))
+            let taken = SharedValue<[L2CAPChannel]>([])
+            let taking = Task { for try await channel in listener { taken.change { $0.append(channel) } } }
+            var theirs = [try await remote.openChannel(listener.psm), try await remote.openChannel(listener.psm)]
+            await until { taken.value.count == 2 }
+            for _ in 0..<3 { for try await _ in try await remote.openChannel(listener.psm).packets {} }
+            #expect(taken.value.count == 2)
+            taken.value[0].close()
+            // There is room as soon as the host knows.
+            while taken.value.count == 2 {
+                theirs.append(try await remote.openChannel(listener.psm))
+                for _ in 0..<20 { await Task.yield() }
+            }
+            await host.shutDown()
+            var failures = 0
+            await expectError(.shutDown) {
+                while let event = try await events.next() {
+                    if case .failed(let error) = event, error.code == .overflow { failures += 1 }
+                }
+            }
+            #expect(failures == 1)
+            await expectError(.shutDown) { try await taking.value }
+        }
+    }
+
+    @Test func `a simulated peripheral keeps as many channels open as its definition says`() async throws {
+        let radio = SimulatedRadio()
+        _ = await radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Few"), services: [],
+                channels: [
+                    ChannelDefinition(0x0080, limits: ChannelLimits(total: 3, perCentral: 2)) { channel in
+                        for try await packet in channel.packets { try await channel.send(packet) }
+                    }
+                ]))
+        let central = try await Central(backend: .simulated(radio))
+        let remote = try await central.first(matching: .name("Few")).peripheral
+        let open = [try await remote.openChannel(0x0080), try await remote.openChannel(0x0080)]
+        for try await _ in try await remote.openChannel(0x0080).packets {}
+        for channel in open {
+            try await channel.send([1])
+            for try await packet in channel.packets {
+                #expect(packet == [1])
+                break
+            }
+        }
+        await central.shutDown()
+    }
+
+    @Test func `channels are counted by central, and in total`() {
+        let centrals = (1...4).map { Peripheral.ID(rawValue: "C0:00:00:00:00:0\($0)") }
+        var counts = ChannelCounts(ChannelLimits(total: 5, perCentral: 2))
+        #expect(
+            [0, 0, 0, 0].map { counts.add(centrals[$0]) } == [
+                .accepted, .accepted, .refused(isFirst: true), .refused(isFirst: false),
+            ])
+        #expect([1, 1, 2].map { counts.add(centrals[$0]) } == [.accepted, .accepted, .accepted])
+        #expect(
+            [3, 3, 2].map { counts.add(centrals[$0]) } == [
+                .refused(isFirst: true), .refused(isFirst: false), .refused(isFirst: false),
+            ])
+        counts.remove(centrals[3])
+        #expect(counts.add(centrals[3]) == .refused(isFirst: false))
+        counts.remove(centrals[0])
+        #expect(counts.add(centrals[3]) == .accepted)
+        counts.remove(centrals[0])
+        #expect(counts.add(centrals[0]) == .accepted)
+        #expect(counts.add(centrals[0]) == .refused(isFirst: true))
     }
 }

@@ -62,20 +62,34 @@ import Testing
         async throws
     {
         let host = try await host()
-        let long = [UInt8](repeating: 1, count: 100)
-        try await host.withServed(definition(CharacteristicDefinition(Self.uuid, .read, value: long))) { served in
-            let part1 = try await backend.read(request())
-            #expect(part1 == long)
-            let part2 = try await backend.read(request(22))
-            #expect(part2 == Array(long[22...]))
-            // The rest of a value that has changed is that of the new one.
-            try await served.setValue([UInt8](repeating: 2, count: 60), of: Self.value)
-            let part3 = try await backend.read(request(44))
-            #expect(part3 == [UInt8](repeating: 2, count: 16))
-            #expect(
-                await rejection(ofReading: request(61)) == .invalidOffset)
-            #expect(
-                await rejection(ofReading: request(-1)) == .invalidOffset)
+        let (old, new) = ([UInt8](repeating: 1, count: 100), [UInt8](repeating: 2, count: 60))
+        let newest = [UInt8](repeating: 3, count: 50)
+        let definition = definition(CharacteristicDefinition(Self.uuid, [.read, .write], value: old))
+        try await host.withServed(definition) { served in
+            #expect(try await backend.read(request()) == old)
+            #expect(try await backend.read(request(22)) == Array(old[22...]))
+            // By the program, and by another central, which reads the new one meanwhile.
+            try await served.setValue(new, of: Self.value)
+            #expect(try await backend.read(request(central: Self.other)) == new)
+            try await backend.write(newest, request(central: Self.other))
+            #expect(try await backend.read(request(44)) == Array(old[44...]))
+            #expect(await rejection(ofReading: request(101)) == .invalidOffset)
+            #expect(await rejection(ofReading: request(-1)) == .invalidOffset)
+            // With the last part, the read ends, and with a new one.
+            #expect(try await backend.read(request(88)) == Array(old[88...]))
+            #expect(try await backend.read(request(22)) == Array(newest[22...]))
+            #expect(try await backend.read(request()) == newest)
+            try await served.setValue(old, of: Self.value)
+            #expect(try await backend.read(request(22)) == Array(newest[22...]))
+            #expect(try await backend.read(request()) == old)
+            // A central's own write ends its read.
+            try await backend.write(new, request())
+            #expect(try await backend.read(request(22)) == Array(new[22...]))
+            // And so does the end of its link.
+            #expect(try await backend.read(request()) == new)
+            try await served.setValue(old, of: Self.value)
+            await backend.report(.centralDisconnected(Self.central))
+            #expect(try await backend.read(request(22)) == Array(old[22...]))
         }
         await host.shutDown()
     }
@@ -344,6 +358,11 @@ import Testing
         let found = host.diagnostics(for: wrong)
         #expect(found.count { $0.isError } == 5, "\(found)")
         await expectError(.invalidArgument) { try await host.serve(wrong) }
+        var circular = definition(CharacteristicDefinition(Self.uuid, .read))
+        circular.services[0].includes = [BluetoothUUID(0xFFE9)]
+        circular.services.append(
+            ServiceDefinition(BluetoothUUID(0xFFE9), includes: [BluetoothUUID(0xFFE0)], characteristics: []))
+        #expect(host.diagnostics(for: circular).map(\.message) == ["services include each other"])
         let both = definition(
             CharacteristicDefinition(Self.uuid, [.write, .writeWithoutResponse], onWrite: { _, _ in }))
         #expect(host.diagnostics(for: both).map(\.isError) == [false])

@@ -3,15 +3,18 @@ import BLETestSupport
 
 /// A stack in the peripheral role that accepts everything, and refuses what it is told to.
 actor ServingBackend: PeripheralBackend {
-    nonisolated let limits = PeripheralLimits(
-        reservedServices: [BluetoothUUID(0x1801)], distinguishesSubscribers: false, requestTimeout: .seconds(5))
+    nonisolated let limits: PeripheralLimits
 
     private var context: PeripheralContext?
     private var state = AdapterState.poweredOn
     private var refusals: [BLEError] = []
     private var held: CheckedContinuation<Void, Never>?
     private var holds = false
-    private var confirmation: CheckedContinuation<Result<Void, BLEError>, Never>?
+    /// The indications that are not confirmed, by the central that they are for.
+    private var confirmations: [Peripheral.ID?: CheckedContinuation<Result<Void, BLEError>, Never>] = [:]
+    /// The subscriptions that the host has ended.
+    private(set) var refused: [(Peripheral.ID?, ATTError)] = []
+    private(set) var disconnected: [Peripheral.ID] = []
     private(set) var registrations = 0
     private(set) var unregistered: [Int] = []
     private(set) var notified: [([UInt8], ServedAttribute)] = []
@@ -20,8 +23,14 @@ actor ServingBackend: PeripheralBackend {
     /// The first characteristic of the first application.
     nonisolated let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
 
+    init(distinguishesSubscribers: Bool = false) {
+        limits = PeripheralLimits(
+            reservedServices: [BluetoothUUID(0x1801)], distinguishesSubscribers: distinguishesSubscribers,
+            requestTimeout: .seconds(5))
+    }
+
     var isHolding: Bool { held != nil }
-    var indicating: Int { confirmation == nil ? 0 : 1 }
+    var indicating: Int { confirmations.count }
 
     func start(_ context: PeripheralContext) async throws(BLEError) { self.context = context }
     func shutDown() async { isShutDown = true }
@@ -32,7 +41,9 @@ actor ServingBackend: PeripheralBackend {
     func refuse(_ errors: [BLEError]) { refusals = errors }
     func hold() { holds = true }
     func release() { held?.resume() }
-    func confirm(_ result: Result<Void, BLEError>) { confirmation?.resume(returning: result) }
+    func confirm(_ result: Result<Void, BLEError>, by central: Peripheral.ID? = nil) {
+        confirmations.removeValue(forKey: central)?.resume(returning: result)
+    }
     func report(_ event: PeripheralBackendEvent) { context?.handleEvent(event) }
 
     func lose() {
@@ -82,9 +93,17 @@ actor ServingBackend: PeripheralBackend {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
         notified.append((value, attribute))
-        let result = await withCheckedContinuation { confirmation = $0 }
-        confirmation = nil
+        let result = await withCheckedContinuation { confirmations[central] = $0 }
         try result.get()
+    }
+
+    func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {
+        refused.append((central, error))
+    }
+
+    func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+        disconnected.append(central)
+        report(.centralDisconnected(central))
     }
 
     func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {

@@ -116,6 +116,8 @@ extension FakeBlueZ {
             return .failure(.bluez("NotConnected", "Not Connected"))
         }
         try? await backend.disconnect(id)
+        // It may be a central.
+        try? await serving?.backend.disconnect(id)
         return .success(MethodReply())
     }
 

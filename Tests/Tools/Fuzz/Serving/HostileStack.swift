@@ -96,6 +96,20 @@ actor HostileStack: PeripheralBackend {
     // MARK: What it does
 
     static let centrals = (1...4).map { Peripheral.ID(rawValue: "C0:00:00:00:00:0\($0)") }
+    /// The one that subscribes, writes to a handler that waits, confirms nothing and opens channels, all the time.
+    static let hostile = centrals[3]
+    /// The one that does nothing else than what is compared with the model.
+    static let owner = Peripheral.ID(rawValue: "C0:00:00:00:00:AA")
+    /// The links of the requests. Those of some are stale.
+    private var links: [Peripheral.ID: CentralLink] = [:]
+
+    private func link(of central: Peripheral.ID) -> CentralLink? {
+        if dice.permille(100) { return nil }
+        if let link = links[central] { return link }
+        let link = CentralLink()
+        links[central] = link
+        return link
+    }
 
     private func attribute() -> ServedAttribute {
         ServedAttribute(
@@ -105,11 +119,12 @@ actor HostileStack: PeripheralBackend {
     }
 
     private func request() -> AttributeRequest {
-        AttributeRequest(
-            central: dice.pick(Self.centrals), transport: dice.pick([nil, .le, .classic]),
-            attMTU: dice.pick([nil, 23, 185, 517]),
+        let central = dice.pick(Self.centrals)
+        return AttributeRequest(
+            central: central, transport: dice.pick([nil, .le, .classic]), attMTU: dice.pick([nil, 23, 185, 517]),
             offset: dice.permille(700) ? 0 : dice.permille(700) ? dice.below(600) : Int(dice.number()),
-            writeType: dice.pick([nil, .withResponse, .withoutResponse]), isPrepared: dice.permille(100))
+            writeType: dice.pick([nil, .withResponse, .withoutResponse]), isPrepared: dice.permille(100),
+            link: link(of: central))
     }
 
     func act(_ input: Dice) {
@@ -127,7 +142,16 @@ actor HostileStack: PeripheralBackend {
                 let central = limits.distinguishesSubscribers ? dice.pick(Self.centrals) : nil
                 context.handleEvent(.unsubscribed(attribute(), central: central))
             case 10: context.handleEvent(.centralConnected(dice.pick(Self.centrals)))
-            case 11: context.handleEvent(.centralDisconnected(dice.pick(Self.centrals)))
+            case 11:
+                let central = dice.pick(Self.centrals)
+                let ended = links.removeValue(forKey: central)
+                ended?.end()
+                context.handleEvent(.centralDisconnected(central))
+                // Overtaken by its link's end.
+                if let ended, openCount < 100 {
+                    let request = AttributeRequest(central: central, link: ended)
+                    write([1, 2, 3], attribute(), request, context, isStale: true)
+                }
             case 12:
                 guard !confirmations.isEmpty else { break }
                 confirmations[dice.below(confirmations.count)].deliver(
@@ -144,9 +168,40 @@ actor HostileStack: PeripheralBackend {
             default: if dice.permille(150) { lose(context) }
             }
         }
+        if dice.permille(300) { attack(context) }
         for transport in transports {
             transport.pump()
             finding = finding ?? transport.finding
+        }
+    }
+
+    /// What one central does to keep the others from being served.
+    private func attack(_ context: PeripheralContext) {
+        let application = applications.last ?? 1
+        func place(_ characteristic: Int) -> ServedAttribute {
+            ServedAttribute(application: application, service: 0, characteristic: characteristic)
+        }
+        for _ in 0..<dice.below(5) where openCount < 100 {
+            // Two bytes: the handler waits for longer than the deadline.
+            write([1, 2], place(1), AttributeRequest(central: Self.hostile, link: link(of: Self.hostile)), context)
+        }
+        if openCount < 120 {
+            // The model's characteristic, whose owner must not notice.
+            let own = ServedAttribute(application: application, service: 3, characteristic: 0)
+            read(own, AttributeRequest(central: Self.hostile, offset: dice.below(40)), context)
+        }
+        if limits.distinguishesSubscribers {
+            context.handleEvent(.subscribed(place(0), central: Self.hostile, attMTU: 23))
+        }
+        if let accept = accepts.values.first {
+            for _ in 0..<dice.below(12) {
+                let transport = HostileTransport(maximumLength: 64, maximumReceiveLength: 64)
+                transports.append(transport)
+                accept(transport, Self.hostile, 0x0080)
+            }
+            transports.removeAll { $0.isClosed }
+            let open = transports.count { !$0.isClosed }
+            if open > 64 { finding = finding ?? "\(open) channels are open" }
         }
     }
 
@@ -195,12 +250,14 @@ actor HostileStack: PeripheralBackend {
     }
 
     private func write(
-        _ value: [UInt8], _ attribute: ServedAttribute, _ request: AttributeRequest, _ context: PeripheralContext
+        _ value: [UInt8], _ attribute: ServedAttribute, _ request: AttributeRequest, _ context: PeripheralContext,
+        isStale: Bool = false
     ) {
         open.withLock { $0 += 1 }
         Task {
             do throws(ATTError) {
                 try await context.write(attribute, value, request)
+                if isStale { note("a write of an ended link is accepted") }
                 if Self.isGuarded(attribute), request.attMTU == 23 {
                     note("a write that is not authorized is accepted")
                 }
@@ -227,7 +284,7 @@ actor HostileStack: PeripheralBackend {
     func compare(_ attribute: ServedAttribute, _ model: inout [UInt8], _ input: Dice) async {
         var dice = input
         guard let context else { return }
-        var request = AttributeRequest(central: Self.centrals[0], attMTU: 517)
+        var request = AttributeRequest(central: Self.owner, attMTU: 517)
         request.offset = dice.permille(500) ? 0 : dice.below(model.count + 3)
         let isPrepared = dice.permille(100)
         if dice.permille(500) {

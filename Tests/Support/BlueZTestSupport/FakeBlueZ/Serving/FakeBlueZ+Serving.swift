@@ -193,7 +193,8 @@ extension FakeBlueZ {
                 ServiceDefinition(
                     type(service.1), handle: service.1[key: "Handle"]?.integer.flatMap { UInt16(exactly: $0) },
                     isPrimary: service.1[key: "Primary"]?.boolean ?? true,
-                    includes: all.filter { includes.contains($0.0) }.map { type($0.1) },
+                    // Those that are not in the database yet are left out (`include_services`).
+                    includes: all.prefix(position).filter { includes.contains($0.0) }.map { type($0.1) },
                     characteristics: characteristics))
         }
         return services
