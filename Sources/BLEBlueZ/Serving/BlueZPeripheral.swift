@@ -86,7 +86,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var unconfirmed: [SubscriberKey: Int] = [:]
     var fences: [ServedAttribute: SignalFence] = [:]
     /// The indications on their way.
-    var confirmations: [ServedAttribute: Confirmation] = [:]
+    var confirmations: [SubscriberKey: [Confirmation]] = [:]
     /// The devices whose links are being asked for.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
@@ -232,9 +232,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private func forgetApplications() {
         let lost = applications.values
         applications = [:]
-        for confirmation in confirmations.values {
-            confirmation.outcome.deliver(.failure(.lost("bluetoothd is gone")))
-        }
+        failIndications(.lost("bluetoothd is gone"))
         endSubscribers()
         Task { for application in lost { await application.objects.stop() } }
     }
