@@ -12,6 +12,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case advertisingEndsAfterItsDuration
     case beaconsCannotBeConnectedTo
     case advertisementsThatDoNotFitAreRefused
+    case advertisingSetsAreShared
     // Attributes
     case servicesAppearInTheirOrder
     case storedValuesAreReadAndWritten
@@ -19,6 +20,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case requestsAreAuthorized
     case fixedHandlesAreUsed
     case rejectionsArriveAsTheirCodes
+    case rejectedWritesChangeNothing
     case longValuesAreReadAsTheyWere
     case longWritesArriveWhole
     case writesArriveInOrder
@@ -32,6 +34,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case handlersRunWhileSubscribed
     case changedValuesAreSent
     case indicationsAreConfirmed
+    case indicationsToOneAreConfirmed
     case valuesThatWouldBeCutAreRefused
     case controlPointsAnswer
     // Channels
@@ -44,6 +47,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case definitionsAreServedTogether
     case servicesEndWithTheirTask
     case restartsOfBluetoothAreSurvived
+    case subscriptionsEndWithBluetooth
     case adapterSwitchedOffIsSurvived
     case unpluggingIsSurvived
     case shutDownEndsWhatIsServed
@@ -65,12 +69,14 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .advertisingEndsAfterItsDuration: try await contract.advertisingExpires()
         case .beaconsCannotBeConnectedTo: try await contract.beacon()
         case .advertisementsThatDoNotFitAreRefused: try await contract.tooLongAdvertisement()
+        case .advertisingSetsAreShared: try await contract.advertisingSets()
         case .servicesAppearInTheirOrder: try await contract.order()
         case .storedValuesAreReadAndWritten: try await contract.storedValues()
         case .requestsTellWhoAsks: try await contract.whoAsks()
         case .requestsAreAuthorized: try await contract.authorization()
         case .fixedHandlesAreUsed: try await contract.fixedHandles()
         case .rejectionsArriveAsTheirCodes: try await contract.rejections()
+        case .rejectedWritesChangeNothing: try await contract.rejectedWrites()
         case .longValuesAreReadAsTheyWere: try await contract.longRead()
         case .longWritesArriveWhole: try await contract.longWrite()
         case .writesArriveInOrder: try await contract.writeOrder()
@@ -83,6 +89,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .handlersRunWhileSubscribed: try await contract.subscriptionHandler()
         case .changedValuesAreSent: try await contract.changedValues()
         case .indicationsAreConfirmed: try await contract.indications()
+        case .indicationsToOneAreConfirmed: try await contract.indicationsToOne()
         case .valuesThatWouldBeCutAreRefused: try await contract.tooLongValues()
         case .controlPointsAnswer: try await contract.controlPoint()
         case .channelsAreAccepted: try await contract.publishedChannels()
@@ -93,6 +100,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .definitionsAreServedTogether: try await contract.together()
         case .servicesEndWithTheirTask: try await contract.servingEnds()
         case .restartsOfBluetoothAreSurvived: try await contract.restart()
+        case .subscriptionsEndWithBluetooth: try await contract.subscriptionsAfterRestart()
         case .adapterSwitchedOffIsSurvived: try await contract.powerOff()
         case .unpluggingIsSurvived: try await contract.unplugging()
         case .shutDownEndsWhatIsServed: try await contract.shutDown()
