@@ -108,21 +108,33 @@ extension [ServiceDefinition] {
     /// The positions of the services in their order, except that those that are included come before those that include
     /// them. Nil if services include each other.
     package var inclusionOrder: [Int]? {
+        let positions = Dictionary(enumerated().map { ($1.uuid, $0) }) { first, _ in first }
         var order: [Int] = []
         // Whether a service is in the order, or its included ones are being visited.
         var isPlaced: [Int: Bool] = [:]
-        func place(_ position: Int) -> Bool {
-            if let isPlaced = isPlaced[position] { return isPlaced }
-            isPlaced[position] = false
-            for type in self[position].includes {
-                guard let included = firstIndex(where: { $0.uuid == type }) else { continue }
-                guard place(included) else { return false }
+        // Not a recursive function: a definition may have thousands of services, each of which includes the next.
+        for first in indices where isPlaced[first] == nil {
+            var path = [(position: first, next: 0)]
+            isPlaced[first] = false
+            while let (position, next) = path.last {
+                guard next < self[position].includes.count else {
+                    isPlaced[position] = true
+                    order.append(position)
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].next += 1
+                guard let included = positions[self[position].includes[next]] else { continue }
+                switch isPlaced[included] {
+                case nil:
+                    isPlaced[included] = false
+                    path.append((included, 0))
+                case false?: return nil
+                case true?: break
+                }
             }
-            isPlaced[position] = true
-            order.append(position)
-            return true
         }
-        return indices.allSatisfy(place) ? order : nil
+        return order
     }
 }
 

@@ -164,11 +164,21 @@ extension Central {
             .readDescriptor, on: target, attribute: try resolve(descriptor, handle, of: target), timeout: timeout)
     }
 
+    /// Client Characteristic Configuration.
+    private static let clientConfiguration = BluetoothUUID(0x2902)
+
     func writeDescriptor(
         _ value: [UInt8], to descriptor: BluetoothUUID, handle: UInt16?, of key: CharacteristicKey,
         on id: Peripheral.ID,
         timeout: Duration?
     ) async throws(BLEError) {
+        // Subscriptions are shared by all readers, and stacks write it themselves: bluetoothd refuses such a write.
+        guard descriptor != Self.clientConfiguration else {
+            throw BLEError(
+                .notSupported, "the client characteristic configuration is written for each subscription",
+                isRetryable: false, remedy: "Use notifications(_:): it subscribes while its stream is read."
+            ).at(id, service: key.service, characteristic: key.characteristic)
+        }
         let target = try await resolve(key, on: id)
         try await operate(
             .writeDescriptor(value), on: target, attribute: try resolve(descriptor, handle, of: target),

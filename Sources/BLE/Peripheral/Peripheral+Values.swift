@@ -48,7 +48,8 @@ extension Peripheral {
         try await central.readDescriptor(descriptor, handle: handle, of: characteristic, on: id, timeout: timeout)
     }
 
-    /// Writes a descriptor's value.
+    /// Writes a descriptor's value. Throws `notSupported` for the client characteristic configuration (0x2902), which
+    /// subscriptions write.
     ///
     /// - Parameter handle: identifies the descriptor if the characteristic has several of that type. Nil for the first.
     public func writeDescriptor(

@@ -38,6 +38,17 @@ extension PeripheralDefinition {
                     isError: true, message: error.message, remedy: error.remedy, service: nil, characteristic: nil))
         }
         found += channelDiagnostics
+        let handleCount = services.reduce(0) { $0 + $1.handleCount }
+        guard handleCount <= Self.maximumHandleCount else {
+            found.append(
+                DefinitionDiagnostic(
+                    isError: true,
+                    message:
+                        "its attributes take \(handleCount) handles, of which there are \(Self.maximumHandleCount)",
+                    remedy: "Leave some out. A characteristic takes two handles, and one for each descriptor.",
+                    service: nil, characteristic: nil))
+            return found
+        }
         if services.inclusionOrder == nil {
             found.append(
                 DefinitionDiagnostic(
@@ -115,6 +126,9 @@ extension PeripheralDefinition {
         }
         return found
     }
+
+    /// The handles of attributes: 0x0001 to 0xFFFF (Core Specification 5.4, volume 3, part F, section 3.2.2).
+    private static let maximumHandleCount = 0xFFFF
 
     private var channelDiagnostics: [DefinitionDiagnostic] {
         var found: [DefinitionDiagnostic] = []

@@ -64,6 +64,12 @@ extension Contract {
             #expect(reading?.code == .notSupported)
             let subscribing = await error { _ = try await strap.notifications(EchoStrap.input) }
             #expect(subscribing?.code == .notSupported)
+            // Subscriptions write it, and no stack lets a program write it besides.
+            let configuring = await error {
+                try await strap.writeDescriptor([1, 0], to: BluetoothUUID(0x2902), of: EchoStrap.output.key)
+            }
+            #expect(configuring?.code == .notSupported)
+            #expect(configuring?.attError == nil)
             let level = try await Battery(strap).level()
             #expect(level == 87)
         }

@@ -12,6 +12,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case advertisingEndsAfterItsDuration
     case beaconsCannotBeConnectedTo
     case advertisementsThatDoNotFitAreRefused
+    case advertisingSetsAreShared
     // Attributes
     case servicesAppearInTheirOrder
     case includedServicesAreServed
@@ -20,6 +21,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case requestsAreAuthorized
     case fixedHandlesAreUsed
     case rejectionsArriveAsTheirCodes
+    case rejectedWritesChangeNothing
     case longValuesAreReadAsTheyWere
     case longValuesThatChangeAreReadAsTheyWere
     case longWritesArriveWhole
@@ -36,6 +38,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case changedValuesAreSent
     case indicationsAreConfirmed
     case handlersIndicate
+    case indicationsToOneAreConfirmed
     case valuesThatWouldBeCutAreRefused
     case controlPointsAnswer
     // Channels
@@ -50,6 +53,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
     case definitionsAreServedTogether
     case servicesEndWithTheirTask
     case restartsOfBluetoothAreSurvived
+    case subscriptionsEndWithBluetooth
     case adapterSwitchedOffIsSurvived
     case unpluggingIsSurvived
     case shutDownEndsWhatIsServed
@@ -71,6 +75,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .advertisingEndsAfterItsDuration: try await contract.advertisingExpires()
         case .beaconsCannotBeConnectedTo: try await contract.beacon()
         case .advertisementsThatDoNotFitAreRefused: try await contract.tooLongAdvertisement()
+        case .advertisingSetsAreShared: try await contract.advertisingSets()
         case .servicesAppearInTheirOrder: try await contract.order()
         case .includedServicesAreServed: try await contract.includes()
         case .storedValuesAreReadAndWritten: try await contract.storedValues()
@@ -78,6 +83,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .requestsAreAuthorized: try await contract.authorization()
         case .fixedHandlesAreUsed: try await contract.fixedHandles()
         case .rejectionsArriveAsTheirCodes: try await contract.rejections()
+        case .rejectedWritesChangeNothing: try await contract.rejectedWrites()
         case .longValuesAreReadAsTheyWere: try await contract.longRead()
         case .longValuesThatChangeAreReadAsTheyWere: try await contract.changingLongRead()
         case .longWritesArriveWhole: try await contract.longWrite()
@@ -93,6 +99,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .changedValuesAreSent: try await contract.changedValues()
         case .indicationsAreConfirmed: try await contract.indications()
         case .handlersIndicate: try await contract.handlerIndications()
+        case .indicationsToOneAreConfirmed: try await contract.indicationsToOne()
         case .valuesThatWouldBeCutAreRefused: try await contract.tooLongValues()
         case .controlPointsAnswer: try await contract.controlPoint()
         case .channelsAreAccepted: try await contract.publishedChannels()
@@ -105,6 +112,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
         case .definitionsAreServedTogether: try await contract.together()
         case .servicesEndWithTheirTask: try await contract.servingEnds()
         case .restartsOfBluetoothAreSurvived: try await contract.restart()
+        case .subscriptionsEndWithBluetooth: try await contract.subscriptionsAfterRestart()
         case .adapterSwitchedOffIsSurvived: try await contract.powerOff()
         case .unpluggingIsSurvived: try await contract.unplugging()
         case .shutDownEndsWhatIsServed: try await contract.shutDown()

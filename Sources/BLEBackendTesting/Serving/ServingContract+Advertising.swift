@@ -60,6 +60,50 @@ extension ServingContract {
         }
     }
 
+    func advertisingSets() async throws {
+        try await withHost { host in
+            let parameters = AdvertisingParameters(isConnectable: false, serviceUUIDs: [Self.service])
+            let (started, refused) = (Noted(0), Noted<[BLEError]>([]))
+            let events = await host.events()
+            let counting = Task {
+                for try await event in events {
+                    if case .advertisingStarted = event { await started.change { $0 += 1 } }
+                }
+            }
+            func begin() -> Task<Void, Never> {
+                Task {
+                    do throws(BLEError) {
+                        try await host.advertise(parameters)
+                    } catch {
+                        if error.code != .cancelled { await refused.change { $0.append(error) } }
+                    }
+                }
+            }
+            // All programs share the sets of a controller, of which there are not many.
+            var running: [Task<Void, Never>] = []
+            while await refused.value.isEmpty, running.count < 64 {
+                running.append(begin())
+                while await started.value + refused.value.count < running.count { await Task.yield() }
+            }
+            let refusal = await refused.value.first
+            #expect(refusal?.code == .busy)
+            #expect(refusal?.isRetryable == true)
+            #expect(refusal?.remedy != nil)
+            let count = await started.value
+            #expect(count > 0)
+            // One that ends makes room for another, and the others stay.
+            running[0].cancel()
+            await running[0].value
+            running.append(begin())
+            try await started.until { $0 == count + 1 }
+            #expect(await refused.value.count == 1)
+            for task in running { task.cancel() }
+            for task in running { await task.value }
+            counting.cancel()
+            _ = await counting.result
+        }
+    }
+
     func tooLongAdvertisement() async throws {
         try await withHost { host in
             let tooLong = AdvertisingParameters(manufacturerData: [0xFFFF: [UInt8](repeating: 1, count: 28)])

@@ -156,6 +156,34 @@ extension ServingContract {
         }
     }
 
+    func rejectedWrites() async throws {
+        // With both types, bluetoothd accepts a write before it asks (`chrc_write_cb` in its `src/gatt-database.c`), and the
+        // rejection is lost.
+        for (properties, isTold) in [([.read, .write], true), ([.read, .write, .writeWithoutResponse], false)]
+            as [(CharacteristicProperties, Bool)]
+        {
+            let asked = Noted(0)
+            let definition = Self.definition(
+                CharacteristicDefinition(
+                    Self.plain.uuid, properties, value: [1],
+                    authorize: { (access, _) throws(ATTError) in
+                        guard access == .write else { return }
+                        await asked.change { $0 += 1 }
+                        throw .insufficientAuthorization
+                    }))
+            try await withServed(definition) { _, _, remote in
+                do {
+                    try await remote.write([2], to: Self.plain)
+                    #expect(!isTold)
+                } catch let refused as BLEError {
+                    #expect(refused.attError == .insufficientAuthorization)
+                }
+                try await asked.until { $0 == 1 }
+                #expect(try await remote.read(Self.plain) == [1])
+            }
+        }
+    }
+
     func longRead() async throws {
         let reads = Noted(0)
         let definition = Self.definition(

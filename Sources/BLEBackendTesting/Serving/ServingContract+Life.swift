@@ -94,6 +94,30 @@ extension ServingContract {
         }
     }
 
+    func subscriptionsAfterRestart() async throws {
+        try await withHost { host in
+            var events = await host.events().makeAsyncIterator()
+            try await host.withServed(Self.definition(Self.notifying)) { served in
+                try await withCentral { central in
+                    let values = try await find(central).notifications(Self.output)
+                    try await until(&events) { if case .subscribed = $0 { true } else { false } }
+                    try await peer.restartStack()
+                    try await until(&events) { if case .unsubscribed = $0 { true } else { false } }
+                    #expect(try await served.subscribers(of: Self.output).isEmpty)
+                    try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
+                    withExtendedLifetime(values) {}
+                }
+                // One that subscribes again receives values again.
+                try await withCentral { central in
+                    var values = try await find(central).notifications(Self.output).makeAsyncIterator()
+                    try await until(&events) { if case .subscribed = $0 { true } else { false } }
+                    try await served.notify([5, 5], from: Self.output)
+                    #expect(try await values.next() == [5, 5])
+                }
+            }
+        }
+    }
+
     func restart() async throws {
         try await withHost { host in
             var events = await host.events().makeAsyncIterator()

@@ -163,6 +163,32 @@ extension ServingContract {
         }
     }
 
+    func indicationsToOne() async throws {
+        let definition = Self.definition(CharacteristicDefinition(Self.output.uuid, [.read, .indicate], value: [0]))
+        try await withServed(definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
+            var values = try await remote.notifications(Self.output).makeAsyncIterator()
+            try await until(&events) { if case .subscribed = $0 { true } else { false } }
+            let subscriber = try #require(try await served.subscribers(of: Self.output).first)
+            guard let subscriber else {
+                // Whom the system does not tell apart, it does not send anything alone.
+                let central = try #require(await host.connectedCentrals.first)
+                let refused = await error { try await served.indicate([1], from: Self.output, to: central) }
+                #expect(refused?.code == .notSupported)
+                return
+            }
+            // Those to all, and values that nobody waits for, are confirmed in between.
+            for number in UInt8(1)...9 {
+                switch number % 3 {
+                case 0: try await served.notify([number], from: Self.output, to: subscriber)
+                case 1: try await served.indicate([number], from: Self.output, to: subscriber)
+                default: try await served.indicate([number], from: Self.output)
+                }
+                #expect(try await values.next() == [number])
+            }
+        }
+    }
+
     func tooLongValues() async throws {
         try await withServed(Self.definition(Self.notifying)) { host, served, remote in
             var events = await host.events().makeAsyncIterator()

@@ -4,7 +4,9 @@ internal import BLE
 struct AdapterChoice {
     private let wanted: String?
     /// The object path of the adapter in use, such as `/org/bluez/hci0`. Empty before the first choice.
-    private(set) var path = ""
+    private(set) var path = "" { didSet { prefix = path + "/" } }
+    /// How the paths of the devices of the adapter in use begin.
+    private var prefix = "/"
     private var reported = AdapterState.resetting
     /// Whether another adapter must not replace the one in use yet.
     private var isFormerAwaited = false
@@ -14,6 +16,9 @@ struct AdapterChoice {
     init(wanted: String?) {
         self.wanted = wanted
     }
+
+    /// Whether an object is a device of the adapter in use, or belongs to one. Before the first choice, none is.
+    func includes(_ object: String) -> Bool { !path.isEmpty && object.hasPrefix(prefix) }
 
     /// The state of the adapter in use: unavailable if it is unplugged.
     func state(in tree: ObjectTree) -> AdapterState {

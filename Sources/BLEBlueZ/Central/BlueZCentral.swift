@@ -144,9 +144,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             waits.look(path)
         case .paired(let path):
             if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
-        case .removed(let path, let address, let adapter):
+        case .removed(let path, let address):
             _ = links.takeReason(path)
-            guard adapter == adapterPath else { return }
             for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
         case .attributes(let path):
             attributesChanged(path)

@@ -33,6 +33,10 @@ extension BLEError {
             self.init(
                 .unauthorized, "this user may not use Bluetooth sockets", isRetryable: false,
                 remedy: "A container's seccomp profile has to permit AF_BLUETOOTH.", cause: cause)
+        case (.making, SystemError.tooManyInProcess), (.making, SystemError.tooManyInSystem):
+            self.init(
+                .failed, "the channel\(number) could not be opened: \(cause)", isRetryable: true,
+                remedy: "Close some files, or raise the limit (ulimit -n).", cause: cause)
         case (.binding, SystemError.inUse):
             self.init(
                 .busy, "another program has the channel number\(number)", isRetryable: true,

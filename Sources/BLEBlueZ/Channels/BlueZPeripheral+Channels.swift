@@ -6,9 +6,11 @@ struct PublishedChannel {
     let options: ChannelOptions
     let accept: @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
     let onEnd: @Sendable (BLEError) -> Void
-    /// The adapter's address at which it listens.
-    var own: ChannelAddress
+    /// The adapter's address at which it listens; nil while it does not.
+    var own: ChannelAddress?
     var listening: ListeningChannel
+    /// Whether it is about to listen at the address of the adapter in use.
+    var isMoving = false
 }
 
 extension BlueZPeripheral {
@@ -59,19 +61,31 @@ extension BlueZPeripheral {
 
     /// Listens at the address of the adapter in use, which may be another one than before. Called when it is on.
     func followAdapter() {
-        guard let own = try? ownAddress() else { return }
-        for (publication, channel) in published where channel.own != own {
+        for (publication, channel) in published where !channel.isMoving {
+            published[publication]?.isMoving = true
+            Task { await move(publication) }
+        }
+    }
+
+    /// Moves one publication, until it listens at the address of the adapter that is in use by then.
+    ///
+    /// One such task at a time has each socket closed before the next is made: two of one number at one address are one too
+    /// many for the kernel.
+    private func move(_ publication: Int) async {
+        defer { published[publication]?.isMoving = false }
+        while let channel = published[publication], let own = try? ownAddress(), channel.own != own {
             channel.listening.close()
-            Task {
-                do throws(BLEError) {
-                    let listening = try await listen(
-                        at: own, channel.listening.psm, channel.options, publication, channel.accept)
-                    guard published[publication] != nil else { return listening.close() }
-                    published[publication]?.own = own
-                    published[publication]?.listening = listening
-                } catch {
-                    listeningFailed(publication, error)
-                }
+            published[publication]?.own = nil
+            do throws(BLEError) {
+                let listening = try await listen(
+                    at: own, channel.listening.psm, channel.options, publication, channel.accept)
+                guard published[publication] != nil else { return listening.close() }
+                published[publication]?.own = own
+                published[publication]?.listening = listening
+            } catch  where (try? ownAddress()) != own {
+                // That adapter is gone or replaced. Once there is one again, it is followed.
+            } catch {
+                return listeningFailed(publication, error)
             }
         }
     }

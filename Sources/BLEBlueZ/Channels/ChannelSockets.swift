@@ -32,7 +32,7 @@ package struct ChannelSocket: Sendable {
 /// A number at which channels are accepted.
 package struct ListeningChannel: Sendable {
     package let psm: PSM
-    /// Stops accepting. Called on the loop's thread; more than once does nothing.
+    /// Stops accepting, and frees the number. Called on the loop's thread; more than once does nothing.
     package let close: @Sendable () -> Void
 
     package init(psm: PSM, close: @escaping @Sendable () -> Void) {

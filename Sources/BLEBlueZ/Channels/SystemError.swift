@@ -16,6 +16,8 @@ struct SystemError: Error, CustomStringConvertible {
     static let busy = EBUSY
     static let unknownFamily = EAFNOSUPPORT
     static let unknownProtocol = EPROTONOSUPPORT
+    static let tooManyInProcess = EMFILE
+    static let tooManyInSystem = ENFILE
     static let inUse = EADDRINUSE
     static let refused = ECONNREFUSED
     static let reset = ECONNRESET

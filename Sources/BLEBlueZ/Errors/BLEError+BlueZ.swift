@@ -32,6 +32,10 @@ extension BLEError {
             self.init(
                 .bluetoothUnavailable, "the system's message bus cannot be reached: \(error.message)",
                 remedy: "Start D-Bus; in a container, mount /run/dbus into it.", cause: error)
+        case .exhausted:
+            self.init(
+                .bluetoothUnavailable, error.message, isRetryable: true,
+                remedy: "Close some, or raise the limit (ulimit -n).", cause: error)
         case .disconnected:
             self = operation == .start ? Self.noBus(error) : .lost("the connection to the message bus was lost", error)
         case .malformed:

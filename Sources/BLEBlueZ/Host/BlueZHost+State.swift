@@ -33,6 +33,11 @@ extension BlueZHost {
         return device.id
     }
 
+    /// The paths of the devices on the adapter in use that have a link.
+    var connectedDevices: [String] {
+        tree.devices.compactMap { $0.value.isConnected && choice.includes($0.key) ? $0.key : nil }
+    }
+
     /// Returns the id of a device on the adapter in use, and what it has advertised, if it has been heard.
     func heard(_ path: String) -> (Peripheral.ID, Advertisement)? {
         guard let device = tree.devices[path], device.isHeard, device.adapter == choice.path else { return nil }

@@ -152,7 +152,10 @@ package actor BlueZHost {
         }
     }
 
+    /// Tells the roles. Devices of other adapters belong to other programs: a role identifies a device by its address,
+    /// which several adapters may have received.
     private func tell(_ event: HostEvent) {
+        if let object = event.deviceObject, !choice.includes(object) { return }
         for role in roles.values { role.handle(event) }
     }
 

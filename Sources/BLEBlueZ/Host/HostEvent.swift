@@ -9,8 +9,17 @@ enum HostEvent: Sendable {
     case objectsListed
     /// The state of the adapter in use changed, or another adapter is in use.
     case adapterStateChanged(AdapterState)
-    /// An object changed. For a change of an adapter, its state was reported before.
+    /// An adapter changed, or a device of the adapter in use. For a change of an adapter, its state was reported before.
     case changed(ObjectTree.Change)
-    /// No client uses the characteristic in that way any more.
+    /// No client uses the characteristic of a device of the adapter in use in that way any more.
     case useEnded(path: String, AttributeUse)
+
+    /// The path of the device, or of the object of a device, that the event is about; nil for other events.
+    var deviceObject: String? {
+        switch self {
+        case .changed(let change): change.device
+        case .useEnded(let path, _): path
+        case .stackLost, .objectsListed, .adapterStateChanged: nil
+        }
+    }
 }

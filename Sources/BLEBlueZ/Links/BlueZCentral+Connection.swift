@@ -160,8 +160,6 @@ extension BlueZCentral {
     /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
         let own = links.takeReason(path)
-        // Links of another adapter belong to other programs.
-        guard path.hasPrefix(adapterPath + "/") else { return }
         let error =
             own
             ?? BLEError(

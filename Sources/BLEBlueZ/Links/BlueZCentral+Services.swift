@@ -61,9 +61,7 @@ extension BlueZCentral {
     /// Handles added or removed attributes. While services are being resolved, these are the discovery itself.
     func attributesChanged(_ path: String) {
         let objects = objects
-        guard let device = objects.devices[path], device.isConnected, device.areServicesResolved,
-            device.adapter == adapterPath
-        else { return }
+        guard let device = objects.devices[path], device.isConnected, device.areServicesResolved else { return }
         for id in Self.ids(ofDevice: path, address: device.address) {
             report(.servicesChanged(id))
             for (attribute, attributePath) in uses.delivered(of: id) where !objects.hasAttribute(attributePath) {

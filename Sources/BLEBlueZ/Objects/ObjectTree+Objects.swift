@@ -41,8 +41,18 @@ extension ObjectTree {
         /// The device has become paired.
         case paired(String)
         /// The device's object was removed.
-        case removed(String, address: String, adapter: String)
+        case removed(String, address: String)
         /// Attributes of the device were added, removed or changed.
         case attributes(String)
+
+        /// The path of the device that has changed; nil for an adapter.
+        var device: String? {
+            switch self {
+            case .adapter: nil
+            case .heard(let path), .device(let path), .disconnected(let path, _, _), .paired(let path),
+                .removed(let path, _), .attributes(let path):
+                path
+            }
+        }
     }
 }

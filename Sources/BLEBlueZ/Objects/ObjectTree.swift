@@ -111,15 +111,15 @@ struct ObjectTree: Sendable {
         for interface in interfaces {
             switch interface {
             case BlueZ.adapter:
-                if adapters.removeValue(forKey: path) != nil { changes.append(.adapter(path)) }
-            case BlueZ.device:
-                guard let device = devices.removeValue(forKey: path) else { continue }
-                forgetIdentity(path, address: device.address, adapter: device.adapter)
-                // bluetoothd may remove a device without having signaled the end of its link.
-                if device.isConnected {
-                    changes.append(.disconnected(path, address: device.address, device.linkEnd))
+                guard adapters.removeValue(forKey: path) != nil else { continue }
+                // bluetoothd removes the devices first. They must not outlast the adapter in any case: what becomes of
+                // them is of no interest once another adapter is in use.
+                for device in devices.keys.filter({ $0.hasPrefix(path + "/") }) {
+                    (attributes[device], uses[device]) = (nil, nil)
+                    changes += removeDevice(device)
                 }
-                changes += [.device(path), .removed(path, address: device.address, adapter: device.adapter)]
+                changes.append(.adapter(path))
+            case BlueZ.device: changes += removeDevice(path)
             default:
                 guard AttributeKind(interface: interface) != nil, let device = Self.device(ofAttribute: path),
                     attributes[device]?.removeValue(forKey: path) != nil
@@ -130,6 +130,14 @@ struct ObjectTree: Sendable {
             }
         }
         return changes
+    }
+
+    private mutating func removeDevice(_ path: String) -> [Change] {
+        guard let device = devices.removeValue(forKey: path) else { return [] }
+        forgetIdentity(path, address: device.address, adapter: device.adapter)
+        // bluetoothd may remove a device without having signaled the end of its link.
+        let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd)] : []
+        return end + [.device(path), .removed(path, address: device.address)]
     }
 
     private mutating func forgetIdentity(_ path: String, address: String, adapter: String) {

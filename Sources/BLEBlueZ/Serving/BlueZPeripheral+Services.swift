@@ -54,9 +54,7 @@ extension BlueZPeripheral {
     public func unregister(_ application: Int) async {
         await awaitConfirmations(of: application)
         guard let served = applications.removeValue(forKey: application) else { return }
-        for attribute in confirmations.keys where attribute.application == application {
-            confirmations[attribute]?.outcome.deliver(.failure(BLEError(.disconnected, "it is no longer served")))
-        }
+        failIndications(BLEError(.disconnected, "it is no longer served")) { $0.application == application }
         endSubscribers { $0.application == application }
         await end(served)
     }
@@ -81,9 +79,11 @@ extension BlueZPeripheral {
         for (place, position) in order.enumerated() { places[position] = place }
         applications[application]?.places = places
         let paths = places.map { "\(served.root)/service\(Self.digits($0))" }
+        let positions = Dictionary(services.enumerated().map { ($1.uuid, $0) }) { first, _ in first }
+        var added = 0
         for position in order {
             let (service, path) = (services[position], paths[position])
-            let included = service.includes.compactMap { type in services.firstIndex { $0.uuid == type } }
+            let included = service.includes.compactMap { positions[$0] }
             try await served.objects.add(
                 path,
                 [
@@ -102,10 +102,16 @@ extension BlueZPeripheral {
                 ])
             for (index, characteristic) in service.characteristics.enumerated() {
                 let attribute = ServedAttribute(application: application, service: position, characteristic: index)
+                // There may be tens of thousands, and the loop has other work.
+                added += 1
+                if added % Self.objectsPerTurn == 0 { await Task.yield() }
                 try await add(characteristic, attribute, "\(path)/char\(Self.digits(index))", path, served.objects)
             }
         }
     }
+
+    /// The number of characteristics to add before the loop does its other work.
+    private static let objectsPerTurn = 32
 
     private func add(
         _ characteristic: CharacteristicDefinition, _ attribute: ServedAttribute, _ path: String, _ service: String,

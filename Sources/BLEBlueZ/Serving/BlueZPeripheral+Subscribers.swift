@@ -1,21 +1,14 @@
 public import BLE
 internal import DBus
+internal import Logging
 internal import Synchronization
 internal import Waiting
-
-/// An indication on its way.
-struct Confirmation {
-    let outcome = Outcome<Void>()
-    /// The central whose socket carries it. Nil if bluetoothd calls `Confirm`.
-    var central: Peripheral.ID?
-    /// The number of confirmations over the socket until its own, which is the last.
-    var remaining = 0
-}
 
 /// A subscriber of a characteristic.
 struct SubscriberKey: Hashable {
     let attribute: ServedAttribute
-    let central: Peripheral.ID
+    /// Nil for those without sockets of their own, whom bluetoothd does not tell apart.
+    var central: Peripheral.ID?
 }
 
 /// Subscribers with sockets of their own. A value for one of them goes over its socket, and a value for all as the
@@ -46,6 +39,8 @@ extension BlueZPeripheral {
         do throws(DBusError) {
             ends = try PacketSocket.pair()
         } catch {
+            logger.info(
+                "a central could not subscribe", metadata: ["central": "\(central)", "error": "\(error.message)"])
             return failed(error.message)
         }
         let socket = PacketSocket(ends.0, on: host.loop, maximumLength: 512)
@@ -83,9 +78,7 @@ extension BlueZPeripheral {
     /// bluetoothd has called `StopNotify`: nobody without a socket is subscribed any more.
     func subscribersWithoutSocketEnded(_ attribute: ServedAttribute) {
         for central in subscribers.removeSignaled(attribute) { ended(central, attribute) }
-        if let confirmation = confirmations[attribute], confirmation.central == nil {
-            confirmation.outcome.deliver(.failure(Self.lastIsGone))
-        }
+        fail(SubscriberKey(attribute: attribute), Self.lastIsGone)
         report(.unsubscribed(attribute, central: nil))
     }
 
@@ -119,7 +112,7 @@ extension BlueZPeripheral {
         }
         // Others are decided by this.
         for key in decisions.keys {
-            if case .undecided = subscribers.route(key.attribute, to: key.central) { continue }
+            if let central = key.central, case .undecided = subscribers.route(key.attribute, to: central) { continue }
             settle(key)
         }
     }
@@ -139,16 +132,6 @@ extension BlueZPeripheral {
         for attribute in fences.keys where isIncluded(attribute) { fences[attribute] = nil }
     }
 
-    /// Lets the confirmations arrive that are on their way: a bluetoothd whose socket is closed before uses it
-    /// nevertheless (`sock_io_conf` in its `src/gatt-database.c`).
-    func awaitConfirmations(of application: Int) async {
-        for _ in 0..<10 {
-            guard confirmations.contains(where: { $0.key.application == application && $0.value.central != nil })
-            else { return }
-            try? await host.loop.clock.sleep(for: .milliseconds(50))
-        }
-    }
-
     // MARK: Values
 
     /// Sends a value to one subscriber, or to all.
@@ -163,7 +146,7 @@ extension BlueZPeripheral {
     /// Sends a value to one central. Returns false if it is not subscribed.
     ///
     /// - Parameter hasSent: receives the socket that the value went over; nil if it is about to be signaled.
-    private func send(
+    func send(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID,
         hasSent: (PacketSocket?) -> Void = { _ in }
     ) async throws(BLEError) -> Bool {
@@ -196,7 +179,7 @@ extension BlueZPeripheral {
                     }
                     // Before its confirmation can arrive here.
                     hasSent(socket)
-                    note(attribute, central)
+                    countUnconfirmed(attribute, central)
                     return true
                 } catch {
                     if error.kind == .cancelled { throw .cancelled }
@@ -256,7 +239,7 @@ extension BlueZPeripheral {
     }
 
     /// Signals the value as a property, which bluetoothd sends to all subscribers.
-    private func signal(_ value: [UInt8], from attribute: ServedAttribute) async throws(BLEError) {
+    func signal(_ value: [UInt8], from attribute: ServedAttribute) async throws(BLEError) {
         guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
         let fence = applications[attribute.application]?.givesSockets == true ? fence(attribute) : nil
         if let fence {
@@ -278,60 +261,6 @@ extension BlueZPeripheral {
             guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
         }
     }
-
-    // MARK: Indications
-
-    /// Sends the value, and waits until a central has confirmed it.
-    public func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
-    ) async throws(BLEError) {
-        guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
-        let confirmation = Confirmation()
-        confirmations[attribute] = confirmation
-        defer { if confirmations[attribute]?.outcome === confirmation.outcome { confirmations[attribute] = nil } }
-        if let central {
-            let isSent = try await send(value, from: attribute, to: central) { socket in
-                confirmations[attribute]?.central = socket == nil ? nil : central
-                let key = SubscriberKey(attribute: attribute, central: central)
-                confirmations[attribute]?.remaining = (unconfirmed[key] ?? 0) + 1
-            }
-            guard isSent else { throw Self.lastIsGone }
-        } else {
-            try await signal(value, from: attribute)
-        }
-        try await confirmation.outcome.wait()
-    }
-
-    /// Counts a value over a socket that the central confirms if it has asked for indications.
-    private func note(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
-        guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
-        unconfirmed[SubscriberKey(attribute: attribute, central: central), default: 0] += 1
-    }
-
-    /// bluetoothd has received a confirmation: it calls `Confirm`, or says so on the socket of the central.
-    func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
-        guard let central else {
-            guard let confirmation = confirmations[attribute], confirmation.central == nil else { return }
-            confirmation.outcome.deliver(.success(()))
-            return
-        }
-        let key = SubscriberKey(attribute: attribute, central: central)
-        unconfirmed[key] = max(0, (unconfirmed[key] ?? 0) - 1)
-        guard confirmations[attribute]?.central == central else { return }
-        confirmations[attribute]?.remaining -= 1
-        if let confirmation = confirmations[attribute], confirmation.remaining <= 0 {
-            confirmation.outcome.deliver(.success(()))
-        }
-    }
-
-    /// A central can no longer confirm what is on its way over its socket.
-    private func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
-        unconfirmed[SubscriberKey(attribute: attribute, central: central)] = nil
-        guard let confirmation = confirmations[attribute], confirmation.central == central else { return }
-        confirmation.outcome.deliver(.failure(Self.lastIsGone))
-    }
-
-    static let lastIsGone = BLEError(.disconnected, "the last subscriber is gone")
 }
 
 /// Whether values for all have been signaled that one central's next value must not overtake.

@@ -86,7 +86,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var unconfirmed: [SubscriberKey: Int] = [:]
     var fences: [ServedAttribute: SignalFence] = [:]
     /// The indications on their way.
-    var confirmations: [ServedAttribute: Confirmation] = [:]
+    var confirmations: [SubscriberKey: [Confirmation]] = [:]
     /// The devices whose links are being asked for.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
@@ -130,13 +130,13 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         await agent.register()
     }
 
-    /// Reports the devices that have a link as the role begins.
+    /// Reports the devices that have a link as the role, or the use of an adapter, begins.
     private func reportConnected() {
-        for (path, device) in objects.devices where device.isConnected { connected(path) }
+        for path in onHost({ $0.connectedDevices }) { connected(path) }
     }
 
     private func connected(_ path: String) {
-        guard centrals[path] == nil, path.hasPrefix(adapterPath + "/") else { return }
+        guard centrals[path] == nil else { return }
         let id = Peripheral.ID(devicePath: path)
         centrals[path] = id
         report(.centralConnected(id))
@@ -189,6 +189,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             if state == .unavailable { forgetApplications() }
             if state == .poweredOn { followAdapter() }
             report(.adapterStateChanged(state))
+            if state == .poweredOn { reportConnected() }
         case .stackLost(let message, _):
             forgetApplications()
             forgetAdvertisements(isKnown: false)
@@ -199,7 +200,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         case .changed(.device(let path)):
             if isConnected(path) { connected(path) }
         case .changed(.disconnected(let path, _, _)): disconnected(path)
-        case .changed(.removed(let path, _, _)):
+        case .changed(.removed(let path, _)):
             disconnected(path)
             subscribers.forget(Peripheral.ID(devicePath: path))
         case .objectsListed: reportConnected()
@@ -242,10 +243,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// may be the last one of a link whose end was reported before. Does not wait, because later requests would overtake
     /// this one.
     func checkLink(_ path: String) {
-        guard !isConnected(path), checked.insert(path).inserted else { return }
+        guard onHost({ $0.choice.includes(path) }), !isConnected(path), checked.insert(path).inserted else { return }
         Task {
             let isAnswered = (try? await host.refresh(path)) != nil
             checked.remove(path)
+            // Another adapter may be in use now.
+            guard onHost({ $0.choice.includes(path) }) else { return }
             // Only what bluetoothd says ends the central's requests. It may have forgotten the device.
             guard let device = objects.devices[path] else { return disconnected(path) }
             guard isAnswered, !device.isConnected else { return }
@@ -257,9 +260,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private func forgetApplications() {
         let lost = applications.values
         applications = [:]
-        for confirmation in confirmations.values {
-            confirmation.outcome.deliver(.failure(.lost("bluetoothd is gone")))
-        }
+        failIndications(.lost("bluetoothd is gone"))
         endSubscribers()
         Task { for application in lost { await application.objects.stop() } }
     }

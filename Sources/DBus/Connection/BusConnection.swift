@@ -84,9 +84,11 @@ final class BusConnection: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`.
+    /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`,
+    /// and `.exhausted` without descriptors.
     func open(address: String, timeout: Duration) async throws(DBusError) {
-        loop.checkIsolated()
+        try loop.prepare()
+        guard FileDescriptor.areAvailable() else { throw .noDescriptors }
         let (connected, authenticated) = (BusOutcome<BusSocket>(), BusOutcome<Void>())
         let timer = loop.schedule(after: timeout) {
             let late = DBusError(.timedOut, message: "no answer from the bus within \(timeout)")

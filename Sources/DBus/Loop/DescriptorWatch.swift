@@ -10,12 +10,12 @@ package final class DescriptorWatch: @unchecked Sendable {
         case writing
     }
 
-    private let descriptor: FileDescriptor
+    /// Nil once it is cancelled.
+    private var descriptor: FileDescriptor?
     private let loop: EventLoop
     private let readiness: Readiness
-    private let onReady: (DescriptorWatch) -> Void
+    private var onReady: ((DescriptorWatch) -> Void)?
     private var timer: LoopTimer?
-    private var isCancelled = false
     private var source: UnsafeMutablePointer<GSource>?
     private var retained: DescriptorWatch?
 
@@ -33,7 +33,7 @@ package final class DescriptorWatch: @unchecked Sendable {
     }
 
     private func attach() {
-        guard source == nil, !isCancelled else { return }
+        guard source == nil, let descriptor else { return }
         var actions = BLESourceActions()
         actions.context = Unmanaged.passUnretained(self).toOpaque()
         actions.ready = { _ in 0 }
@@ -46,7 +46,7 @@ package final class DescriptorWatch: @unchecked Sendable {
 
     private func run() {
         withExtendedLifetime(self) {
-            onReady(self)
+            onReady?(self)
             // The work that this has started runs immediately, without another turn of the loop.
             loop.runPending()
         }
@@ -59,10 +59,11 @@ package final class DescriptorWatch: @unchecked Sendable {
         timer = loop.schedule(after: duration) { [weak self] in self?.attach() }
     }
 
-    /// Stops watching.
+    /// Stops watching, and releases the descriptor and what `onReady` has captured.
     package func cancel() {
         loop.checkIsolated()
-        isCancelled = true
+        descriptor = nil
+        onReady = nil
         timer?.cancel()
         timer = nil
         detach()

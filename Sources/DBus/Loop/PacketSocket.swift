@@ -48,7 +48,9 @@ package final class PacketSocket: @unchecked Sendable {
         var descriptors: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &descriptors) == 0 else {
-            throw DBusError(.malformed, message: "no socket: \(String(cString: strerror(errno)))")
+            let number = errno
+            throw number == EMFILE || number == ENFILE
+                ? .noDescriptors : DBusError(.malformed, message: "no socket: \(String(cString: strerror(number)))")
         }
         return (FileDescriptor(owning: descriptors[0]), FileDescriptor(owning: descriptors[1]))
     }

@@ -27,6 +27,8 @@ package actor ObjectServer {
     }
 
     private struct Object {
+        /// Its place in the order of additions, which is unique.
+        let number: Int
         let path: String
         let interfaces: [Interface]
         var exports: [UInt32] = []
@@ -45,7 +47,10 @@ package actor ObjectServer {
 
     private let session: BusSession
     private let root: String
+    /// The objects, in the order of their numbers.
     private var objects: [Object] = []
+    private var numbers: [String: Int] = [:]
+    private var lastNumber = 0
     private var managerExport: UInt32?
     private var isStopped = false
 
@@ -72,18 +77,37 @@ package actor ObjectServer {
             key: "o", value: "a{sa{sv}}", objects.map { (.objectPath($0.path), $0.properties) })
     }
 
-    /// Serves an object, listed after those added earlier. Throws if an object is already served at its path.
+    /// Returns the position of the object at a path.
+    private func index(_ path: String) -> Int? {
+        guard let number = numbers[path] else { return nil }
+        var (low, high) = (0, objects.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if objects[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func take(_ path: String) -> Object? {
+        guard let index = index(path) else { return nil }
+        numbers[path] = nil
+        return objects.remove(at: index)
+    }
+
+    /// Serves an object, listed after those added earlier. Throws if an object is already served at its path, and
+    /// `.cancelled` in a cancelled task.
     ///
     /// - Parameter path: a path below the root, or the root itself.
     package func add(_ path: String, _ interfaces: [Interface]) async throws(DBusError) {
         precondition(path == root || path.hasPrefix(root == "/" ? root : root + "/"), "\(path) is not below \(root)")
         if isStopped { throw DBusError(.disconnected, message: "the object server has stopped") }
-        guard !objects.contains(where: { $0.path == path }) else {
-            throw DBusError(.malformed, message: "\(path) is already served")
-        }
-        var object = Object(path: path, interfaces: interfaces)
+        if Task.isCancelled { throw .cancelled }
+        guard numbers[path] == nil else { throw DBusError(.malformed, message: "\(path) is already served") }
+        lastNumber += 1
+        var object = Object(number: lastNumber, path: path, interfaces: interfaces)
         // Reserves the object's place before the first suspension.
         objects.append(object)
+        numbers[path] = lastNumber
         do throws(DBusError) {
             for interface in interfaces {
                 let exported = ExportedObject(
@@ -92,23 +116,22 @@ package actor ObjectServer {
                 object.exports.append(try await session.export(exported))
             }
         } catch {
-            objects.removeAll { $0.path == path }
+            if numbers[path] == object.number { _ = take(path) }
             for export in object.exports { await session.unexport(export) }
             throw error
         }
-        guard let index = objects.firstIndex(where: { $0.path == path }) else {
+        guard numbers[path] == object.number, let index = index(path) else {
             // The object was removed, or the server stopped, in the meantime.
             for export in object.exports { await session.unexport(export) }
             return
         }
         objects[index] = object
-        try await signal("InterfacesAdded", [.objectPath(path), object.properties])
+        if managerExport != nil { try await signal("InterfacesAdded", [.objectPath(path), object.properties]) }
     }
 
     /// Stops serving an object. Does nothing if there is none.
     package func remove(_ path: String) async throws(DBusError) {
-        guard let index = objects.firstIndex(where: { $0.path == path }) else { return }
-        let object = objects.remove(at: index)
+        guard let object = take(path) else { return }
         for export in object.exports { await session.unexport(export) }
         try await signal(
             "InterfacesRemoved", [.objectPath(path), .strings(object.interfaces.map(\.description.name))])
@@ -119,8 +142,9 @@ package actor ObjectServer {
         _ path: String, _ interface: String, _ names: [String]
     ) async throws(DBusError) {
         guard
-            let served = objects.first(where: { $0.path == path })?.interfaces
-                .first(where: { $0.description.name == interface })
+            let served = index(path).flatMap({ index in
+                objects[index].interfaces.first { $0.description.name == interface }
+            })
         else { return }
         let values = names.compactMap { name in served.property(name).map { (name, $0) } }
         try await session.emit(
@@ -135,7 +159,7 @@ package actor ObjectServer {
     package func stop() async {
         isStopped = true
         let exports = objects.flatMap(\.exports) + [managerExport].compactMap(\.self)
-        objects = []
+        (objects, numbers) = ([], [:])
         managerExport = nil
         for export in exports { await session.unexport(export) }
     }

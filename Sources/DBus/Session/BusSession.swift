@@ -44,7 +44,8 @@ package actor BusSession {
         loop.perform { connection.close() }
     }
 
-    /// Opens the connection. Throws `.unreachable` if there is no bus, and `.timedOut` if it does not answer.
+    /// Opens the connection. Throws `.unreachable` if there is no bus, `.timedOut` if it does not answer, and
+    /// `.exhausted` without descriptors.
     package func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
         precondition(connection == nil, "opened twice")
         let lost: @Sendable () -> Void = { [weak self] in self?.assumeIsolated { $0.lose() } }

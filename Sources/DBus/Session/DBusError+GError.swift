@@ -20,6 +20,7 @@ extension DBusError {
             switch error.pointee.domain == ble_io_error_quark() ? UInt32(error.pointee.code) : .max {
             case G_IO_ERROR_TIMED_OUT.rawValue: .timedOut
             case G_IO_ERROR_CANCELLED.rawValue: .cancelled
+            case G_IO_ERROR_TOO_MANY_OPEN_FILES.rawValue: .exhausted
             case G_IO_ERROR_INVALID_ARGUMENT.rawValue: .malformed
             default: .disconnected
             }

@@ -11,6 +11,8 @@ package struct DBusError: Error, Equatable, Sendable {
         case disconnected
         /// The bus could not be reached.
         case unreachable
+        /// The process can have no more file descriptors.
+        case exhausted
         /// A message or an argument is invalid, or does not have the expected type.
         case malformed
     }
@@ -27,6 +29,8 @@ package struct DBusError: Error, Equatable, Sendable {
     }
 
     package static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
+
+    static let noDescriptors = DBusError(.exhausted, message: "the process can have no more file descriptors")
 
     /// Returns an error for a served method to answer with.
     package static func remote(_ name: String, _ message: String) -> DBusError {

@@ -184,6 +184,7 @@ import Testing
         switch kind {
         case .remote: "a reply"
         case .unreachable: "the bus cannot be reached"
+        case .exhausted: "the process can have no more file descriptors"
         case .disconnected: "the connection to the bus ends"
         case .timedOut: "the deadline passes"
         case .cancelled: "the task is cancelled"
@@ -193,7 +194,7 @@ import Testing
 
     @Test func `a call without a reply ends as the table says`() throws {
         let table = try page.rows("When there is no reply")
-        let kinds: [DBusError.Kind] = [.unreachable, .disconnected, .timedOut, .cancelled, .malformed]
+        let kinds: [DBusError.Kind] = [.unreachable, .exhausted, .disconnected, .timedOut, .cancelled, .malformed]
         #expect(Set(table.map { $0[0] }) == Set(kinds.map(Self.words(for:))))
         for kind in kinds {
             let rows = table.filter { $0[0] == Self.words(for: kind) }

@@ -1,10 +1,11 @@
 import BLE
-import BLEBlueZ
 import BLEProfiles
 import BLETestSupport
+import Logging
 import Synchronization
 import Testing
 
+@testable import BLEBlueZ
 @testable import BlueZTestSupport
 @testable import DBus
 
@@ -29,41 +30,13 @@ struct FakeSubscriberTests {
             ])
     }
 
-    /// bluetoothd's end of a socket.
-    private struct DaemonEnd {
-        let socket: PacketSocket
-        let loop: EventLoop
-        let packets: AsyncStream<[UInt8]>
-
-        init(_ descriptor: FileDescriptor, _ loop: EventLoop) {
-            let socket = PacketSocket(descriptor, on: loop)
-            let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
-            (self.socket, self.loop, self.packets) = (socket, loop, packets)
-            loop.perform {
-                socket.open { packet in
-                    arrivals.yield(packet)
-                    return true
-                } onEnd: {
-                    arrivals.finish()
-                }
-            }
-        }
-
-        func close() { loop.perform { socket.close() } }
-    }
-
-    private func subscribe(_ central: Peripheral.ID) async throws -> DaemonEnd {
-        await world.daemon.pretend(central, isConnected: true)
-        return DaemonEnd(try await world.daemon.pretendToSubscribe(central), world.daemon.loop)
-    }
-
     private func withTwo(
         _ properties: CharacteristicProperties = .notify,
         _ check: (PeripheralHost, ServedPeripheral, DaemonEnd, DaemonEnd) async throws -> Void
     ) async throws {
         let host = try await world.makeHost()
         try await host.withServed(Self.definition(properties)) { served in
-            let (first, second) = (try await subscribe(Self.one), try await subscribe(Self.other))
+            let (first, second) = (try await world.subscribe(Self.one), try await world.subscribe(Self.other))
             try await check(host, served, first, second)
             first.close()
             second.close()
@@ -124,13 +97,13 @@ struct FakeSubscriberTests {
             try await served.notify([1], from: Self.output, to: Self.one)
             await awaitSignals([[1]])
             // With another subscriber, one of them alone can no longer be reached by a signal.
-            let third = try await subscribe(Self.other)
+            let third = try await world.subscribe(Self.other)
             await expectError(.notSupported) { try await served.notify([3], from: Self.output, to: Self.one) }
             try await served.notify([4], from: Self.output, to: Self.other)
             var thirds = third.packets.makeAsyncIterator()
             #expect(await thirds.next() == [4])
             // The next link brings a socket.
-            let again = try await subscribe(Self.one)
+            let again = try await world.subscribe(Self.one)
             try await served.notify([5], from: Self.output, to: Self.one)
             var values = again.packets.makeAsyncIterator()
             #expect(await values.next() == [5])
@@ -173,5 +146,34 @@ struct FakeSubscriberTests {
             second.close()
             await expectError(.disconnected) { try await vain.value }
         }
+    }
+
+    @Test func `a subscriber that confirms nothing holds up no other`() async throws {
+        let backend = BlueZPeripheral(world.makeStack())
+        try await backend.start(
+            PeripheralContext(
+                handleEvent: { _ in }, read: { (_, _) throws(ATTError) in [] },
+                write: { (_, _, _) throws(ATTError) in },
+                logger: Logger(label: "test"), clock: ContinuousClock()))
+        try await backend.register(Self.definition(.indicate).services, as: 1)
+        let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
+        let (first, second) = (try await world.subscribe(Self.one), try await world.subscribe(Self.other))
+        var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
+        let silent = Task { try await backend.indicate([1], from: attribute, to: Self.one) }
+        #expect(await ones.next() == [1])
+        let answered = Task { try await backend.indicate([2], from: attribute, to: Self.other) }
+        #expect(await others.next() == [2])
+        _ = try second.socket.send([1])
+        try await answered.value
+        // One for all is confirmed by a call, whatever is on its way over sockets.
+        let toAll = Task { try await backend.indicate([3], from: attribute, to: nil) }
+        await awaitSignals([[3]])
+        await world.daemon.confirm()
+        try await toAll.value
+        _ = try first.socket.send([1])
+        try await silent.value
+        first.close()
+        second.close()
+        await backend.shutDown()
     }
 }

@@ -16,6 +16,23 @@ import Testing
         return tree
     }
 
+    // MARK: Adapters
+
+    @Test func `an adapter that is removed takes its devices with it`() {
+        var tree = tree { $0.isConnected = true }
+        _ = tree.add(Self.adapter, .adapter(AdapterProperties(isPowered: true)))
+        let elsewhere = "/org/bluez/hci1/dev_F0_F1_F2_F3_F4_F5"
+        _ = tree.add(elsewhere, .device(DeviceProperties(address: Self.address, adapter: "/org/bluez/hci1")))
+        #expect(
+            tree.remove(Self.adapter, interfaces: [BlueZ.adapter]) == [
+                .disconnected(Self.path, address: Self.address, nil), .device(Self.path),
+                .removed(Self.path, address: Self.address), .adapter(Self.adapter),
+            ])
+        #expect(Array(tree.devices.keys) == [elsewhere])
+        // bluetoothd may say so, too.
+        #expect(tree.remove(Self.path, interfaces: [BlueZ.device]) == [])
+    }
+
     // MARK: Advertisements
 
     @Test func `a device that is only remembered is not heard`() {
@@ -148,7 +165,7 @@ import Testing
         #expect(
             tree.remove(Self.path, interfaces: [BlueZ.properties, BlueZ.device]) == [
                 .disconnected(Self.path, address: Self.address, nil), .device(Self.path),
-                .removed(Self.path, address: Self.address, adapter: Self.adapter),
+                .removed(Self.path, address: Self.address),
             ])
         #expect(tree.remove(Self.path, interfaces: [BlueZ.device]) == [])
     }

@@ -211,10 +211,10 @@ import Testing
     @Test func `descriptors are read and written by type`() async throws {
         await bench.backend.set([0x41], of: 5)
         #expect(try await strap.readDescriptor(BluetoothUUID(0x2901), of: Bench.level.key) == [0x41])
-        try await strap.writeDescriptor([1], to: BluetoothUUID(0x2902), of: Bench.level.key)
+        try await strap.writeDescriptor([0x42], to: BluetoothUUID(0x2901), of: Bench.level.key)
         #expect(
             await bench.backend.calls(.readDescriptor, .writeDescriptor) == [
-                .readDescriptor(5), .writeDescriptor([1], 4),
+                .readDescriptor(5), .writeDescriptor([0x42], 5),
             ])
         let missing = BluetoothUUID(0x2904)
         let error = await expectError(.characteristicNotFound) {
@@ -222,6 +222,16 @@ import Testing
         }
         #expect(error?.missingUUIDs == [missing])
         #expect(error?.characteristic == Bench.level.key.characteristic)
+    }
+
+    @Test func `the client characteristic configuration is not written, and the link is not made for it`() async throws
+    {
+        let error = await expectError(.notSupported) {
+            try await strap.writeDescriptor([1], to: BluetoothUUID(0x2902), of: Bench.level.key)
+        }
+        #expect(error?.attError == nil)
+        #expect(error?.remedy?.contains("notifications") == true)
+        #expect(await bench.backend.calls == [.start])
     }
 
     @Test func `of several descriptors of a type one is named by its handle`() async throws {

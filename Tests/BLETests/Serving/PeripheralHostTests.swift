@@ -369,4 +369,18 @@ import Testing
         #expect(await backend.registrations == 0)
         await host.shutDown()
     }
+
+    @Test func `a definition that takes more handles than there are is refused`() {
+        let plain = CharacteristicDefinition(Self.uuid, .read)
+        var definition = PeripheralDefinition(
+            advertisement: Advertisement(),
+            services: [ServiceDefinition(Self.uuid, characteristics: Array(repeating: plain, count: 32_767))])
+        // The service takes one, and each characteristic two.
+        #expect(definition.diagnostics().isEmpty)
+        definition.services[0].characteristics[5].descriptors = [.userDescription("One")]
+        let found = definition.diagnostics()
+        #expect(found.map(\.isError) == [true])
+        #expect(found.first?.message.contains("65536 handles") == true)
+        #expect(found.first?.remedy != nil)
+    }
 }

@@ -31,6 +31,21 @@ import Testing
         withExtendedLifetime(theirs) {}
     }
 
+    @Test func `a watch that is cancelled releases its descriptor, also if somebody holds the watch`() async throws {
+        var (ours, theirs): (FileDescriptor?, FileDescriptor?) = try PacketSocket.pair()
+        weak let watched = ours
+        let watch = await onLoop { [ours] in
+            // As the kernel's listening socket is.
+            DescriptorWatch(ours!, on: loop, for: .reading) { _ in withExtendedLifetime(ours) {} }
+        }
+        ours = nil
+        #expect(watched != nil)
+        await onLoop { watch.cancel() }
+        #expect(watched == nil)
+        theirs = nil
+        withExtendedLifetime((watch, theirs)) {}
+    }
+
     @Test func `a paused watch sees nothing, and goes on`() async throws {
         let (ours, theirs) = try PacketSocket.pair()
         let seen = SharedValue(0)

@@ -138,6 +138,34 @@ struct ObjectServerTests {
         await session.close()
     }
 
+    @Test func `objects keep their order when some are removed and added again`() async throws {
+        for name in ["a", "b", "c", "d"] { try await server.add("/app/\(name)", [Self.lamp]) }
+        try await server.remove("/app/b")
+        try await server.remove("/app/nothing")
+        try await server.add("/app/b", [Self.door(1)])
+        let client = try await Self.session(bus)
+        let paths = try await listing(client).filter { $0.hasPrefix("/") }
+        #expect(paths == ["/app/a", "/app/c", "/app/d", "/app/b"])
+        await client.close()
+    }
+
+    @Test func `nothing is added in a task that is cancelled`() async throws {
+        let server = ObjectServer(session, root: "/large")
+        let adding = Task {
+            for number in 0..<1000 {
+                try await server.add("/large/object\(number)", [Self.lamp])
+                if number == 10 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: DBusError.cancelled) { try await adding.value }
+        try await server.start()
+        let objects = try await session.call(
+            MethodCall(Self.name, "/large", Self.manager, "GetManagedObjects"), timeout: HangLimit.step)
+        guard case .dictionary(_, _, let entries)? = objects.values.first else { throw DBusError.cancelled }
+        #expect(entries.count == 11)
+        await server.stop()
+    }
+
     @Test func `an object whose path is taken leaves nothing behind`() async throws {
         try await server.add("/app/a", [Self.door(1)])
         for interfaces in [[Self.lamp, Self.door(2)], [Self.lamp]] {

@@ -82,7 +82,7 @@ extension FakeBlueZ {
     func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
         var objects: [DBusValue: DBusValue] = [:]
         if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
-        for path in otherAdapters { objects[.objectPath(path)] = interfaces(Self.other) }
+        for (path, properties) in otherObjects { objects[.objectPath(path)] = interfaces(properties) }
         for device in devices.values {
             for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
         }

@@ -33,8 +33,12 @@ public actor FakeBlueZ {
     var limits: [String: Limits] = [:]
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
-    /// The paths of further adapters, which hear nothing.
-    var otherAdapters: [String] = []
+    /// Whether other adapters are on, by their paths.
+    var otherAdapters: [String: Bool] = [:] { didSet { publishOthers() } }
+    /// The devices of other adapters, by their paths.
+    var otherDevices: [String: FakeDevice] = [:] { didSet { publishOthers() } }
+    /// The properties of both, for the bus thread.
+    nonisolated let publishedOthers = Mutex<[String: [String: DBusValue]]>([:])
     var isBlocked = false
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
@@ -44,6 +48,8 @@ public actor FakeBlueZ {
     /// The numbers at which clients accept channels.
     var listeners: [Int: FakeListener] = [:]
     var lastListener = 0
+    /// What the kernel has of them.
+    nonisolated let bound = Mutex(BoundChannels())
     /// Values that clients have signaled, on their way to the radio.
     var isSendingChangedValues = false
     /// What clients have signaled so far.
@@ -124,7 +130,7 @@ public actor FakeBlueZ {
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
-        for path in otherAdapters { exportOther(path) }
+        for path in otherAdapters.keys { exportOther(path) }
         exportMonitorManager()
         exportServing()
         if faults.hasAgentManager {

@@ -6,6 +6,8 @@ import DBus
 struct FakeDevice {
     let id: Peripheral.ID
     let path: String
+    /// The path of its adapter.
+    let adapter: String
     var advertisement: Advertisement
     /// It is heard, and so has a signal strength, known or not.
     var isInRange = true
@@ -28,10 +30,15 @@ struct FakeDevice {
     /// Its identity address, where that is not the one in its path.
     var identity: String?
 
-    init(id: Peripheral.ID, advertisement: Advertisement) {
+    init(id: Peripheral.ID, advertisement: Advertisement, adapter: String = FakeBlueZ.adapterPath) {
         self.id = id
         self.advertisement = advertisement
-        path = "\(FakeBlueZ.adapterPath)/dev_\(String(id.rawValue.map { $0 == ":" ? "_" : $0 }))"
+        self.adapter = adapter
+        path = Self.path(of: id, onAdapter: adapter)
+    }
+
+    static func path(of id: Peripheral.ID, onAdapter adapter: String) -> String {
+        "\(adapter)/dev_\(String(id.rawValue.map { $0 == ":" ? "_" : $0 }))"
     }
 
     /// All objects of the device by their paths, with their interfaces and properties.
@@ -46,7 +53,7 @@ struct FakeDevice {
             "UUIDs": .strings(services.map(\.fullDescription)),
             "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
             "Trusted": .boolean(isTrusted), "Blocked": .boolean(isBlocked),
-            "Adapter": .objectPath(FakeBlueZ.adapterPath),
+            "Adapter": .objectPath(adapter),
             "Connected": .boolean(isConnected), "ServicesResolved": .boolean(areServicesResolved),
         ]) { $1 }
     }

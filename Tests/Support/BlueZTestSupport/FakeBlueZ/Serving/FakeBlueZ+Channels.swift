@@ -2,6 +2,7 @@ package import BLE
 package import BLEBlueZ
 import BLESimulation
 package import DBus
+import Synchronization
 
 /// The sockets of L2CAP channels, which the kernel makes beside bluetoothd: here, over the radio's channels.
 package struct FakeChannelSockets: ChannelSockets {
@@ -19,11 +20,29 @@ package struct FakeChannelSockets: ChannelSockets {
         accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void,
         onFailure: @escaping @Sendable (BLEError, PSM) -> Void, isolation: isolated (any Actor)?
     ) async throws(BLEError) -> ListeningChannel {
-        let (number, psm) = try await daemon.listen(psm, options) { socket, central, psm in
+        await daemon.waitWhileHanging("listen")
+        // The kernel frees a number at once when its socket is closed.
+        guard psm.map({ daemon.bind(own, $0) }) ?? true else {
+            throw BLEError(.busy, "another socket has the number at this address", isRetryable: true)
+        }
+        let (number, chosen) = try await daemon.listen(psm, options) { socket, central, psm in
             loop.perform { accept(socket, central, psm) }
         }
-        return ListeningChannel(psm: psm) { [daemon] in Task { await daemon.stopListening(number) } }
+        if psm == nil { _ = daemon.bind(own, chosen) }
+        return ListeningChannel(psm: chosen) { [daemon] in
+            daemon.bound.withLock { bound in
+                guard bound.closed.insert(number).inserted else { return }
+                bound.numbers[own]?.remove(chosen)
+            }
+            Task { await daemon.removeClosedListeners() }
+        }
     }
+}
+
+/// The numbers that sockets are bound to, by address, and the listeners that were closed.
+struct BoundChannels {
+    var numbers: [ChannelAddress: Set<PSM>] = [:]
+    var closed: Set<Int> = []
 }
 
 /// A number at which a client accepts channels.
@@ -45,19 +64,36 @@ extension FakeBlueZ {
     func listen(
         _ psm: PSM?, _ options: ChannelOptions, _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
     ) async throws(BLEError) -> (number: Int, PSM) {
-        let backend = try await startedServing().backend
+        await removeClosedListeners()
         lastListener += 1
         let number = lastListener
         var listener = FakeListener(psm: psm, options: options, accept: accept)
+        if let psm, !isPresent {
+            // At another adapter, which has no radio.
+            listeners[number] = listener
+            return (number, psm)
+        }
+        let backend = try await startedServing().backend
         let chosen = try await publish(listener, number, on: backend)
         listener.psm = chosen
         listeners[number] = listener
         return (number, chosen)
     }
 
-    func stopListening(_ number: Int) async {
-        listeners[number] = nil
-        await serving?.backend.unpublishChannel(number)
+    fileprivate nonisolated func bind(_ own: ChannelAddress, _ psm: PSM) -> Bool {
+        bound.withLock { $0.numbers[own, default: []].insert(psm).inserted }
+    }
+
+    /// The numbers at which clients accept channels, at the address of an adapter.
+    package nonisolated func channelNumbers(at address: String) -> Set<PSM> {
+        bound.withLock { $0.numbers[ChannelAddress(address, isRandom: false)] ?? [] }
+    }
+
+    fileprivate func removeClosedListeners() async {
+        for number in listeners.keys where bound.withLock({ $0.closed.contains(number) }) {
+            listeners[number] = nil
+            await serving?.backend.unpublishChannel(number)
+        }
     }
 
     /// The kernel's sockets outlive bluetoothd.

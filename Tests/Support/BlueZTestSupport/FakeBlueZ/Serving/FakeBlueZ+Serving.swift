@@ -228,7 +228,7 @@ extension FakeBlueZ {
     }
 
     private static func path(of central: Peripheral.ID) -> String {
-        "\(adapterPath)/dev_\(String(central.rawValue.map { $0 == ":" ? "_" : $0 }))"
+        FakeDevice.path(of: central, onAdapter: adapterPath)
     }
 
     func called(
@@ -284,8 +284,11 @@ extension FakeBlueZ {
     private func writeServed(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
+        // Before 5.69, what precedes the value in a packet counts, too (`check_length` in its `src/shared/gatt-server.c`).
+        let isLong = value.count > (request.attMTU ?? 23) - 3
+        guard minorVersion >= 69 || value.count <= (isLong ? 508 : 510) else { throw .invalidAttributeValueLength }
         let application = serving?.applications[attribute.application]
-        if application?.authorizing.contains(attribute) == true, value.count > (request.attMTU ?? 23) - 3 {
+        if application?.authorizing.contains(attribute) == true, isLong {
             var prepared = request
             prepared.isPrepared = true
             _ = try await called(attribute, "WriteValue", [.bytes([]), options(prepared)])

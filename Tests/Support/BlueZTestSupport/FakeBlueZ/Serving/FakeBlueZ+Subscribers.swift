@@ -71,6 +71,14 @@ extension FakeBlueZ {
         changed(devices[central]?.path ?? "", BlueZ.device, ["Bonded": .boolean(true), "Paired": .boolean(true)])
     }
 
+    /// Such a central has confirmed a value that was signaled, of the first characteristic with sockets.
+    func confirm() async {
+        for application in serving?.applications.values.map(\.self) ?? [] {
+            guard let attribute = application.acquiring.first else { continue }
+            _ = try? await called(attribute, "Confirm", [])
+        }
+    }
+
     /// Such a central subscribes to the first characteristic with sockets. Returns the daemon's end of its socket.
     func pretendToSubscribe(_ central: Peripheral.ID) async throws -> FileDescriptor {
         for application in serving?.applications.values.map(\.self) ?? [] {

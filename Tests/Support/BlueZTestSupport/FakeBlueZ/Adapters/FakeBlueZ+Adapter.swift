@@ -60,37 +60,7 @@ extension FakeBlueZ {
         removed(Self.adapterPath, [BlueZ.adapter])
     }
 
-    // MARK: Other adapters
-
-    static let other: [String: [String: DBusValue]] = [
-        BlueZ.adapter: [
-            "Address": .string("C0:FF:EE:00:00:02"), "Alias": .string("other"), "Name": .string("other"),
-            "Powered": .boolean(true), "Discovering": .boolean(false),
-        ]
-    ]
-
-    /// Plugs in another adapter, which is on and hears nothing. A daemon that is started anew finds it, too.
-    public func addAdapter(_ name: String) async {
-        let path = "/org/bluez/\(name)"
-        otherAdapters.append(path)
-        exportOther(path)
-        emit(
-            "/", BlueZ.objectManager, "InterfacesAdded", [.objectPath(path), interfaces(Self.other)])
-    }
-
-    /// What is called on it is counted with its name before the method's, and succeeds.
-    func exportOther(_ path: String) {
-        export(path, Interfaces.adapter) { [weak self] call in
-            await self?.note("\(path.split(separator: "/").last!) \(call.method)")
-            return .success(MethodReply())
-        } property: { name in
-            Self.other[BlueZ.adapter]?[name]
-        }
-    }
-
-    private func note(_ call: String) { calls[call, default: 0] += 1 }
-
-    private func removed(_ path: String, _ interfaces: [String]) {
+    func removed(_ path: String, _ interfaces: [String]) {
         emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
     }
 

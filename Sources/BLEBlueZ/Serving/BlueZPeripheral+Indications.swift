@@ -1,0 +1,98 @@
+public import BLE
+internal import DBus
+internal import Waiting
+
+/// An indication on its way.
+struct Confirmation {
+    let outcome: Outcome<Void>
+    /// The number of confirmations until its own, which is the last.
+    var remaining = 1
+}
+
+/// Indications, and the confirmations of what went over a socket: each central confirms what it was sent, in order,
+/// whatever others do.
+extension BlueZPeripheral {
+    /// Sends the value, and waits until a central has confirmed it.
+    public func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
+        var key = SubscriberKey(attribute: attribute)
+        let outcome = Outcome<Void>()
+        defer {
+            confirmations[key]?.removeAll { $0.outcome === outcome }
+            if confirmations[key]?.isEmpty == true { confirmations[key] = nil }
+        }
+        if let central {
+            let isSent = try await send(value, from: attribute, to: central) { socket in
+                var confirmation = Confirmation(outcome: outcome)
+                if socket != nil {
+                    key.central = central
+                    confirmation.remaining = (unconfirmed[key] ?? 0) + 1
+                }
+                confirmations[key, default: []].append(confirmation)
+            }
+            guard isSent else { throw Self.lastIsGone }
+        } else {
+            confirmations[key, default: []].append(Confirmation(outcome: outcome))
+            try await signal(value, from: attribute)
+        }
+        try await outcome.wait()
+    }
+
+    /// Counts a value over a socket that the central confirms if it has asked for indications.
+    func countUnconfirmed(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
+        guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
+        unconfirmed[SubscriberKey(attribute: attribute, central: central), default: 0] += 1
+    }
+
+    /// bluetoothd has received a confirmation: it calls `Confirm`, or says so on the socket of the central.
+    func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
+        let key = SubscriberKey(attribute: attribute, central: central)
+        guard central != nil else {
+            // `Confirm` says neither which value nor who: bluetoothd sends the values in order.
+            guard confirmations[key]?.isEmpty == false else { return }
+            confirmations[key]?.removeFirst().outcome.deliver(.success(()))
+            return
+        }
+        unconfirmed[key] = max(0, (unconfirmed[key] ?? 0) - 1)
+        for index in confirmations[key]?.indices ?? 0..<0 {
+            confirmations[key]?[index].remaining -= 1
+            if let confirmation = confirmations[key]?[index], confirmation.remaining <= 0 {
+                confirmation.outcome.deliver(.success(()))
+            }
+        }
+    }
+
+    /// A central can no longer confirm what is on its way over its socket.
+    func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
+        let key = SubscriberKey(attribute: attribute, central: central)
+        unconfirmed[key] = nil
+        fail(key, Self.lastIsGone)
+    }
+
+    /// Ends the indications that wait for one source of confirmations.
+    func fail(_ key: SubscriberKey, _ error: BLEError) {
+        for confirmation in confirmations.removeValue(forKey: key) ?? [] {
+            confirmation.outcome.deliver(.failure(error))
+        }
+    }
+
+    /// Ends the indications of characteristics that are no longer served.
+    func failIndications(_ error: BLEError, where isIncluded: (ServedAttribute) -> Bool = { _ in true }) {
+        for key in confirmations.keys where isIncluded(key.attribute) { fail(key, error) }
+    }
+
+    /// Lets the confirmations arrive that are on their way: a bluetoothd whose socket is closed before uses it
+    /// nevertheless (`sock_io_conf` in its `src/gatt-database.c`).
+    func awaitConfirmations(of application: Int) async {
+        for _ in 0..<10 {
+            guard
+                confirmations.contains(where: { $0.key.attribute.application == application && $0.key.central != nil })
+            else { return }
+            try? await host.loop.clock.sleep(for: .milliseconds(50))
+        }
+    }
+
+    static let lastIsGone = BLEError(.disconnected, "the last subscriber is gone")
+}

@@ -1,0 +1,51 @@
+import BLE
+import BLEProfiles
+import BLESimulation
+import BLETestSupport
+import Testing
+
+@testable import BlueZTestSupport
+
+/// Channels that a host accepts, and the adapters at whose addresses it does.
+@Suite(.startsProcesses, .hangLimit)
+struct PublishedChannelTests {
+    private static let hci0 = "C0:FF:EE:00:00:01"
+    private static let hci1 = FakeBlueZ.otherAddress
+
+    @Test func `a published channel follows the adapter in use, which may change meanwhile`() async throws {
+        let world = try await BlueZWorld()
+        await world.daemon.addAdapter("hci1")
+        let host = try await world.makeHost()
+        let listener = try await host.publishChannel()
+        let psm = listener.psm
+        #expect(world.daemon.channelNumbers(at: Self.hci0) == [psm])
+        await world.daemon.hang("listen")
+        await world.daemon.setPresent(false)
+        await world.daemon.untilHung()
+        // It is off and on again before the socket of before is there.
+        var states = await host.adapterStates().makeAsyncIterator()
+        await world.daemon.setPowered(false, adapter: "hci1")
+        while try await states.next() != .poweredOff {}
+        await world.daemon.setPowered(true, adapter: "hci1")
+        while try await states.next() != .poweredOn {}
+        await world.daemon.release()
+        await until { world.daemon.channelNumbers(at: Self.hci1) == [psm] }
+        #expect(world.daemon.channelNumbers(at: Self.hci0) == [])
+        // It goes back as well, and is still published.
+        await world.daemon.setPresent(true)
+        await world.daemon.removeAdapter("hci1")
+        await until { world.daemon.channelNumbers(at: Self.hci0) == [psm] }
+        #expect(world.daemon.channelNumbers(at: Self.hci1) == [])
+        let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+        let advertising = Task { try await host.advertise(AdvertisingParameters(serviceUUIDs: [.battery])) }
+        let remote = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
+        let channel = try await remote.openChannel(psm)
+        var accepted = listener.makeAsyncIterator()
+        #expect(try await accepted.next() != nil)
+        channel.close()
+        advertising.cancel()
+        _ = await advertising.result
+        await central.shutDown()
+        await host.shutDown()
+    }
+}
