@@ -46,7 +46,7 @@ extension Central {
                 }
             } catch {
                 opened.abandon()
-                throw error
+                throw error.code == .timedOut ? Self.unanswered(error, psm) : error
             }
             guard connectionState(id) == .connected, !isShutDown else {
                 transport.close()
@@ -56,6 +56,15 @@ extension Central {
         } catch {
             throw error.at(id)
         }
+    }
+
+    /// Adds what a peripheral may do that a system waits for in vain.
+    private static func unanswered(_ error: BLEError, _ psm: PSM) -> BLEError {
+        var error = error
+        error.message = "the channel \(psm) was not answered, or not as L2CAP requires: \(error.message)"
+        error.remedy =
+            "The peripheral's MTU and MPS must be at least 23 bytes: systems ignore an answer with less. Otherwise, wait longer."
+        return error
     }
 
     private func open(_ transport: any ChannelTransport, _ psm: PSM, to id: Peripheral.ID) -> L2CAPChannel {

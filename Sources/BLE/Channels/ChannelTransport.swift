@@ -19,6 +19,16 @@ public protocol ChannelTransport: PacketChannel {
 
     /// Resumes delivery, because there is room again. May be called from any thread.
     func resume()
+
+    /// Returns whether packets that were sent still wait in this system. May be called from any thread.
+    ///
+    /// Throws `disconnected` if the channel has ended: what waited then is lost.
+    func hasUnsentPackets() throws(BLEError) -> Bool
+}
+
+extension ChannelTransport {
+    /// Returns false, for a transport that hands packets over at once.
+    public func hasUnsentPackets() throws(BLEError) -> Bool { false }
 }
 
 /// What an end of an L2CAP channel asks for.

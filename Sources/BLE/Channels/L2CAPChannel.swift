@@ -154,6 +154,31 @@ public final class L2CAPChannel: Sendable {
         } while try !attempt(packet)
     }
 
+    /// Returns when no packet waits in this system anymore: the controller has all that were sent.
+    ///
+    /// Throws `disconnected` if the channel has ended before, and `timedOut` if the other side gives no credits within
+    /// the timeout.
+    package func waitUntilSent(timeout: Duration? = nil) async throws(BLEError) {
+        let timeout = timeout ?? defaultTimeout
+        let limit = SharedDeadline(timeout, clock: clock) {
+            BLEError(.timedOut, "the other side has not taken the packet for \(timeout)")
+        }
+        defer { limit.end() }
+        while true {
+            do throws(BLEError) {
+                guard try transport.hasUnsentPackets() else { return }
+                if let end = core.end { throw end.error }
+                let clock = clock
+                // The system does not tell when the last has left. An event of the link takes longer than this.
+                try await limit.race { () throws(BLEError) in
+                    guard (try? await clock.sleep(for: .milliseconds(2))) != nil else { throw .cancelled }
+                }
+            } catch {
+                throw specific(error)
+            }
+        }
+    }
+
     /// The error that ended the channel is more specific than the transport's.
     private func specific(_ error: BLEError) -> BLEError {
         (error.code == .disconnected ? core.end?.error ?? error : error).at(peer)

@@ -89,6 +89,8 @@ public actor PeripheralHost {
     var listeners: [Int: ChannelPublication] = [:]
     /// The channels of the definitions that are served.
     var servedChannels: [Int: ServedChannels] = [:]
+    /// Receives the requests that were answered.
+    var requestObserver: (@Sendable (AnsweredRequest) -> Void)?
     /// Registers what was lost.
     var renewal: Task<Void, Never>?
 
@@ -118,11 +120,11 @@ public actor PeripheralHost {
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
             read: { (attribute, request) throws(ATTError) in
                 guard let host else { throw .unlikelyError }
-                return try await host.read(attribute, request)
+                return try await host.observingRead(attribute, request)
             },
             write: { (attribute, value, request) throws(ATTError) in
                 guard let host else { throw .unlikelyError }
-                try await host.write(value, to: attribute, request)
+                try await host.observingWrite(value, to: attribute, request)
             },
             pairing: configuration.pairing, logger: configuration.logger, clock: clock)
         try await Self.start(backend, context, waits: configuration.waitsForBluetooth)

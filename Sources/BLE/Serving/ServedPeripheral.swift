@@ -22,6 +22,13 @@ public struct ServedPeripheral: Sendable {
         try await host.store(try characteristic.coding.encode(value), in: characteristic.key, of: application)
     }
 
+    /// Does the same for the characteristic at a position of the definition.
+    package func setValue(_ value: [UInt8], service: Int, characteristic: Int) async throws(BLEError) {
+        try await host.store(
+            value,
+            in: ServedAttribute(application: application, service: service, characteristic: characteristic))
+    }
+
     /// Sends a value to subscribers. It is not stored. Returns when the system has taken it; nothing is sent if there
     /// is no subscriber.
     ///
@@ -80,7 +87,15 @@ extension PeripheralHost {
     }
 
     func store(_ value: [UInt8], in key: CharacteristicKey, of number: Int) async throws(BLEError) {
-        let attribute = try attribute(key, number)
+        try await store(value, in: try attribute(key, number))
+    }
+
+    func store(_ value: [UInt8], in attribute: ServedAttribute) async throws(BLEError) {
+        try checkRunning()
+        let number = attribute.application
+        guard applications[number]?.value(of: attribute) != nil else {
+            throw BLEError(.serviceNotFound, "the definition is no longer served")
+        }
         guard value.count <= Self.maximumLength else {
             throw BLEError(
                 .invalidLength, "a value of \(value.count) bytes is too long",

@@ -28,12 +28,24 @@ final class SocketTransport: ChannelTransport {
 
     func start(deliver: @escaping @Sendable ([UInt8]) -> Bool, onEnd: @escaping @Sendable (BLEError?) -> Void) {
         loop.checkIsolated()
-        socket.open(onPacket: deliver) { [reason, loop] in
+        let limit = maximumReceiveLength
+        socket.open(onPacket: deliver) { [reason, loop, socket] in
+            let isClosedThere = socket.wasShutDownThere
             Task {
-                let error = await reason()
+                let error = await reason() ?? (isClosedThere ? nil : Self.violation(limit))
                 loop.perform { onEnd(error) }
             }
         }
+    }
+
+    /// The error of a channel that the system has closed itself, while the link is up.
+    private static func violation(_ limit: Int) -> BLEError {
+        BLEError(
+            .disconnected, "the system has closed the channel, because the other side broke its rules",
+            isRetryable: false,
+            remedy:
+                "Correct the other side: it sent more than it had credits for, or a packet of more than \(limit) bytes."
+        )
     }
 
     func drain() { socket.drain() }
@@ -72,6 +84,14 @@ final class SocketTransport: ChannelTransport {
         let timer = loop.schedule(after: .milliseconds(5)) { outcome.deliver(.success(())) }
         defer { timer.cancel() }
         try await outcome.wait()
+    }
+
+    func hasUnsentPackets() throws(BLEError) -> Bool {
+        do throws(DBusError) {
+            return try socket.hasUnsentPackets()
+        } catch {
+            throw BLEError(.disconnected, "the channel has ended", cause: error)
+        }
     }
 
     func close() {

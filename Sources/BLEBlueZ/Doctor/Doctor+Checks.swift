@@ -163,6 +163,18 @@ extension Doctor {
         }
     }
 
+    /// Reports the version whose scans with a service filter crash it.
+    static func filteredScan(_ facts: DoctorFacts) -> Finding? {
+        guard let version = facts.adapters.lazy.compactMap(\.version).first, version.crashesAtServiceFilters else {
+            return nil
+        }
+        return Finding(
+            .scan, .note,
+            "bluetoothd \(version) crashes when a program scans with a filter of services and hears a peripheral "
+                + "(BlueZ issue 2282). This package scans without such a filter here; other programs may not",
+            remedy: "Install another version: 5.86 has no such mistake, and later ones have it corrected.")
+    }
+
     static func experimental(_ adapter: AdapterFacts) -> Finding {
         let message =
             switch adapter.isExperimental {

@@ -51,6 +51,7 @@ public enum Doctor {
         var findings = [daemon(facts), permission(facts)].compactMap(\.self)
         guard facts.daemon == .answers else { return findings }
         findings.append(adapters(facts))
+        if let filteredScan = filteredScan(facts) { findings.append(filteredScan) }
         for adapter in facts.adapters {
             findings += [power(adapter, facts), scan(adapter), experimental(adapter)].compactMap(\.self)
             findings += managers(adapter) + links(adapter, facts)

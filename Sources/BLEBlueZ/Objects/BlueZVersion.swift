@@ -14,6 +14,10 @@ struct BlueZVersion: Comparable, CustomStringConvertible {
         self.init(Int(number >> 8), Int(number & 0xFF))
     }
 
+    /// Whether this version crashes when a peripheral is found by a scan with services in its filter: it exchanges two
+    /// arguments in `is_filter_match` of its `src/adapter.c` (BlueZ issue 2282).
+    var crashesAtServiceFilters: Bool { self == BlueZVersion(5, 87) }
+
     var description: String { "\(major).\(minor)" }
 
     static func < (left: Self, right: Self) -> Bool { (left.major, left.minor) < (right.major, right.minor) }

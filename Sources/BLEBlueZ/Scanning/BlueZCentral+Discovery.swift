@@ -95,7 +95,11 @@ extension BlueZCentral {
         } else {
             options["Pathloss"] = .uint16(137)
         }
-        if !filter.services.isEmpty { options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription)) }
+        // Without one, more is reported, and the central filters anyway.
+        let crashes = objects.adapters[adapterPath]?.version?.crashesAtServiceFilters ?? false
+        if !filter.services.isEmpty, !crashes {
+            options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))
+        }
         _ = try await host.call(
             BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options(options)), during: .discovery)
     }

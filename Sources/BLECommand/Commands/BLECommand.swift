@@ -1,6 +1,12 @@
 import ArgumentParser
 import BLE
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// The command `ble`: Bluetooth LE from the command line.
 @main
 struct BLECommand: AsyncParsableCommand {
@@ -12,10 +18,8 @@ struct BLECommand: AsyncParsableCommand {
             peripheral that offers the service is taken. UUIDs may have 16, 32 or 128 bits or be the SIG's name, such as \
             battery-level. Data goes to standard output, everything else to standard error.
 
-            Exit status:
-            \(ExitStatus.table)
-
-            Completions for the shell: ble --generate-completion-script bash > ~/.local/share/bash-completion/completions/ble
+            ble help \(Invocation.statuses) lists the exit statuses. Completions for the shell: \
+            ble --generate-completion-script bash > ~/.local/share/bash-completion/completions/ble
             """,
         version: Central.version,
         subcommands: [
@@ -34,4 +38,39 @@ struct BLECommand: AsyncParsableCommand {
     #else
         private static let deviceCommands: [any ParsableCommand.Type] = []
     #endif
+
+    /// Runs the command, and ends the process.
+    static func main() async {
+        var running: (any ParsableCommand.Type)?
+        do {
+            let invocation = try Invocation(
+                Array(CommandLine.arguments.dropFirst()),
+                commands: configuration.subcommands.compactMap { $0.configuration.commandName })
+            guard !invocation.asksForStatuses else { return print(ExitStatus.table) }
+            var command = try await asyncParseAsRoot(invocation.arguments)
+            running = type(of: command)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            end(with: error, of: running)
+        }
+    }
+
+    /// Ends the process with what the error stands for.
+    ///
+    /// - Parameter running: the command that was running. Nil if there is none, because its arguments are wrong.
+    private static func end(with error: any Error, of running: (any ParsableCommand.Type)?) -> Never {
+        let code = exitCode(for: error)
+        // Help, the version, and statuses whose reason has been told.
+        guard code != .success, !(error is ExitCode) else { exit(withError: error) }
+        var text = fullMessage(for: error)
+        if let running, error is ValidationError {
+            text = "Error: \(message(for: error))\nUsage: \(usageString(for: running))"
+        }
+        Progress.write(Terminal.fitting(text.harmlessLines, indent: 7) + "\n")
+        Glibc.exit(code.rawValue)
+    }
 }

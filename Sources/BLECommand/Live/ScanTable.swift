@@ -47,12 +47,23 @@ struct ScanTable {
     /// Returns the table, limited to the given columns and lines. If lines are missing, the last one says how many.
     func lines(order: Order, now: Duration, width: Int, height: Int, heading: (String) -> String) -> [String] {
         let head = "   RSSI       AGE  ID                 NAME                  SERVICES AND DATA"
-        let sorted = rows.sorted { before($0, $1, order) }
-        let shown = sorted.prefix(sorted.count > height - 1 ? max(0, height - 2) : sorted.count)
-        let lines = shown.map { line($0.key, $0.value, now).clipped(columns: width) }
-        let rest = sorted.count - shown.count
-        return [heading(head.prefix(columns: width))] + lines
+        let all = rows.sorted { before($0, $1, order) }.map { lines($0.key, $0.value, now, width) }
+        var (shown, room) = (0, height - 1)
+        while shown < all.count, all[shown].count + (shown + 1 < all.count ? 1 : 0) <= room {
+            room -= all[shown].count
+            shown += 1
+        }
+        let rest = all.count - shown
+        return [heading(head.prefix(columns: width))] + all.prefix(shown).joined()
             + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
+    }
+
+    /// Returns the line of a peripheral. What it advertises has a second one if both do not fit into one.
+    private func lines(_ id: Peripheral.ID, _ row: Row, _ now: Duration, _ width: Int) -> [String] {
+        let (line, contents) = (line(id, row, now), ScanCommand.contents(of: row.advertisement))
+        let whole = contents.isEmpty ? line : "\(line) \(contents)"
+        if whole.columns <= width || contents.isEmpty { return [whole.clipped(columns: width)] }
+        return [line.clipped(columns: width), (String(repeating: " ", count: 8) + contents).clipped(columns: width)]
     }
 
     private func line(_ id: Peripheral.ID, _ row: Row, _ now: Duration) -> String {
@@ -62,7 +73,6 @@ struct ScanTable {
             "\(max(0, (now - row.heard).components.seconds)) s".paddedLeft(to: 4),
             id.rawValue.padded(to: 17),
             (row.advertisement.localName ?? "").harmless.clipped(columns: 20).padded(to: 20),
-            ScanCommand.contents(of: row.advertisement),
         ].joined(separator: " ")
     }
 

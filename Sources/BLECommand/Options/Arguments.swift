@@ -3,43 +3,6 @@ import BLE
 import BLEAssignedNumbers
 import BLEProfiles
 
-/// A characteristic on the command line: a UUID or a name, and its number among those of its type.
-struct CharacteristicArgument: Sendable {
-    let uuid: BluetoothUUID
-    /// The position among the peripheral's characteristics of that type, from 1. Nil for the first.
-    let number: Int?
-
-    init(named text: String) throws {
-        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let uuid = Catalog.vendors.characteristic(String(parts[0])) else {
-            throw notNamed(text, "characteristic", .characteristic)
-        }
-        self.uuid = uuid
-        number = parts.count == 2 ? Int(parts[1]) : nil
-        guard parts.count == 1 || number.map({ $0 > 0 }) == true else {
-            throw ValidationError("The number after # counts the characteristics of that type from 1, as in 2a19#2.")
-        }
-    }
-
-    /// Returns the key of the characteristic. Discovers the services if it has a number.
-    func key(on peripheral: Peripheral) async throws(BLEError) -> CharacteristicKey {
-        guard let number else { return CharacteristicKey(characteristic: uuid) }
-        let all = try await peripheral.services().flatMap { $0[all: uuid] }
-        guard all.indices.contains(number - 1) else {
-            throw BLEError(
-                .characteristicNotFound,
-                all.isEmpty
-                    ? "the peripheral has no characteristic \(uuid)"
-                    : "the peripheral has only \(all.count) of the characteristic \(uuid)", peripheral: peripheral.id,
-                characteristic: uuid, missingUUIDs: [uuid], isRetryable: false)
-        }
-        return all[number - 1].key
-    }
-
-    static let help: ArgumentHelp =
-        "The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level; 2a19#2 is the second 2a19."
-}
-
 /// A service on the command line.
 struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
@@ -73,17 +36,17 @@ struct HexArgument: ExpressibleByArgument, Sendable {
 }
 
 /// Returns the error for an unknown name, with a way to find others.
-private func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) -> ValidationError {
+func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) -> ValidationError {
     let known = AssignedNumbers.all(numbers) + Catalog.vendors.entries.filter { $0.kind == numbers }
     let names = known.map { commandLineName($0.name) }
-    let meant = Spelling.nearest(to: commandLineName(text), in: names).map { " Did you mean \($0)?" } ?? ""
+    let meant = Suggestion.nearest(to: commandLineName(text), in: names).map { " Did you mean \($0)?" } ?? ""
     return ValidationError(
         "No \(kind) is called so, and it is no UUID.\(meant) Names are those of the SIG: "
             + "ble numbers --kind \(kind) WORDS finds them by a word.")
 }
 
 /// Returns a name in lowercase, with hyphens.
-private func commandLineName(_ name: String) -> String {
+func commandLineName(_ name: String) -> String {
     name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
 }
 

@@ -69,9 +69,11 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Creates a host according to the options.
-    func makeHost() async throws -> PeripheralHost {
+    ///
+    /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program does.
+    func makeHost(pairing: PairingAgent? = nil) async throws -> PeripheralHost {
         let configuration = PeripheralHost.Configuration(
-            clock: CommandClock.current, logger: Self.logger(verbose: verbose))
+            pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))
         switch backend {
         case .bluez:
             return try await PeripheralHost(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)

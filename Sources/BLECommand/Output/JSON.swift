@@ -2,7 +2,7 @@ import BLE
 import FoundationEssentials
 
 /// A JSON value.
-enum JSON: Codable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+enum JSON: Equatable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
     case null
     case bool(Bool)
     case int(Int)
@@ -17,44 +17,79 @@ enum JSON: Codable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
 
     /// Creates the JSON of a value.
     init(encoding value: some Encodable) throws {
-        self = try JSONDecoder().decode(JSON.self, from: JSONEncoder().encode(value))
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int.self) {
-            self = .int(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .double(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSON].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSON].self))
-        }
+        self = try JSONReader.read(JSONEncoder().encode(value))
     }
 
     static func optional<Value>(_ value: Value?, _ make: (Value) -> JSON) -> JSON {
         value.map(make) ?? .null
     }
 
-    static func hex(_ bytes: [UInt8]) -> JSON { .string(Hex.string(bytes)) }
+    static func optional(_ text: String?) -> JSON { optional(text, JSON.string) }
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    static func hex(_ bytes: [UInt8]) -> JSON { .string(Hex.string(bytes)) }
+}
+
+// MARK: Text
+
+extension JSON {
+    /// The value on one line, with its keys in order.
+    ///
+    /// A terminal can show it: control characters, line separators and bidirectional controls are escaped, also those
+    /// that JSON would allow.
+    var text: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
         switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .int(let value): try container.encode(value)
-        case .double(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let value): try container.encode(value)
-        case .object(let value): try container.encode(value)
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .int(let value): text += "\(value)"
+        case .double(let value): text += Self.text(value)
+        case .string(let value): Self.write(value, to: &text)
+        case .array(let values):
+            text += "["
+            for (index, value) in values.enumerated() {
+                if index > 0 { text += "," }
+                value.write(to: &text)
+            }
+            text += "]"
+        case .object(let values):
+            text += "{"
+            for (index, entry) in values.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { text += "," }
+                Self.write(entry.key, to: &text)
+                text += ":"
+                entry.value.write(to: &text)
+            }
+            text += "}"
         }
+    }
+
+    /// Returns the shortest digits that give the number. JSON has no infinite ones.
+    private static func text(_ value: Double) -> String {
+        guard value.isFinite else { return "null" }
+        let text = "\(value)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    private static func write(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where ForeignText.isCommand(scalar):
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
     }
 }

@@ -42,25 +42,28 @@ struct Output: Sendable {
         if json {
             var line = try object()
             if case .object(var keys) = line {
-                keys["time"] = .string(Self.time())
+                Self.stamp(&keys)
                 if let peripheral, keys["id"] == nil { keys["id"] = .string(peripheral.rawValue) }
                 line = .object(keys)
             }
-            try write(try Self.text(line))
+            try write(line.text)
         } else {
             try write(Self.harmless(text()))
         }
     }
 
+    /// The version of the form of JSON, which is that of Docs/Output.schema.json.
+    private static let version = 1
+
+    /// Adds what all lines have.
+    private static func stamp(_ keys: inout [String: JSON]) {
+        keys["version"] = .int(version)
+        keys["time"] = .string(time())
+    }
+
     /// The time in UTC, with milliseconds, such as `2026-03-01T12:00:00.000Z`.
     private static func time() -> String {
         Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    }
-
-    private static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     /// Writes a line that only people see, such as the header of a table.
@@ -70,10 +73,7 @@ struct Output: Sendable {
 
     /// The size of the terminal. Nil if the output goes elsewhere or is JSON.
     var terminalSize: (columns: Int, rows: Int)? {
-        var size = winsize()
-        guard isTerminal, !json, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
-        // A terminal of unknown size reports 0.
-        return (size.ws_col == 0 ? 80 : Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
+        isTerminal && !json ? Terminal.size(of: STDOUT_FILENO) : nil
     }
 
     /// Writes lines in place of those that the last call wrote.
@@ -119,8 +119,8 @@ struct Output: Sendable {
     /// Writes a line of JSON to standard error, with the time.
     private func complain(_ object: JSON) {
         guard case .object(var keys) = object else { return }
-        keys["time"] = .string(Self.time())
-        if let text = try? Self.text(JSON.object(keys)) { Progress.write(text + "\n") }
+        Self.stamp(&keys)
+        Progress.write(JSON.object(keys).text + "\n")
     }
 
     /// Returns the text in a color, but only on a terminal that has colors, and not if `NO_COLOR` is set (no-color.org).
@@ -143,7 +143,7 @@ struct Output: Sendable {
     func note(_ text: String) {
         progress.clear()
         guard !json else { return complain(.object(["note": .string(text)])) }
-        let line = "ble: \(text.harmless)\n"
+        let line = Terminal.fitting("ble: \(text.harmless)", indent: 5) + "\n"
         guard Progress.isTerminal, let columns = terminalSize?.columns else { return Progress.write(line) }
         screen.area.withLock { area in
             // If the output is closed, the next value reports it.
@@ -167,8 +167,8 @@ struct Output: Sendable {
         if let peripheral = error.peripheral {
             text += " (\(peripheral)" + (error.characteristic.map { ", \($0)" } ?? "") + ")"
         }
-        text = text.harmless + "\n"
-        if let remedy = error.remedy { text += "     \(remedy.harmless)\n" }
-        Progress.write(text)
+        text = text.harmless
+        if let remedy = error.remedy { text += "\n     \(remedy.harmless)" }
+        Progress.write(Terminal.fitting(text, indent: 5) + "\n")
     }
 }

@@ -54,12 +54,15 @@ enum Session {
 
     /// Runs the work with a host, which serves and advertises.
     static func serve(
-        _ options: CommonOptions, _ work: @escaping @Sendable (PeripheralHost, Output) async throws -> Void
+        _ options: CommonOptions, pairing: PairingAgent? = nil,
+        _ work: @escaping @Sendable (PeripheralHost, Output) async throws -> Void
     ) async throws {
         let output = Output(json: options.json)
         signal(SIGPIPE, SIG_IGN)
         let task = Task {
-            let host = try await output.progress.during("Starting Bluetooth") { try await options.makeHost() }
+            let host = try await output.progress.during("Starting Bluetooth") {
+                try await options.makeHost(pairing: pairing)
+            }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await work(host, output))
@@ -129,9 +132,12 @@ extension Session {
 
 /// Calls a closure at the first SIGINT, SIGTERM or SIGHUP.
 ///
-/// A second SIGINT or SIGTERM of the same kind exits the process. Others do not: a terminal that closes sends several
+/// A second SIGINT or SIGTERM of the same kind exits the process, as does work that has not ended in time. Others do not: a terminal that closes sends several
 /// signals, and systemd two kinds at once. A signal that was ignored when the program started, as by `nohup`, stays ignored.
 private final class SignalWatch {
+    /// How long the work may take to end, in seconds.
+    private static let grace = 30.0
+
     private final class Received: Sendable {
         let number = Mutex<Int32?>(nil)
     }
@@ -153,7 +159,11 @@ private final class SignalWatch {
                     defer { received = received ?? number }
                     return received
                 }
-                if earlier == nil { interrupted() }
+                if earlier == nil {
+                    interrupted()
+                    // What does not end by then is left to the system, which removes what a process has registered.
+                    DispatchQueue.global().asyncAfter(deadline: .now() + Self.grace) { _exit(128 + number) }
+                }
                 if earlier == number, number != SIGHUP { _exit(128 + number) }
             }
             source.resume()

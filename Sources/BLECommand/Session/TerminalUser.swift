@@ -1,116 +1,191 @@
 import BLE
-import Dispatch
 internal import Waiting
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Answers pairing prompts on the terminal, or from standard input.
 ///
-/// Prompts are written to standard error. Input that arrives without a prompt is used for the next one. At the end of
-/// the input, prompts are refused.
+/// Prompts are written to standard error. A line answers the prompt that was shown when it was typed: what was typed
+/// before the first prompt, or for one that was withdrawn, is dropped. Input that is not typed, such as a script's, waits
+/// for the prompts, until one is withdrawn. At the end of the input, prompts are refused.
 actor TerminalUser: PairingDelegate {
+    /// Where the answers come from.
+    enum Source {
+        /// Each prompt reads a line of standard input.
+        case standardInput
+        /// ``take(_:)`` is given the lines, by a command that also reads other lines.
+        case given
+    }
+
     private let saysYes: Bool
-    private var lines: Task<String?, Never>?
+    private let source: Source
+    private var prompt = PromptState()
+    /// What waits for the line that answers the prompt.
+    private var waiter: Outcome<String?>?
     /// What the user was asked last, and answered. Nil if there was no question.
-    var lastAnswer: Answer? { wasWithdrawn ? nil : answer }
+    var lastAnswer: Answer? { prompt.wasWithdrawn ? nil : answer }
     private var answer: Answer?
-    /// Whether the last question was withdrawn before it was answered.
-    private var wasWithdrawn = false
 
     /// How a pairing prompt was answered.
     enum Answer {
         /// The user refused, or did not answer.
         case refused
+        /// The input ended before there was an answer.
+        case ended
         /// The user entered a number, or a PIN code.
         case entered
         /// The user agreed.
         case agreed
     }
 
-    init(saysYes: Bool) {
-        self.saysYes = saysYes
+    init(saysYes: Bool, source: Source = .standardInput) {
+        (self.saysYes, self.source) = (saysYes, source)
     }
 
+    // MARK: Of a central
+
     func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool {
-        await agree("Does \(peripheral) show \(passkey)?")
+        await reply(.confirm(passkey), peripheral) == .accept
     }
 
     func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
-        let question = "The number that \(peripheral) shows: "
-        while let line = await ask(question) {
-            if let passkey = Passkey(line) {
-                answer = .entered
-                return passkey
-            }
-            Progress.write("That is not a number of up to six digits.\n")
-        }
-        answer = .refused
-        return nil
+        guard case .passkey(let passkey) = await reply(.enterPasskey, peripheral) else { return nil }
+        return passkey
     }
 
-    nonisolated func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
-        Progress.write(
-            entered == 0
-                ? "Enter \(passkey) on \(peripheral).\n" : "\(entered) of 6 digits entered on \(peripheral).\n")
+    func show(_ passkey: Passkey, entered: Int, for peripheral: Peripheral) async {
+        _ = await reply(.show(passkey, entered: entered), peripheral)
     }
 
     func enterPINCode(for peripheral: Peripheral) async -> String? {
-        guard let code = await ask("The PIN code of \(peripheral): "), (1...16).contains(code.utf8.count) else {
-            answer = .refused
-            return nil
-        }
-        answer = .entered
+        guard case .pinCode(let code) = await reply(.enterPINCode, peripheral) else { return nil }
         return code
     }
 
-    nonisolated func show(pinCode: String, for peripheral: Peripheral) async {
-        Progress.write("Enter \(pinCode) on \(peripheral).\n")
+    func show(pinCode: String, for peripheral: Peripheral) async {
+        _ = await reply(.showPINCode(pinCode), peripheral)
     }
 
-    func authorizePairing(with peripheral: Peripheral) async -> Bool { await agree("Pair with \(peripheral)?") }
+    func authorizePairing(with peripheral: Peripheral) async -> Bool {
+        await reply(.authorizePairing, peripheral) == .accept
+    }
 
     func authorize(_ service: BluetoothUUID, for peripheral: Peripheral) async -> Bool {
-        await agree("May \(peripheral) use the service \(service)?")
+        await reply(.authorizeService(service), peripheral) == .accept
     }
 
-    private func agree(_ question: String) async -> Bool {
+    private func reply(_ prompt: PairingPrompt, _ peripheral: Peripheral) async -> PairingAnswer {
+        await reply(to: prompt, of: peripheral.id)
+    }
+
+    // MARK: Of either role
+
+    /// Shows a prompt, and returns the answer.
+    func reply(to prompt: PairingPrompt, of device: Peripheral.ID) async -> PairingAnswer {
+        switch prompt {
+        case .confirm(let passkey): return await agree("Does \(device) show \(passkey)?")
+        case .authorizePairing: return await agree("Pair with \(device)?")
+        case .authorizeService(let service): return await agree("May \(device) use the service \(service)?")
+        case .enterPasskey: return await enterPasskey(of: device)
+        case .enterPINCode:
+            guard let code = await ask("The PIN code of \(device): "), (1...16).contains(code.utf8.count) else {
+                return refuse()
+            }
+            answer = .entered
+            return .pinCode(code)
+        case .show(let passkey, entered: 0): Progress.write("Enter \(passkey) on \(device).\n")
+        case .show(_, let entered): Progress.write("\(entered) of 6 digits entered on \(device).\n")
+        case .showPINCode(let code): Progress.write("Enter \(code.harmless) on \(device).\n")
+        }
+        return .accept
+    }
+
+    private func enterPasskey(of device: Peripheral.ID) async -> PairingAnswer {
+        while let line = await ask("The number that \(device) shows: ") {
+            if let passkey = Passkey(line) {
+                answer = .entered
+                return .passkey(passkey)
+            }
+            Progress.write("That is not a number of up to six digits.\n")
+        }
+        return refuse()
+    }
+
+    private func agree(_ question: String) async -> PairingAnswer {
         if saysYes {
             Progress.write("\(question) yes\n")
             answer = .agreed
-            return true
+            return .accept
         }
         let reply = await ask("\(question) [y/N] ")?.lowercased()
-        answer = reply == "y" || reply == "yes" ? .agreed : .refused
-        return answer == .agreed
+        guard reply == "y" || reply == "yes" else { return refuse() }
+        answer = .agreed
+        return .accept
     }
 
-    /// Reads a line from standard input, without surrounding spaces. Nil at the end of the input, if prompts are
-    /// answered automatically, and if the prompt is cancelled.
+    private func refuse() -> PairingAnswer {
+        answer = prompt.isAtEnd ? .ended : .refused
+        return .refuse
+    }
+
+    // MARK: Lines
+
+    /// Uses a line as the answer to the prompt that is shown. Returns false if there is none. Nil is the end of the
+    /// input.
+    @discardableResult
+    func take(_ line: String?) -> Bool {
+        guard prompt.receive(line) else { return false }
+        waiter?.deliver(.success(line))
+        waiter = nil
+        return true
+    }
+
+    /// Returns the line that answers a question. Nil at the end of the input, if prompts are answered automatically, and
+    /// if the prompt is cancelled.
     private func ask(_ question: String) async -> String? {
-        guard !saysYes else { return nil }
+        guard !saysYes, !prompt.isAtEnd, waiter == nil else { return nil }
+        let actions = prompt.ask()
+        if source == .standardInput { StandardInput.shared.drop(whatArrived: actions.drops && actions.reads) }
         Progress.write(question)
-        wasWithdrawn = false
         let outcome = Outcome<String?>()
-        let reader = lines ?? Task { await Self.readLine() }
-        lines = reader
-        Task { outcome.deliver(.success(await reader.value)) }
-        guard let line = try? await outcome.wait() else {
+        waiter = outcome
+        if source == .standardInput, actions.reads { read() }
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            if waiter === outcome { waiter = nil }
+            prompt.withdraw()
             Progress.write("\n")
-            wasWithdrawn = true
             return nil
         }
-        lines = nil
-        return line
     }
 
-    /// Reads a line on a thread that may block.
-    private static func readLine() async -> String? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: Swift.readLine()) }
-        }
+    private func read() {
+        Task { self.take(await StandardInput.shared.nextLine()) }
+    }
+}
+
+/// Which lines answer a prompt.
+struct PromptState {
+    /// Whether the last prompt was withdrawn before it was answered.
+    private(set) var wasWithdrawn = false
+    /// Whether the input has ended.
+    private(set) var isAtEnd = false
+    private var isAsking = false
+    /// Whether a line is being read.
+    private var isReading = false
+
+    /// A prompt is shown. Returns whether to drop what has arrived, and whether to read a line: one that was begun for a
+    /// withdrawn prompt goes on.
+    mutating func ask() -> (drops: Bool, reads: Bool) {
+        defer { (isAsking, isReading, wasWithdrawn) = (true, true, false) }
+        return (wasWithdrawn, !isReading)
+    }
+
+    mutating func withdraw() { (isAsking, wasWithdrawn) = (false, true) }
+
+    /// A line has arrived, or the end of the input. Returns whether it answers a prompt.
+    mutating func receive(_ line: String?) -> Bool {
+        defer { (isAsking, isReading) = (false, false) }
+        if line == nil { isAtEnd = true }
+        return isAsking
     }
 }

@@ -4,51 +4,55 @@ import FoundationEssentials
 
 /// A value of a JSON text, and its place.
 struct Entry {
-    /// What is wrong, and where, such as `services[0].uuid`.
+    /// Where a value is, such as `services[0].uuid`.
+    struct Place: CustomStringConvertible {
+        private(set) var description = ""
+
+        /// The place of a value with a key, of which a message shows the beginning.
+        subscript(key: String) -> Place {
+            Place(description: (description.isEmpty ? "" : description + ".") + key.excerpt)
+        }
+
+        /// The place of a list's value.
+        subscript(index: Int) -> Place { Place(description: "\(description)[\(index)]") }
+    }
+
+    /// What is wrong, and where. Foreign text in it is short and harmless.
     struct Mistake: Error, CustomStringConvertible {
-        let place: String
+        let place: Place
         let message: String
-        var description: String { place.isEmpty ? message : "\(place): \(message)" }
+        var description: String { place.description.isEmpty ? message : "\(place): \(message)" }
+
+        init(place: Place = Place(), message: String) { (self.place, self.message) = (place, message) }
     }
 
     let json: JSON
-    let place: String
+    let place: Place
 
-    init(_ json: JSON, _ place: String) { (self.json, self.place) = (json, place) }
+    init(_ json: JSON, _ place: Place) { (self.json, self.place) = (json, place) }
 
     /// Reads a whole text.
-    init(text: Data) throws {
-        do {
-            self.init(try JSONDecoder().decode(JSON.self, from: text), "")
-        } catch {
-            throw Mistake(place: "", message: "not JSON")
-        }
-    }
+    init(text: Data) throws { self.init(try JSONReader.read(text), Place()) }
 
-    private func mistake(_ message: String) -> Mistake {
-        Mistake(place: place, message: message)
-    }
+    func mistake(_ message: String) -> Mistake { Mistake(place: place, message: message) }
 
     func entries() throws -> [(String, Entry)] {
         guard case .object(let keys) = json else { throw mistake("not an object") }
-        return keys.sorted { $0.key < $1.key }.map {
-            ($0.key, Entry($0.value, place.isEmpty ? $0.key : "\(place).\($0.key)"))
-        }
+        return keys.sorted { $0.key < $1.key }.map { ($0.key, Entry($0.value, place[$0.key])) }
     }
 
     func object(_ known: [String]) throws -> [String: Entry] {
         let entries = try entries()
         if let unknown = entries.first(where: { !known.contains($0.0) }) {
-            let nearest = Spelling.nearest(to: unknown.0, in: known)
-            throw Mistake(
-                place: unknown.1.place, message: "not known" + (nearest.map { "; is \"\($0)\" meant?" } ?? ""))
+            throw unknown.1.mistake(
+                "not known" + (Suggestion.nearest(to: unknown.0, in: known).map { "; is \"\($0)\" meant?" } ?? ""))
         }
         return Dictionary(uniqueKeysWithValues: entries)
     }
 
     func array() throws -> [Entry] {
         guard case .array(let values) = json else { throw mistake("not a list") }
-        return values.enumerated().map { Entry($0.element, "\(place)[\($0.offset)]") }
+        return values.enumerated().map { Entry($0.element, place[$0.offset]) }
     }
 
     func string() throws -> String {
@@ -93,20 +97,21 @@ struct Entry {
         return bytes
     }
 
+    // MARK: Names
+
     /// A service, by UUID or name.
-    func service() throws -> BluetoothUUID {
-        let name = try string()
-        guard let uuid = ServiceArgument.catalog.service(name) else {
-            throw mistake("\"\(name)\" is not a UUID or the name of a service")
-        }
-        return uuid
-    }
+    func service() throws -> BluetoothUUID { try uuid("a service") { ServiceArgument.catalog.service($0) } }
 
     /// A characteristic, by UUID or name.
     func characteristic() throws -> BluetoothUUID {
+        try uuid("a characteristic") { ServiceArgument.catalog.characteristic($0) }
+    }
+
+    private func uuid(_ kind: String, _ find: (String) -> BluetoothUUID?) throws -> BluetoothUUID {
         let name = try string()
-        guard let uuid = ServiceArgument.catalog.characteristic(name) else {
-            throw mistake("\"\(name)\" is not a UUID or the name of a characteristic")
+        // No name is longer.
+        guard name.utf8.count <= 200, let uuid = find(name) else {
+            throw mistake("\"\(name.excerpt)\" is not a UUID or the name of \(kind)")
         }
         return uuid
     }
@@ -120,9 +125,10 @@ struct Entry {
     }
 }
 
-extension Optional where Wrapped == Entry {
-    func required(_ place: String) throws -> Entry {
-        guard let self else { throw Entry.Mistake(place: place, message: "is missing") }
-        return self
+extension [String: Entry] {
+    /// Returns the value of a key that must be there.
+    func required(_ key: String, in place: Entry.Place) throws -> Entry {
+        guard let entry = self[key] else { throw Entry.Mistake(place: place[key], message: "is missing") }
+        return entry
     }
 }

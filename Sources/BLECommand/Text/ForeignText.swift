@@ -12,7 +12,8 @@ struct ForeignText: CustomStringConvertible {
         description = String(scalars)
     }
 
-    private static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a terminal may do something at this character instead of showing it.
+    static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x2028...0x2029, 0x202A...0x202E, 0x2066...0x2069: true
         default: false
@@ -23,4 +24,17 @@ struct ForeignText: CustomStringConvertible {
 extension String {
     /// The text, made safe by ``ForeignText``.
     var harmless: String { ForeignText(self).description }
+
+    /// The beginning of the text, made safe, for a message.
+    var excerpt: String {
+        let limit = 60
+        let beginning = unicodeScalars.prefix(limit + 1)
+        guard beginning.count > limit else { return harmless }
+        return String(String.UnicodeScalarView(beginning.dropLast())).harmless + "…"
+    }
+
+    /// The text, made safe line by line.
+    var harmlessLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }.joined(separator: "\n")
+    }
 }

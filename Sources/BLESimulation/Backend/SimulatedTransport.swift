@@ -23,6 +23,8 @@ final class SimulatedTransport: ChannelTransport {
         var senders: [Outcome<Void>] = []
         var isPaused = false
         var isClosed = false
+        /// Whether the other end was closed before it had delivered all packets.
+        var hasLost = false
         /// How the channel has ended for this side, which is told after the last packet.
         var end: Result<Void, BLEError>?
         var deliver: (@Sendable ([UInt8]) -> Bool)?
@@ -138,6 +140,13 @@ final class SimulatedTransport: ChannelTransport {
         try await outcome.wait()
     }
 
+    /// What the other end has not delivered to its reader.
+    func hasUnsentPackets() throws(BLEError) -> Bool {
+        let (other, hasLost) = state.withLock { ($0.other, $0.hasLost) }
+        guard !hasLost else { throw Self.ended }
+        return other?.state.withLock { !$0.arrived.isEmpty } ?? false
+    }
+
     private func roomAppeared() {
         let senders = state.withLock { state in
             defer { state.senders = [] }
@@ -149,12 +158,14 @@ final class SimulatedTransport: ChannelTransport {
     // MARK: Ending
 
     func close() {
-        let other = state.withLock { state in
+        let (other, loses) = state.withLock { state in
+            let loses = !state.arrived.isEmpty
             (state.isClosed, state.deliver, state.onEnd, state.arrived) = (true, nil, nil, [])
             defer { state.other = nil }
-            return state.other
+            return (state.other, loses)
         }
         failSenders()
+        if loses { other?.state.withLock { $0.hasLost = true } }
         other?.end(.success(()))
     }
 

@@ -137,7 +137,12 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
+    /// Whether the other end has closed the socket, once it has ended. An L2CAP channel can also be ended by the kernel,
+    /// for a violation of the protocol or with the link: then nothing says that no more will come.
+    package private(set) var wasShutDownThere = false
+
     private func end() {
+        wasShutDownThere = state(of: Self.shutDownThere) & Self.shutDownThere != 0
         let onEnd = onEnd
         close()
         onEnd?()
@@ -189,9 +194,15 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     /// Whether the other end is closed, so that a read of zero bytes means the end of the socket, and not an empty packet.
-    package var isHungUp: Bool {
-        var state = pollfd(fd: descriptor.rawValue, events: 0, revents: 0)
-        return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
+    package var isHungUp: Bool { state(of: 0) & Int16(POLLHUP) != 0 }
+
+    /// POLLRDHUP, which Linux has beside the POSIX ones.
+    private static let shutDownThere: Int16 = 0x2000
+
+    /// Returns which of the events, and of errors and hang-ups, are there.
+    private func state(of events: Int16) -> Int16 {
+        var state = pollfd(fd: descriptor.rawValue, events: events, revents: 0)
+        return poll(&state, 1, 0) > 0 ? state.revents & (events | Int16(POLLHUP) | Int16(POLLERR)) : 0
     }
 
     /// Resumes reading when there is room again.
@@ -212,6 +223,21 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Whether the other end has read everything that was sent, or is closed.
     package var isDrained: Bool { ble_socket_unread(descriptor.rawValue) <= 0 }
+
+    /// Returns whether packets that were sent still wait in the socket's buffer.
+    ///
+    /// Throws `.disconnected` if the socket has ended: what waited then is lost. May be called from any thread.
+    package func hasUnsentPackets() throws(DBusError) -> Bool {
+        var (family, room): (Int32, Int32) = (0, 0)
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor.rawValue, SOL_SOCKET, SO_DOMAIN, &family, &size)
+        getsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &room, &size)
+        let count = ble_socket_unread(descriptor.rawValue)
+        // The count of a socket that has ended in between is that of nothing.
+        guard state(of: Self.shutDownThere) == 0 else { throw Self.ended }
+        // A socket of Bluetooth tells the space that is free (the kernel's net/bluetooth/af_bluetooth.c).
+        return family == AF_UNIX ? count > 0 : count >= 0 && count < room
+    }
 
     /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even if it is told not to.
     package var hasRoom: Bool {

@@ -24,6 +24,16 @@ import Testing
         return facts
     }
 
+    @Test func `a version that a scan with a service filter crashes is told`() {
+        func notes(_ version: BlueZVersion) -> [Finding] {
+            Doctor.findings(Self.facts { $0.adapters[0].version = version })
+                .filter { $0.check == .scan && $0.message.contains("2282") }
+        }
+        #expect(notes(BlueZVersion(5, 87)).map(\.level) == [.note])
+        #expect(notes(BlueZVersion(5, 86)).isEmpty)
+        #expect(notes(BlueZVersion(5, 88)).isEmpty)
+    }
+
     private func finding(
         _ check: Finding.Check, _ change: (inout DoctorFacts) -> Void
     ) throws -> Finding {

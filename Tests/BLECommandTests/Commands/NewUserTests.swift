@@ -34,8 +34,73 @@ struct NewUserTests {
         let characteristic = try await Tool.run("read", "Kitchen", "batery-level")
         #expect(characteristic.status == 64)
         #expect(characteristic.errors.contains("Did you mean battery-level?"))
-        let service = try await Tool.run("scan", "--service", "hart-rate")
-        #expect(service.errors.contains("Did you mean heart-rate?"))
+        for name in ["hart-rate", "heart"] {
+            let service = try await Tool.run("scan", "--service", name)
+            #expect(service.errors.contains("Did you mean heart-rate?"))
+        }
+        let command = try await Tool.run("notifi")
+        #expect(command.status == 64)
+        #expect(command.errors.contains("There is no command \"notifi\". Did you mean notify?"))
+        #expect(try await Tool.run("help", "nothing-like-it").status == 64)
+    }
+
+    @Test func `descriptors are read and written, and any attribute has a handle`() async throws {
+        let uuid = BluetoothUUID(0xFF01)
+        let world = try await world(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Thing", rssi: -40),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                uuid, [.read, .write], value: [1],
+                                descriptors: [
+                                    .userDescription("state"),
+                                    DescriptorDefinition(BluetoothUUID(0xFF05), value: [9], isWritable: true),
+                                ])
+                        ])
+                ]))
+        let inspected = try await world.ble("inspect", "Thing", "--values", "--json").run()
+        let services = try #require(try inspected.objects.first?["services"] as? [[String: Any]])
+        let characteristics = services.flatMap { $0["characteristics"] as? [[String: Any]] ?? [] }
+        let characteristic = try #require(characteristics.first { $0["uuid"] as? String == "ff01" })
+        let descriptors = try #require(characteristic["descriptors"] as? [[String: Any]])
+        #expect(descriptors.compactMap { $0["value"] as? String } == ["7374617465", "09"])
+        func digits(_ attribute: [String: Any]) throws -> String {
+            let handle = try #require(attribute["handle"] as? Int)
+            return Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
+        }
+        #expect(try await world.ble("read", "Thing", "ff01/2901").run().output.hasPrefix("7374617465"))
+        let named = try await world.ble("read", "Thing", "ff01/characteristic-user-description", "--json").run()
+        #expect(try named.objects.first?["descriptor"] as? String == "2901")
+        #expect(try await world.ble("read", "Thing", "@" + digits(descriptors[1])).run().output == "09\n")
+        #expect(try await world.ble("read", "Thing", "0x" + digits(characteristic)).run().output == "01\n")
+        #expect(try await world.ble("write", "Thing", "@" + digits(descriptors[1]), "0a").run().status == 0)
+        #expect(try await world.ble("write", "Thing", "ff01/ff05", "0b0c").run().output == "wrote 2 bytes\n")
+        #expect(try await world.ble("read", "Thing", "ff01/ff05").run().output == "0b0c\n")
+        #expect(try await world.ble("read", "Thing", "@1234").run().status == 16)
+        #expect(try await world.ble("read", "Thing", "ff01/2902").run().status == 16)
+        #expect(try await Tool.run("notify", "Thing", "ff01/2901").status == 64)
+        #expect(try await Tool.run("write", "Thing", "ff01/2901", "00", "--without-response").status == 64)
+    }
+
+    @Test func `verbosity may come before the command, and the doctor says what it cannot examine`() async throws {
+        let world = try await world(.battery(level: 7))
+        let read = try await world.ble(["-vv", "read", "Simulated", "2a19"]).run()
+        #expect(read.status == 0)
+        #expect(read.errors.contains("[BLE]"))
+        let doctor = try await Tool.run("doctor", "--backend", "simulated")
+        #expect(doctor.status == 64)
+        #expect(doctor.errors.contains("leave --backend out"))
+    }
+
+    @Test func `the help is short, and has the exit statuses as a topic`() async throws {
+        let help = try await Tool.run("help")
+        #expect(!help.output.contains("124"))
+        let statuses = try await Tool.run("help", "exit-status")
+        #expect(statuses.status == 0)
+        #expect(statuses.output.contains("124  it took too long"))
     }
 
     @Test func `the second of two equal characteristics is read, subscribed to and shown by its number`() async throws {

@@ -42,7 +42,10 @@ struct PairCommandTests {
 
     @Test func `the end of the input refuses`() async throws {
         let (world, lock) = try await makeWorld(.comparison { _ in true })
-        #expect(try await world.ble("pair", "Lock").run().status == 21)
+        let ended = try await world.ble("pair", "Lock").run()
+        #expect(ended.status == 21)
+        #expect(ended.errors.contains("the input ended"))
+        #expect(!ended.errors.contains("--capability"))
         #expect(try await world.ble("pair", "Lock", input: "n\n").run().status == 21)
         #expect(await lock.isPaired == false)
         let result = try await world.ble("pair", "Lock", input: "y\n").run()

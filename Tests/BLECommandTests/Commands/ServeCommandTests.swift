@@ -130,12 +130,31 @@ struct ServeCommandTests {
             ["--ibeacon", "e2c56db5-dffb-48d2-b060-d0f5a71096e0,1,2", "--eddystone-url", "https://swift.org"],
             ["--eddystone-url", "https://swift.org", "--bthome", "battery=1"], ["--bthome", "temperature=9000"],
             ["--bthome", "temprature=1"], ["--bthome", "window=ajar"],
-            ["--bthome", "battery=1", "--service-data", "fcd2:40"],
+            ["--bthome", "battery=1", "--service-data", "fcd2:40"], [], ["--seconds", "5"], ["--ibeacon", "180d,1,2"],
+            ["--ibeacon", "0000180d,1,2"],
         ] {
             let result = try await world.ble(["advertise"] + arguments).run()
             #expect(result.status == 64, "\(arguments): \(result.errors)")
         }
         #expect(await world.daemon.calls["RegisterAdvertisement"] == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["--name", String(repeating: "x", count: 30)], "Shorten it by 1"),
+            (["--manufacturer", "ffff:" + String(repeating: "00", count: 40)], "leave something out"),
+            (["--seconds", "0", "--name", "x"], "--seconds is 0"), ([], "Give --name, --service"),
+            (["--ibeacon", "180d,1,2"], "a UUID of 128 bits"),
+            (["--service", "180d", "--service", "180d"], "--service contains"),
+            (["--eddystone-url", "https://swift.org/\(String(repeating: "x", count: 40))"], ""),
+        ])
+    func `errors of advertise are in the tool's own words`(_ arguments: [String], _ message: String) async throws {
+        let result = try await Tool(["advertise"] + arguments).run()
+        #expect(result.status == 64)
+        #expect(message.isEmpty || result.errors.contains(message), "\(result.errors)")
+        for foreign in ["secondaryPHY", "`", "check the sender", "Check the sender", "nil"] {
+            #expect(!result.errors.contains(foreign), "\(result.errors)")
+        }
     }
 
     @Test(
@@ -235,6 +254,10 @@ struct ServeCommandTests {
             (#"{"services": [], "channels": [{"psm": 128, "every": 1}]}"#, "channels[0].every: there are no"),
             (#"{"services": [], "channels": [{"echo": true}]}"#, "channels[0].psm: is missing"),
             (#"{"services": [], "channels": [{"psm": 256}]}"#, "channels[0].psm: not a number from 1 to 255"),
+            (#"{"services": [], "services": []}"#, "services: the key is there twice"),
+            (#"{"services": [],}"#, "a comma is before the end of the object"),
+            (#"{"services": [], "serviceData": {"battery": "01", "180f": "02"}}"#, "the service is there twice"),
+            (#"{"services": [], "\u001b[8m\u009b\u202e": 1}"#, "\u{FFFD}[8m\u{FFFD}\u{FFFD}: not known"),
             (#"{"$schema": "x", "services": [{"uuid": "1800"}]}"#, "1800: the system serves this service itself"),
             (
                 #"{"services": [{"uuid": "ff00", "handle": 9}, {"uuid": "ff01", "handle": 9}]}"#,
@@ -246,7 +269,102 @@ struct ServeCommandTests {
             let result = try await world.ble("serve", file).run()
             #expect(result.status == 64)
             #expect(result.errors.contains(message), "\(result.errors)")
+            // The usage is that of the command.
+            #expect(result.errors.contains("ble serve") && !result.errors.contains("<subcommand>"))
         }
+    }
+
+    @Test func `serve shows reads and writes, with their values`() async throws {
+        try await withFile(Self.file) { file in
+            let result = try await world.ble("serve", file, "--name", "Tub", "--json").afterFirstLine { program in
+                try await withCentral { central in
+                    let tank = try await central.first(matching: .name("Tub"), timeout: .seconds(60)).peripheral
+                    let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
+                    try await tank.write([1, 2], to: state)
+                    _ = try await tank.read(state)
+                    _ = try await tank.userDescription(of: state.key)
+                }
+                try await program.output.until("\"2901\"")
+                program.send(.interrupt)
+            }
+            let objects = try result.objects
+            let write = try #require(objects.first { $0["event"] as? String == "written" })
+            #expect(write["value"] as? String == "0102")
+            #expect(write["uuid"] as? String == "ff01")
+            #expect(write["service"] as? String == "ff00")
+            #expect(write["error"] is NSNull)
+            #expect((write["central"] as? String)?.isEmpty == false)
+            let reads = objects.filter { $0["event"] as? String == "read" }
+            #expect(reads.compactMap { $0["value"] as? String } == ["0102", Hex.string(Array("state".utf8))])
+        }
+    }
+
+    private static let twins = """
+        { "name": "Twins", "services": [
+          { "uuid": "battery", "characteristics": [{ "uuid": "2a19", "properties": ["read"], "value": "01" }] },
+          { "uuid": "battery", "characteristics": [{ "uuid": "2a19", "properties": ["read"], "value": "02" }] },
+          { "uuid": "ff00", "characteristics": [{ "uuid": "2a19", "properties": ["read"], "value": "03" }] }
+        ] }
+        """
+
+    @Test func `a line for one of several equal characteristics takes its number`() async throws {
+        let input = """
+            2a19 40
+            2a19#2 41
+            2a19#4 42
+            {"uuid": "2a19", "service": "ff00", "value": "43"}
+            {"uuid": "2a19", "service": "180f", "value": "44"}
+            {"uuid": "2a19", "service": "180f", "number": 1, "value": "45"}
+            2a37 00
+
+            """
+        try await withFile(Self.twins) { file in
+            let result = try await world.ble(["serve", file], input: input).afterFirstLine { program in
+                try await program.errors.until("no characteristic 2a37")
+                try await withCentral { central in
+                    let twins = try await central.first(matching: .name("Twins"), timeout: .seconds(60)).peripheral
+                    var values: [[UInt8]] = []
+                    for characteristic in try await twins.services().flatMap({ $0[all: BluetoothUUID(0x2A19)] }) {
+                        values.append(try await twins.read(characteristic.key.bytes))
+                    }
+                    #expect(values == [[0x45], [0x41], [0x43]])
+                }
+                program.send(.interrupt)
+            }
+            #expect(result.errors.contains("the definition has 3 of the characteristic 2a19: give its number"))
+            #expect(result.errors.contains("has 2 of the characteristic 2a19 in 180f"))
+            #expect(result.errors.contains("only 3 of the characteristic 2a19"))
+        }
+    }
+
+    private static let secret = """
+        { "name": "Secret", "services": [{ "uuid": "ff00", "characteristics": [
+          { "uuid": "ff01", "properties": ["read"], "security": "authenticated", "value": "01" }] }] }
+        """
+
+    @Test(
+        arguments: [
+            ([], "give --pairing"), (["--pairing", "no-input-no-output"], "has no numbers"),
+            (["--pairing", "display-only"], nil),
+        ] as [([String], String?)])
+    func `what nobody could pair for is told before serving, and an agent is brought`(
+        _ arguments: [String], _ warning: String?
+    ) async throws {
+        try await withFile(Self.secret) { file in
+            let result = try await world.ble(["serve", file] + arguments).afterFirstLine { program in
+                program.send(.interrupt)
+            }
+            #expect(result.errors.contains("warning:") == (warning != nil), "\(result.errors)")
+            if let warning { #expect(result.errors.contains(warning)) }
+            let isDefault = await world.daemon.calls["RequestDefaultAgent"] != nil
+            #expect(isDefault == !arguments.isEmpty)
+        }
+    }
+
+    @Test func `what needs no pairing is served without a warning`() async throws {
+        let result = try await world.ble("serve", "battery").afterFirstLine { $0.send(.interrupt) }
+        #expect(!result.errors.contains("warning"))
+        #expect(try await Tool.run("serve", "battery", "--yes").status == 64)
     }
 
     @Test func `a definition has channels that return packets, and that send values`() async throws {

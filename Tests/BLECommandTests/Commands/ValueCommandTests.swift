@@ -85,7 +85,7 @@ struct ValueCommandTests {
         #expect(guess["guess"] as? String == "float")
         #expect(guess["decoded"] as? String == "21.5")
         let plain = try #require(try await world.ble("read", "Sensor", "ff02", "--json").run().objects.first)
-        #expect(Set(plain.keys) == ["id", "uuid", "value", "decoded", "fields", "guess", "error"])
+        #expect(Set(plain.keys) == ["id", "uuid", "descriptor", "value", "decoded", "fields", "guess", "error"])
         #expect(plain["decoded"] is NSNull)
         #expect(plain["guess"] is NSNull)
     }

@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 import Testing
 
 @testable import BLECommand
@@ -26,7 +27,7 @@ import Testing
 
     @Test func `a row has the strength with a bar, and the time since it was heard`() {
         let lines = table().lines(order: .found, now: .seconds(9), width: 60, height: 10) { $0 }
-        #expect(lines[1] == "    -70 ▂▃▅··  8 s C0:00:00:00:00:01 Zebra                ")
+        #expect(lines[1] == "    -70 ▂▃▅··  8 s C0:00:00:00:00:01 Zebra               ")
         #expect(lines[3].hasPrefix("               6 s C0:00:00:00:00:03 apple"))
     }
 
@@ -50,6 +51,26 @@ import Testing
         #expect(lines.count == 3)
         #expect(lines.last == "… 2 more")
         #expect(lines.allSatisfy { $0.columns <= 30 })
+    }
+
+    @Test func `what does not fit beside the name has a line of its own`() {
+        var table = ScanTable()
+        table.update(
+            "C0:00:00:00:00:01",
+            Advertisement(
+                localName: "Simulated Thermometer", rssi: -70,
+                serviceData: [BluetoothUUID(0xFCD2): [0x40, 0x02, 0xCA, 0x09, 0x03, 0xBF, 0x13]]), now: .zero)
+        table.update("C0:00:00:00:00:02", Advertisement(rssi: -40, serviceUUIDs: [.battery]), now: .zero)
+        func lines(_ width: Int, _ height: Int) -> [String] {
+            table.lines(order: .found, now: .zero, width: width, height: height) { $0 }
+        }
+        #expect(lines(160, 10).count == 3)
+        let narrow = lines(80, 10)
+        #expect(narrow.count == 4)
+        #expect(narrow[2] == "        BTHome: temperature 25.06 °C, humidity 50.55 %")
+        #expect(narrow[3].hasSuffix("battery"))
+        #expect(lines(80, 3).dropFirst() == ["… 2 more"])
+        #expect(lines(80, 4).count == 4)
     }
 
     @Test func `known formats are shown with their meaning, others in hexadecimal`() {

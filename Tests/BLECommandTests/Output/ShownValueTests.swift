@@ -9,7 +9,7 @@ import Testing
 @Suite struct ShownValueTests {
     private func fields(_ format: ValueFormat?, _ bytes: [UInt8]) throws -> [[String: Any]] {
         let value = ShownValue(bytes, format, guessing: false)
-        let data = try JSONEncoder().encode(JSON.object(value.json))
+        let data = Data(JSON.object(value.json).text.utf8)
         let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         return try #require(object["fields"] as? [[String: Any]])
     }

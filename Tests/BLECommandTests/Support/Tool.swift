@@ -11,7 +11,7 @@ struct Tool {
         let output: String
         let errors: String
 
-        /// Each line of output as a JSON object, without its time.
+        /// Each line of output as a JSON object, without its time and version.
         var objects: [[String: Any]] { get throws { try Self.objects(output) } }
 
         /// The same for standard error.
@@ -22,6 +22,8 @@ struct Tool {
                 let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
                 var keys = try #require(object as? [String: Any])
                 let time = keys.removeValue(forKey: "time") as? String
+                let version = keys.removeValue(forKey: "version") as? Int
+                #expect(version == 1, "\(line)")
                 #expect(time?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(line)")
                 return keys
             }

@@ -9,7 +9,8 @@
             commandName: "devices", abstract: "Show the devices of a kind that a file describes, or talk to one.",
             discussion: """
                 The file is a JSON object with the keys service, request, reply, company, features, replyTimeout, connectTimeout, \
-                connectAttempts, staleness, longFrames, reassembles and encryption (mode, salt, info, command), all optional. \
+                connectAttempts, staleness, longFrames, reassembles, writeType, lateReplyGrace, bufferedPackets and encryption \
+                (mode, salt, info, command), all optional. \
                 The features that ble knows are those of the example in Docs/Examples/SmartLock: \
                 \(Self.features.keys.sorted().joined(separator: ", ")).
                 """)

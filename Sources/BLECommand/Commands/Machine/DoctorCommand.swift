@@ -9,6 +9,9 @@ struct DoctorCommand: AsyncParsableCommand {
             bluetoothd offers. Changes nothing, but starts and stops a scan. Exit status 1: something is wrong.
             """)
 
+    @Option(help: "Only bluez can be examined: the simulated one has nothing that could fail.")
+    var backend = BackendName.bluez
+
     @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default the system bus.", valueName: "address"))
     var bus: String?
 
@@ -21,7 +24,17 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    func validate() throws { _ = try CommonOptions.duration(timeout) }
+    @Flag(name: .shortAndLong, help: "Taken, as by other commands: the doctor tells all that it finds in any case.")
+    var verbose: Int
+
+    func validate() throws {
+        _ = try CommonOptions.duration(timeout)
+        guard backend == .bluez else {
+            throw ValidationError(
+                "The doctor examines bluetoothd and this machine. The simulated backend needs neither: leave --backend out."
+            )
+        }
+    }
 
     func run() async throws {
         let output = Output(json: json)

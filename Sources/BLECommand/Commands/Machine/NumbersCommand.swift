@@ -45,8 +45,9 @@ struct NumbersCommand: AsyncParsableCommand {
     }
 
     private static func kind(of text: String) throws -> AssignedNumber.Kind {
-        guard let kind = AssignedNumber.Kind(rawValue: text) else { throw ValidationError("\(text) is no kind.") }
-        return kind
+        if let kind = AssignedNumber.Kind(rawValue: text) { return kind }
+        let meant = Suggestion.nearest(to: text, in: AssignedNumber.Kind.allCases.map(\.rawValue))
+        throw ValidationError("\"\(text)\" is not a kind of number." + (meant.map { " Did you mean \($0)?" } ?? ""))
     }
 
     /// Returns the number in a word: up to four hexadecimal digits, with or without `0x`, or a 16-bit UUID in its long

@@ -12,7 +12,8 @@ struct InspectCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Read every characteristic that can be read, and show its value. Where one wants a paired link, the system pairs.
+            Read every characteristic that can be read and every descriptor, and show their values. Where one wants a \
+            paired link, the system pairs.
             """)
     var values = false
 
@@ -35,26 +36,37 @@ struct InspectCommand: AsyncParsableCommand {
         }
     }
 
-    /// The result of reading a characteristic.
+    /// The result of reading an attribute.
     private typealias Read = Result<ShownValue, BLEError>
 
-    /// Returns the values of all readable characteristics, by handle.
+    /// Returns the values of all readable characteristics, and of all descriptors, by handle.
     private static func read(
         _ database: GATTDatabase, of peripheral: Peripheral, guessing: Bool, _ output: Output
     ) async throws -> [UInt16: Read] {
         var values: [UInt16: Read] = [:]
-        for characteristic in database.joined() where characteristic.properties.contains(.read) {
-            // Without this check, reading would connect again, after which handles may have changed.
-            try await requireLink(to: peripheral)
-            let key = characteristic.key
-            values[characteristic.handle] = try await output.progress.during("Reading \(characteristic.uuid)") {
-                try await Read(of: peripheral) { () throws(BLEError) in
-                    let bytes = try await peripheral.read(key.bytes)
-                    let format = await ShownValue.format(of: key, on: peripheral)
-                    return ShownValue(bytes, format, guessing: guessing)
-                }
+        for characteristic in database.joined() {
+            var attributes = characteristic.descriptors.map { descriptor in
+                (
+                    descriptor.handle,
+                    CharacteristicArgument.Attribute(
+                        key: characteristic.key, descriptor: (descriptor.uuid, descriptor.handle))
+                )
             }
-            try Task.checkCancellation()
+            if characteristic.properties.contains(.read) {
+                attributes.insert((characteristic.handle, .init(key: characteristic.key)), at: 0)
+            }
+            for (handle, attribute) in attributes {
+                // Without this check, reading would connect again, after which handles may have changed.
+                try await requireLink(to: peripheral)
+                let uuid = attribute.descriptor?.uuid ?? characteristic.uuid
+                values[handle] = try await output.progress.during("Reading \(uuid)") {
+                    try await Read(of: peripheral) { () throws(BLEError) in
+                        let bytes = try await attribute.read(of: peripheral)
+                        return ShownValue(bytes, await attribute.format(on: peripheral), guessing: guessing)
+                    }
+                }
+                try Task.checkCancellation()
+            }
         }
         return values
     }
@@ -73,12 +85,12 @@ struct InspectCommand: AsyncParsableCommand {
             "name": .optional(service.uuid.name(in: .vendors)) { .string($0) },
             "handle": .int(Int(service.handle)),
             "primary": .bool(service.isPrimary),
-            "characteristics": .array(service.characteristics.map { .object(json($0, values[$0.handle])) }),
+            "characteristics": .array(service.characteristics.map { .object(json($0, values)) }),
         ])
     }
 
     /// Returns the JSON of a characteristic, including the keys of its value if it was read.
-    private static func json(_ characteristic: GATTCharacteristic, _ value: Read?) -> [String: JSON] {
+    private static func json(_ characteristic: GATTCharacteristic, _ values: [UInt16: Read]) -> [String: JSON] {
         let keys: [String: JSON] = [
             "uuid": .string(characteristic.uuid.description),
             "name": .optional(characteristic.uuid.name(in: .vendors)) { .string($0) },
@@ -86,14 +98,21 @@ struct InspectCommand: AsyncParsableCommand {
             "properties": .array(names(characteristic.properties).map { .string($0) }),
             "descriptors": .array(
                 characteristic.descriptors.map {
-                    .object([
-                        "uuid": .string($0.uuid.description),
-                        "name": .optional($0.uuid.name(in: .vendors)) { .string($0) },
-                        "handle": .int(Int($0.handle)),
-                    ])
+                    .object(
+                        adding(
+                            values[$0.handle],
+                            to: [
+                                "uuid": .string($0.uuid.description),
+                                "name": .optional($0.uuid.name(in: .vendors)),
+                                "handle": .int(Int($0.handle)),
+                            ]))
                 }),
         ]
-        return switch value {
+        return adding(values[characteristic.handle], to: keys)
+    }
+
+    private static func adding(_ value: Read?, to keys: [String: JSON]) -> [String: JSON] {
+        switch value {
         case .success(let value): keys.merging(value.json) { $1 }
         case .failure(let error): keys.merging(ShownValue.json(error)) { $1 }
         case nil: keys
@@ -122,7 +141,10 @@ struct InspectCommand: AsyncParsableCommand {
                     names(characteristic.properties).joined(separator: " ")
                         + (values[characteristic.handle].map { "  " + text($0, output) } ?? "")))
             for descriptor in characteristic.descriptors {
-                lines.append(line(2, descriptor.handle, descriptor.uuid, "descriptor"))
+                lines.append(
+                    line(
+                        2, descriptor.handle, descriptor.uuid,
+                        "descriptor" + (values[descriptor.handle].map { "  " + text($0, output) } ?? "")))
             }
         }
         return lines.joined(separator: "\n")

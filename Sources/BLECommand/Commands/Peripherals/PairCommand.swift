@@ -14,7 +14,10 @@ struct CapabilityArgument: ExpressibleByArgument, Sendable {
     }
 
     /// The names in lowercase with hyphens.
-    static let names = IOCapability.allCases.map { capability in
+    static let names = IOCapability.allCases.map(name(of:))
+
+    /// Returns the name in lowercase with hyphens.
+    static func name(of capability: IOCapability) -> String {
         capability.rawValue.reduce(into: "") { text, character in
             if character.isUppercase, !text.isEmpty { text += "-" }
             text += character.lowercased()
@@ -33,7 +36,8 @@ struct PairCommand: AsyncParsableCommand {
         commandName: "pair", abstract: "Pair with a peripheral, so that links to it are encrypted.",
         discussion: """
             Questions are asked on the terminal: whether a number is the same on both sides, or which one the peripheral \
-            shows. Answers are read from standard input, a line each; its end refuses.
+            shows. Answers are read from standard input, a line each; its end refuses. What was typed before a question \
+            appeared answers nothing.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -99,6 +103,9 @@ extension PairCommand {
         switch answer {
         case .refused:
             (error.message, error.remedy) = ("pairing failed: it was refused here", "Answer the question.")
+        case .ended:
+            error.message = "pairing failed: the input ended before the question was answered"
+            error.remedy = "Answer it on standard input, or give --yes if yes answers it."
         case .entered:
             error.message = "pairing failed: the number was wrong"
             error.remedy = "Enter the number that the peripheral shows now."
@@ -107,8 +114,10 @@ extension PairCommand {
             error.remedy = "Accept it there, too, and compare the numbers."
         case nil:
             error.message =
-                "pairing failed: the peripheral refused, or wants more than --capability \(capability.rawValue)"
-            error.remedy = "Put the peripheral into pairing mode, or try --capability keyboard-display."
+                "pairing failed: the peripheral refused, or wants more than --capability \(CapabilityArgument.name(of: capability))"
+            error.remedy =
+                "Put the peripheral into pairing mode"
+                + (capability == .keyboardDisplay ? "." : ", or try --capability keyboard-display.")
         }
         return error
     }

@@ -68,7 +68,9 @@ struct AdvertiseCommand: AsyncParsableCommand {
                 parameters = try .bthome(BTHome(objects.map(\.element.object)))
             }
         } catch let error as AdvertisementFormatError {
-            throw ValidationError("\(error)")
+            throw ValidationError(Self.text(error))
+        } catch let error as BLEError {
+            throw ValidationError(error.message)
         }
         parameters.isConnectable = connectable
         parameters.localName = name
@@ -79,19 +81,69 @@ struct AdvertiseCommand: AsyncParsableCommand {
         do throws(BLEError) {
             try parameters.validate()
         } catch {
-            throw ValidationError("\(error.message). \(error.remedy ?? "")")
+            throw Self.refusal(error, parameters.budget())
+        }
+        guard
+            parameters.isConnectable || parameters.budget().advertisement.used > 0
+                || parameters.budget().scanResponse.used > 0
+        else {
+            throw ValidationError(
+                "There is nothing to advertise. Give --name, --service, --manufacturer, --service-data or a beacon.")
         }
         return parameters
     }
 
+    /// Returns what is wrong with a beacon: the error itself is about one that was received.
+    private static func text(_ error: AdvertisementFormatError) -> String {
+        switch error.reason {
+        case .invalidLength(let count):
+            "\(error.format): a beacon has no room for the \(count) bytes that this takes. Shorten it."
+        case .unsupportedVersion(let version): "\(error.format): there is no version \(version)."
+        case .invalidValue(let field): "\(error.format): the \(field) is not one that can be sent."
+        case .invalidText(let field): "\(error.format): the \(field) is not text that can be sent."
+        }
+    }
+
+    /// What the properties of parameters are called here, and what to change if one does not fit.
+    private static let options: [(property: String, option: String, remedy: String)] = [
+        ("localName", "--name", "Give a shorter name, without zero bytes."),
+        ("duration", "--seconds", "Give whole seconds, 1 to 65535, or leave it out for no limit."),
+        ("serviceUUIDs", "--service", "Give each service once."),
+        ("serviceData", "--service-data", "Give each service some bytes, such as 180f:32."),
+        ("manufacturerData", "--manufacturer", "Give each company some bytes, such as ffff:0102."),
+    ]
+
+    /// Returns the error for parameters that cannot be advertised, in the words of the command line.
+    private static func refusal(_ error: BLEError, _ budget: AdvertisingBudget) -> ValidationError {
+        if let field = budget.firstOverflowing {
+            let space = budget.space(in: field.packet)
+            let packet = field.packet == .advertisement ? "advertisement" : "scan response"
+            return ValidationError(
+                "The \(field.name) does not fit: the \(packet) has \(space.used) bytes, and at most \(space.capacity) are "
+                    + "possible. Shorten it by \(space.used - space.capacity), or leave something out.")
+        }
+        var (message, remedies) = (error.message, [String]())
+        for (property, option, remedy) in options where message.contains("`\(property)`") {
+            message = message.replacing("`\(property)`", with: option)
+            remedies.append(remedy)
+        }
+        return ValidationError(([message + "."] + remedies).joined(separator: " "))
+    }
+
     private static func beacon(_ text: String) throws -> IBeacon {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard (3...4).contains(parts.count), let uuid = BluetoothUUID(String(parts[0])), let major = UInt16(parts[1]),
+        guard (3...4).contains(parts.count), let uuid = proximityUUID(parts[0]), let major = UInt16(parts[1]),
             let minor = UInt16(parts[2]), let power = parts.count == 4 ? Int(parts[3]) : -59
         else {
-            throw ValidationError("--ibeacon takes a UUID, two numbers from 0 to 65535 and a strength, such as -59.")
+            throw ValidationError(
+                "--ibeacon takes a UUID of 128 bits, two numbers from 0 to 65535 and a strength, such as -59.")
         }
         return IBeacon(uuid: uuid, major: major, minor: minor, measuredPower: power)
+    }
+
+    /// Returns a UUID that is given with all its 128 bits: those of beacons have no short form.
+    private static func proximityUUID(_ text: Substring) -> BluetoothUUID? {
+        text.count(where: \.isHexDigit) == 32 ? BluetoothUUID(String(text)) : nil
     }
 
     /// Returns the bytes of data that are not a mask.
@@ -112,7 +164,7 @@ struct AdvertiseCommand: AsyncParsableCommand {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await host.advertise(parameters) }
                 group.addTask {
-                    for try await event in events { try ServeCommand.show(event, output) }
+                    for try await event in events { try HostOutput.show(event, output) }
                 }
                 defer { group.cancelAll() }
                 try await group.next()

@@ -27,7 +27,7 @@ struct DefinitionFile {
 
     init(json: Data) throws {
         let object = try Self.object(Entry(text: json), "definition")
-        let services = try object["services"].required("services").array().map { try Self.service($0) }
+        let services = try object.required("services", in: Entry.Place()).array().map { try Self.service($0) }
         var advertisement = Advertisement(
             localName: try object["name"]?.string(), serviceUUIDs: Set(services.map(\.uuid).filter { $0.short != nil }))
         if let listed = try object["advertisedServices"]?.array().map({ try $0.service() }) {
@@ -38,15 +38,18 @@ struct DefinitionFile {
         }
         for (company, data) in try object["manufacturerData"]?.entries() ?? [] {
             guard let digits = Hex.bytes(company), digits.count == 2 else {
-                throw Entry.Mistake(place: data.place, message: "not a company of four digits")
+                throw data.mistake("not a company of four digits")
             }
             guard
                 advertisement.manufacturerData.updateValue(
                     try data.bytes(), forKey: UInt16(digits[0]) << 8 | UInt16(digits[1])) == nil
-            else { throw Entry.Mistake(place: data.place, message: "the company is there twice") }
+            else { throw data.mistake("the company is there twice") }
         }
         for (name, data) in try object["serviceData"]?.entries() ?? [] {
-            advertisement.serviceData[try Entry(.string(name), data.place).service()] = try data.bytes()
+            let service = try Entry(.string(name), data.place).service()
+            guard advertisement.serviceData.updateValue(try data.bytes(), forKey: service) == nil else {
+                throw data.mistake("the service is there twice")
+            }
         }
         if let power = object["txPower"] { advertisement.txPower = try power.integer(-127...20) }
         var advertising = AdvertisingParameters(advertisement)
@@ -64,7 +67,7 @@ struct DefinitionFile {
     private static func interval(_ entry: Entry) throws -> ClosedRange<Duration> {
         let bounds = try entry.array().map { try $0.number(0.02...10_485) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else {
-            throw Entry.Mistake(place: entry.place, message: "not the shortest and the longest time, in seconds")
+            throw entry.mistake("not the shortest and the longest time, in seconds")
         }
         return .seconds(bounds[0])...(.seconds(bounds[1]))
     }
@@ -72,7 +75,7 @@ struct DefinitionFile {
     private static func service(_ entry: Entry) throws -> ServiceDefinition {
         let object = try object(entry, "service")
         return ServiceDefinition(
-            try object["uuid"].required("\(entry.place).uuid").service(),
+            try object.required("uuid", in: entry.place).service(),
             handle: try object["handle"].map { UInt16(try $0.integer(1...65_534)) },
             isPrimary: try object["isPrimary"]?.boolean() ?? true,
             includes: try object["includes"]?.array().map { try $0.service() } ?? [],
@@ -87,9 +90,9 @@ struct DefinitionFile {
 
     private static func characteristic(_ entry: Entry) throws -> CharacteristicDefinition {
         let object = try object(entry, "characteristic")
-        let uuid = try object["uuid"].required("\(entry.place).uuid").characteristic()
+        let uuid = try object.required("uuid", in: entry.place).characteristic()
         var properties: CharacteristicProperties = []
-        for property in try object["properties"].required("\(entry.place).properties").array() {
+        for property in try object.required("properties", in: entry.place).array() {
             properties.insert(try property.choice(CharacteristicProperties.names.map { ($0.name, $0.property) }))
         }
         var definition = CharacteristicDefinition(
@@ -97,9 +100,9 @@ struct DefinitionFile {
         definition.descriptors =
             try object["descriptors"]?.array().map { entry in
                 let object = try Self.object(entry, "descriptor")
-                let name = try object["uuid"].required("\(entry.place).uuid")
+                let name = try object.required("uuid", in: entry.place)
                 guard let uuid = BluetoothUUID(try name.string()) else {
-                    throw Entry.Mistake(place: name.place, message: "not a UUID")
+                    throw name.mistake("not a UUID")
                 }
                 return DescriptorDefinition(
                     uuid, value: try value(object), isWritable: try object["isWritable"]?.boolean() ?? false)
@@ -121,7 +124,7 @@ struct DefinitionFile {
     /// A channel that returns what it receives, or that sends values. By default, it only receives.
     private static func channel(_ entry: Entry) throws -> ChannelDefinition {
         let object = try object(entry, "channel")
-        let psm = PSM(rawValue: UInt16(try object["psm"].required("\(entry.place).psm").integer(1...255)))
+        let psm = PSM(rawValue: UInt16(try object.required("psm", in: entry.place).integer(1...255)))
         let echoes = try object["echo"]?.boolean() ?? false
         let script = try scripted(object)
         return ChannelDefinition(psm, security: try security(object)) { channel in
@@ -150,17 +153,15 @@ struct DefinitionFile {
         let entries = ["values", "ramp", "random"].compactMap { object[$0] }
         guard let entry = entries.first else {
             guard let every = object["every"] else { return nil }
-            throw Entry.Mistake(
-                place: every.place, message: "there are no \"values\" to send, no \"ramp\", and no \"random\"")
+            throw every.mistake("there are no \"values\" to send, no \"ramp\", and no \"random\"")
         }
         guard entries.count == 1 else {
-            throw Entry.Mistake(
-                place: entries[1].place, message: "\"values\", \"ramp\" and \"random\" exclude each other")
+            throw entries[1].mistake("\"values\", \"ramp\" and \"random\" exclude each other")
         }
         let every = Duration.milliseconds(Int64((try object["every"]?.number(0.01...86_400) ?? 1) * 1000))
         if let list = object["values"] {
             let values = try list.array().map { try $0.bytes() }
-            guard !values.isEmpty else { throw Entry.Mistake(place: list.place, message: "there is no value") }
+            guard !values.isEmpty else { throw list.mistake("there is no value") }
             return (.list(values), every)
         }
         return (try numbers(entry, isRamp: object["ramp"] != nil), every)
@@ -171,7 +172,7 @@ struct DefinitionFile {
         let format =
             try script["format"]?.choice(ScriptedValues.NumberFormat.named) ?? ScriptedValues.NumberFormat.named[0].1
         func number(_ key: String) throws -> Int {
-            try script[key].required("\(entry.place).\(key)").integer(format.range)
+            try script.required(key, in: entry.place).integer(format.range)
         }
         let (first, last) = (try number("from"), try number("to"))
         guard isRamp else {
@@ -179,14 +180,14 @@ struct DefinitionFile {
             return .random(min(first, last)...max(first, last), seed: UInt64(bitPattern: Int64(seed)), format)
         }
         let step = try script["step"]?.integer(Int.self) ?? 1
-        guard step > 0 else { throw Entry.Mistake(place: "\(entry.place).step", message: "not a number above 0") }
+        guard step > 0 else { throw Entry.Mistake(place: entry.place["step"], message: "not a number above 0") }
         return .ramp(from: first, to: last, step: step, format)
     }
 
     private static func value(_ object: [String: Entry]) throws -> [UInt8] {
         if let value = object["value"] {
             if let text = object["text"] {
-                throw Entry.Mistake(place: text.place, message: "\"value\" and \"text\" exclude each other")
+                throw text.mistake("\"value\" and \"text\" exclude each other")
             }
             return try value.bytes()
         }

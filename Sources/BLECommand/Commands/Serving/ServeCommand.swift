@@ -53,11 +53,15 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Be a peripheral: advertise and serve until Ctrl-C.",
         discussion: """
-            Each line on standard input sets a value, which subscribers receive: a characteristic's UUID or name and the \
-            bytes in hexadecimal, such as "2a19 32", or the same as JSON, such as {"uuid": "battery-level", "value": "32"}.
+            Shows what centrals do: links, reads, writes and subscriptions. Each line on standard input sets a value, which \
+            subscribers receive: a characteristic's UUID or name and the bytes in hexadecimal, such as "2a19 32", or \
+            "2a19#2 32" for the second of that type; or the same as JSON, such as {"uuid": "battery-level", "value": \
+            "32"}, with a "service" or a "number" where several have the characteristic. A line answers a question of a \
+            pairing instead, if there is one.
             """)
 
     @OptionGroup var options: CommonOptions
+    @OptionGroup var pairing: PairingOptions
 
     @Argument(
         help: ArgumentHelp(
@@ -68,20 +72,28 @@ struct ServeCommand: AsyncParsableCommand {
     var name: String?
 
     func run() async throws {
+        // Before signals are handled, so that they end the reading of a long file.
         let definition = try definition()
-        try await Session.serve(options) { host, output in
+        let warning = pairing.warning(about: definition)
+        let agent = pairing.makeAgent(.given)
+        try await Session.serve(options, pairing: agent?.agent) { host, output in
             for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
                 output.note("\(diagnostic)")
             }
+            if let warning { output.note("warning: \(warning)") }
             let events = await host.events()
+            let requests = AnsweredRequests()
+            await host.observeRequests { requests.add($0) }
             try await host.withServed(definition) { served in
                 output.note("serving \(definition.advertisement.localName ?? ""); Ctrl-C ends")
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        for try await event in events { try Self.show(event, output) }
+                        for try await event in events { try HostOutput.show(event, output) }
                     }
+                    group.addTask { try await requests.show(output) }
                     if !CommandClock.isVirtual {
-                        group.addTask { try await Self.followInput(served, output) }
+                        let input = ServedInput(definition: definition, user: agent?.user)
+                        group.addTask { try await input.follow(served, output) }
                     }
                     defer { group.cancelAll() }
                     // The end of the input ends nothing.
@@ -117,54 +129,9 @@ struct ServeCommand: AsyncParsableCommand {
         let limits = PeripheralLimits(reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)])
         let problems = definition.diagnostics(limits: limits).filter(\.isError)
         guard !problems.isEmpty else { return }
-        throw Entry.Mistake(place: "", message: problems.map(\.description).joined(separator: "\n"))
-    }
-
-    /// Sets the values that standard input gives.
-    private static func followInput(_ served: ServedPeripheral, _ output: Output) async throws {
-        for await line in InputLines.all() {
-            let change: ValueLine
-            do {
-                change = try ValueLine(line)
-            } catch {
-                output.note("\(error): \(line)")
-                continue
-            }
-            do throws(BLEError) {
-                try await served.setValue(change.value, of: change.characteristic)
-            } catch {
-                if error.isCancellation || error.code == .shutDown { throw error }
-                output.complain(error)
-            }
-        }
-    }
-
-    static func show(_ event: PeripheralHostEvent, _ output: Output) throws {
-        func line(_ name: String, _ keys: [String: JSON], _ text: String) throws {
-            try output.line(.object(keys.merging(["event": .string(name)]) { $1 }), text)
-        }
-        func subscriber(_ name: String, _ subscriber: PeripheralHostEvent.Subscriber) throws {
-            let type = subscriber.characteristic
-            let central = subscriber.central.map { "\($0)" }
-            try line(
-                name, ["uuid": .string(type.description), "central": central.map { .string($0) } ?? .null],
-                "\(name) \(type.name(in: .vendors) ?? type.description)\(central.map { " by \($0)" } ?? "")")
-        }
-        switch event {
-        case .centralConnected(let central):
-            try line("connected", ["central": .string("\(central)")], "connected \(central)")
-        case .centralDisconnected(let central):
-            try line("disconnected", ["central": .string("\(central)")], "disconnected \(central)")
-        case .subscribed(let value): try subscriber("subscribed", value)
-        case .unsubscribed(let value): try subscriber("unsubscribed", value)
-        case .advertisingStarted: try line("advertising", [:], "advertising")
-        case .advertisingEnded(let error?):
-            try line("advertisingEnded", ["error": .string(error.message)], "advertising ended: \(error.message)")
-        case .advertisingEnded(nil): try line("advertisingEnded", [:], "advertising ended")
-        case .servicesLost(let error):
-            try line("servicesLost", ["error": .string(error.message)], "not served now: \(error.message)")
-        case .servicesRestored: try line("servicesRestored", [:], "served again")
-        case .failed(let error): output.complain(error)
-        }
+        let shown = problems.prefix(20).map(\.description)
+        let rest = problems.count - shown.count
+        throw Entry.Mistake(
+            message: (shown + (rest > 0 ? ["and \(rest) more"] : [])).joined(separator: "\n"))
     }
 }

@@ -3,7 +3,10 @@ import FoundationEssentials
 
 /// A line of standard input that sets a value: a characteristic and bytes in hexadecimal, or the same as JSON.
 struct ValueLine {
-    let characteristic: Characteristic<[UInt8]>
+    private let characteristic: BluetoothUUID
+    /// The position among the definition's characteristics of that type, from 1.
+    private let number: Int?
+    private let service: BluetoothUUID?
     let value: [UInt8]
 
     /// Throws ``Entry/Mistake``.
@@ -11,23 +14,52 @@ struct ValueLine {
         guard line.contains("{") else {
             let words = line.split(separator: " ")
             guard words.count == 2, let key = try? CharacteristicArgument(named: String(words[0])),
-                let bytes = Hex.bytes(String(words[1]))
+                let uuid = key.uuid, key.descriptor == nil, let bytes = Hex.bytes(String(words[1]))
             else {
-                throw Entry.Mistake(place: "", message: "not a characteristic and a value in hexadecimal")
+                throw Entry.Mistake(message: "not a characteristic and a value in hexadecimal")
             }
-            (characteristic, value) = (Characteristic(key.uuid), bytes)
+            (characteristic, number, service, value) = (uuid, key.number, nil, bytes)
             return
         }
-        let object = try Entry(text: Data(line.utf8)).object(["uuid", "service", "value", "text"])
-        characteristic = Characteristic(
-            try object["uuid"].required("uuid").characteristic(), service: try object["service"]?.service())
+        let place = Entry.Place()
+        let object = try Entry(text: Data(line.utf8)).object(["uuid", "number", "service", "value", "text"])
+        characteristic = try object.required("uuid", in: place).characteristic()
+        number = try object["number"]?.integer(1...65_535)
+        service = try object["service"]?.service()
         if let text = object["text"] {
-            guard object["value"] == nil else {
-                throw Entry.Mistake(place: "text", message: "\"value\" and \"text\" exclude each other")
-            }
+            guard object["value"] == nil else { throw text.mistake("\"value\" and \"text\" exclude each other") }
             value = Array(try text.string().utf8)
         } else {
-            value = try object["value"].required("value").bytes()
+            value = try object.required("value", in: place).bytes()
         }
+    }
+
+    /// A characteristic's position in a definition.
+    typealias Position = (service: Int, characteristic: Int)
+
+    /// Returns the characteristic whose value it sets. Throws ``Entry/Mistake`` if there is none, or more than one.
+    func position(in definition: PeripheralDefinition) throws -> Position {
+        let all = definition.services.enumerated().flatMap { index, found -> [Position] in
+            guard service == nil || found.uuid == service else { return [] }
+            return found.characteristics.indices.filter { found.characteristics[$0].uuid == characteristic }.map {
+                (index, $0)
+            }
+        }
+        let name = "\(characteristic)" + (service.map { " in \($0)" } ?? "")
+        guard let number else {
+            guard let first = all.first else {
+                throw Entry.Mistake(message: "the definition has no characteristic \(name)")
+            }
+            guard all.count == 1 else {
+                throw Entry.Mistake(
+                    message: "the definition has \(all.count) of the characteristic \(name): give its number, "
+                        + "such as \(characteristic)#2 or \"number\": 2")
+            }
+            return first
+        }
+        guard all.indices.contains(number - 1) else {
+            throw Entry.Mistake(message: "the definition has only \(all.count) of the characteristic \(name)")
+        }
+        return all[number - 1]
     }
 }

@@ -7,10 +7,12 @@ struct ChannelCommand: AsyncParsableCommand {
         discussion: """
             Each line on standard input is a packet in hexadecimal, and so is each line of the output. With --raw, both are \
             bytes, and the input is cut into packets of the greatest length. The end of the input does not end the channel: \
-            the other side does, or Ctrl-C, or --count.
+            the other side does, or Ctrl-C, or --count. If the other side ends it before all input was sent, or breaks \
+            the rules of the channel, the exit status is 15; what the other side does with what was sent is not known.
             """)
 
     @OptionGroup var options: CommonOptions
+    @OptionGroup var pairing: PairingOptions
 
     @Argument(help: idHelp)
     var id: String?
@@ -44,12 +46,15 @@ struct ChannelCommand: AsyncParsableCommand {
         guard (id == nil) == listen else {
             throw ValidationError("Give a peripheral to connect to, or --listen, and not both.")
         }
+        guard listen || pairing.pairing == nil else {
+            throw ValidationError("--pairing answers centrals: it goes with --listen. To pair here: ble pair.")
+        }
         guard 23...65535 ~= length else { throw ValidationError("--length is 23 to 65535.") }
         guard !raw || !options.json else { throw ValidationError("--raw and --json exclude each other.") }
     }
 
     func run() async throws {
-        let exchange = Exchange(isRaw: raw, count: count)
+        let exchange = ChannelExchange(isRaw: raw, count: count)
         let (psm, security, length, timeout) = (psm, security.level, length, options.timeoutDuration)
         if let id {
             try await Session.run(options) { central, output in
@@ -62,8 +67,11 @@ struct ChannelCommand: AsyncParsableCommand {
                 try await exchange.run(channel, output.about(peripheral))
             }
         } else {
-            let name = name
-            try await Session.serve(options) { host, output in
+            let (name, agent) = (name, pairing.makeAgent(.standardInput)?.agent)
+            let warning = pairing.warning(
+                ifRequired: security != .open, isAuthenticated: security == .authenticated)
+            try await Session.serve(options, pairing: agent) { host, output in
+                if let warning { output.note("warning: \(warning)") }
                 let listener = try await host.publishChannel(psm, security: security, maximumReceiveLength: length)
                 let definition = PeripheralDefinition(
                     advertisement: Advertisement(localName: name),
@@ -76,6 +84,8 @@ struct ChannelCommand: AsyncParsableCommand {
                 try await host.withServed(definition) { _ in
                     output.note("accepting a channel at \(listener.psm) as \(name); Ctrl-C ends")
                     for try await channel in listener {
+                        // Further ones are refused, instead of waiting without a reader.
+                        listener.close()
                         try await exchange.run(channel, output)
                         break
                     }
@@ -110,50 +120,5 @@ extension PSM {
             throw ValidationError("\"\(text)\" is not the number of a channel: 1 to 255, or 0x01 to 0xff.")
         }
         self.init(rawValue: number)
-    }
-}
-
-/// Standard input and output as the other side of a channel.
-private struct Exchange: Sendable {
-    let isRaw: Bool
-    let count: Int?
-
-    func run(_ channel: L2CAPChannel, _ output: Output) async throws {
-        output.note("opened \(channel.psm), packets of up to \(channel.maximumLength) bytes (Ctrl-C ends)")
-        let input = Task { try await send(channel, output) }
-        defer { input.cancel() }
-        var received = 0
-        for try await packet in channel.packets {
-            received += 1
-            if isRaw {
-                try output.bytes(packet)
-            } else {
-                try output.line(.object(["value": .hex(packet)]), packet.isEmpty ? "-" : Hex.string(packet))
-            }
-            if received == count { break }
-        }
-        channel.close()
-    }
-
-    /// Sends what standard input has. An error ends the channel's packets, too, and is told there.
-    private func send(_ channel: L2CAPChannel, _ output: Output) async throws {
-        guard !CommandClock.isVirtual else { return }
-        while let packet = await isRaw ? InputBytes.next(atMost: channel.maximumLength) : nextPacket(output) {
-            do throws(BLEError) {
-                try await channel.send(packet)
-            } catch {
-                guard error.code == .invalidLength else { throw error }
-                output.complain(error)
-            }
-        }
-    }
-
-    /// Returns the packet of the next line that is one.
-    private func nextPacket(_ output: Output) async -> [UInt8]? {
-        while let line = await InputBytes.nextLine() {
-            if let bytes = Hex.bytes(line.filter { $0 != " " }), !bytes.isEmpty { return bytes }
-            output.note("not a packet in hexadecimal: \(line)")
-        }
-        return nil
     }
 }

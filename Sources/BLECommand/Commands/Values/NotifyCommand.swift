@@ -13,7 +13,7 @@ struct NotifyCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
+    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.characteristic(named:))
     var characteristic: CharacteristicArgument
 
     @Option(help: ArgumentHelp("End after so many values.", valueName: "n"))
@@ -29,12 +29,13 @@ struct NotifyCommand: AsyncParsableCommand {
                 central: central, output: output, timeout: timeout, isPatient: maintain.maintain
             ).find(id)
             try await maintain.apply(to: peripheral)
-            let (output, uuid) = (output.about(peripheral), characteristic.uuid)
+            let output = output.about(peripheral)
             let (key, values) = try await output.progress.during("Connecting to \(peripheral)") {
-                if characteristic.number != nil { try await maintain.waitForLink(to: peripheral) }
+                if characteristic.needsServices { try await maintain.waitForLink(to: peripheral) }
                 let key = try await characteristic.key(on: peripheral)
                 return (key, try await peripheral.notifications(key.bytes, overflow: .dropOldest(capacity: 4096)))
             }
+            let uuid = key.characteristic
             let format = await ShownValue.format(of: key, on: peripheral)
             output.note(
                 "subscribed to \(uuid.name(in: .vendors) ?? uuid.description); waiting for values (Ctrl-C ends)")

@@ -3,7 +3,8 @@ import BLE
 import BLEProfiles
 
 struct ReadCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "read", abstract: "Read a characteristic.")
+    static let configuration = CommandConfiguration(
+        commandName: "read", abstract: "Read a characteristic or a descriptor.")
 
     @OptionGroup var options: CommonOptions
     @OptionGroup var values: ValueOptions
@@ -11,21 +12,22 @@ struct ReadCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
+    @Argument(help: CharacteristicArgument.helpWithDescriptor, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     func run() async throws {
         let (id, characteristic, timeout, guesses) = (id, characteristic, options.timeoutDuration, values.guess)
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            let uuid = characteristic.uuid
-            let value = try await output.progress.during("Reading \(uuid) of \(peripheral)") {
-                let key = try await characteristic.key(on: peripheral)
-                let bytes = try await peripheral.read(key.bytes)
-                return ShownValue(bytes, await ShownValue.format(of: key, on: peripheral), guessing: guesses)
+            let (attribute, value) = try await output.progress.during(
+                "Reading \(characteristic.title) of \(peripheral)"
+            ) {
+                let attribute = try await characteristic.attribute(on: peripheral)
+                let bytes = try await attribute.read(of: peripheral)
+                return (attribute, ShownValue(bytes, await attribute.format(on: peripheral), guessing: guesses))
             }
             try output.about(peripheral).line(
-                .object(value.json.merging(["uuid": .string(uuid.description)]) { $1 }), value.text(output))
+                .object(value.json.merging(attribute.json) { $1 }), value.text(output))
         }
     }
 }

@@ -2,14 +2,15 @@ import ArgumentParser
 import BLE
 
 struct WriteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "write", abstract: "Write a characteristic.")
+    static let configuration = CommandConfiguration(
+        commandName: "write", abstract: "Write a characteristic or a descriptor.")
 
     @OptionGroup var options: CommonOptions
 
     @Argument(help: idHelp)
     var id: String
 
-    @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.init(named:))
+    @Argument(help: CharacteristicArgument.helpWithDescriptor, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     @Argument(help: ArgumentHelp("The value in hexadecimal.", valueName: "hex"))
@@ -18,17 +19,25 @@ struct WriteCommand: AsyncParsableCommand {
     @Flag(help: "Do not wait for the peripheral's answer.")
     var withoutResponse = false
 
+    func validate() throws {
+        guard !withoutResponse || characteristic.descriptor == nil else {
+            throw ValidationError("A descriptor is always written with response.")
+        }
+    }
+
     func run() async throws {
         let (id, characteristic, bytes, timeout) = (id, characteristic, value.bytes, options.timeoutDuration)
         let type: WriteType = withoutResponse ? .withoutResponse : .withResponse
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            let uuid = characteristic.uuid
-            try await output.progress.during("Writing \(uuid) of \(peripheral)") {
-                try await peripheral.write(bytes, to: characteristic.key(on: peripheral).bytes, type: type)
+            let attribute = try await output.progress.during("Writing \(characteristic.title) of \(peripheral)") {
+                let attribute = try await characteristic.attribute(on: peripheral)
+                try await attribute.write(bytes, to: peripheral, type: type)
+                return attribute
             }
             try output.about(peripheral).line(
-                .object(["uuid": .string(uuid.description), "value": .hex(bytes)]), "wrote \(bytes.count) bytes")
+                .object(attribute.json.merging(["value": .hex(bytes)]) { $1 }),
+                "wrote \(bytes.count) \(bytes.count == 1 ? "byte" : "bytes")")
         }
     }
 }

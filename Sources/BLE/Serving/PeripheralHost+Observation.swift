@@ -1,0 +1,64 @@
+/// A request of a central that a host has answered.
+package struct AnsweredRequest: Sendable {
+    /// What the central has done.
+    package let access: AttributeAccess
+    /// The attribute's service, characteristic and, if it is one, descriptor.
+    package let service: BluetoothUUID
+    package let characteristic: BluetoothUUID
+    package let descriptor: BluetoothUUID?
+    package let request: AttributeRequest
+    /// The value that was read, or the part of one that was written.
+    package let value: [UInt8]
+    /// The error with which it was rejected.
+    package let error: ATTError?
+}
+
+extension PeripheralHost {
+    /// Tells of each request that is answered, in order, on the host's executor. Of a value that is read in parts, the
+    /// first part is told.
+    package func observeRequests(_ observer: @escaping @Sendable (AnsweredRequest) -> Void) {
+        requestObserver = observer
+    }
+
+    func observingRead(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
+        guard requestObserver != nil else { return try await read(attribute, request) }
+        do throws(ATTError) {
+            let value = try await read(attribute, request)
+            if request.offset == 0 { tell(.read, attribute, request, value, nil) }
+            return value
+        } catch {
+            tell(.read, attribute, request, [], error)
+            throw error
+        }
+    }
+
+    func observingWrite(
+        _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
+    ) async throws(ATTError) {
+        guard requestObserver != nil else { return try await write(value, to: attribute, request) }
+        do throws(ATTError) {
+            try await write(value, to: attribute, request)
+            if !request.isPrepared { tell(.write, attribute, request, value, nil) }
+        } catch {
+            tell(.write, attribute, request, value, error)
+            throw error
+        }
+    }
+
+    private func tell(
+        _ access: AttributeAccess, _ attribute: ServedAttribute, _ request: AttributeRequest, _ value: [UInt8],
+        _ error: ATTError?
+    ) {
+        guard let observer = requestObserver, let definition = applications[attribute.application]?.definition,
+            let characteristic = applications[attribute.application]?.characteristic(attribute)
+        else { return }
+        let descriptor = attribute.descriptor.flatMap { index in
+            characteristic.descriptors.indices.contains(index) ? characteristic.descriptors[index].uuid : nil
+        }
+        observer(
+            AnsweredRequest(
+                access: access, service: definition.services[attribute.service].uuid,
+                characteristic: characteristic.uuid, descriptor: descriptor, request: request, value: value,
+                error: error))
+    }
+}

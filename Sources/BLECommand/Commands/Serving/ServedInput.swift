@@ -1,0 +1,32 @@
+import BLE
+
+/// The lines of standard input, while a definition is served.
+struct ServedInput: Sendable {
+    let definition: PeripheralDefinition
+    /// Answers the questions of pairings, if this program does.
+    let user: TerminalUser?
+
+    /// Sets the values that the lines give, until the end of the input.
+    func follow(_ served: ServedPeripheral, _ output: Output) async throws {
+        while let line = await StandardInput.shared.nextLine() {
+            if await user?.take(line) == true { continue }
+            let change: ValueLine
+            let position: ValueLine.Position
+            do {
+                change = try ValueLine(line)
+                position = try change.position(in: definition)
+            } catch {
+                output.note("\(error): \(line.excerpt)")
+                continue
+            }
+            do throws(BLEError) {
+                try await served.setValue(
+                    change.value, service: position.service, characteristic: position.characteristic)
+            } catch {
+                if error.isCancellation || error.code == .shutDown { throw error }
+                output.complain(error)
+            }
+        }
+        if !Task.isCancelled { await user?.take(nil) }
+    }
+}

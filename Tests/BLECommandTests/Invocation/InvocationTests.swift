@@ -1,0 +1,33 @@
+import ArgumentParser
+import Testing
+
+@testable import BLECommand
+
+@Suite struct InvocationTests {
+    private static let commands = ["scan", "read", "notify", "demo"]
+
+    @Test(
+        arguments: [
+            (["-vv", "read", "X", "2a19"], ["read", "-vv", "X", "2a19"]), (["read", "-vv"], ["read", "-vv"]),
+            (["--verbose", "--json", "scan"], ["scan", "--verbose", "--json"]), (["help", "scan"], ["help", "scan"]),
+            ([], []), (["--version"], ["--version"]), (["-v"], ["-v"]), (["help"], ["help"]),
+        ])
+    func `options before the command belong to it`(_ given: [String], _ arguments: [String]) throws {
+        #expect(try Invocation(given, commands: Self.commands).arguments == arguments)
+    }
+
+    @Test(arguments: [
+        ("scna", "Did you mean scan?"), ("notifi", "Did you mean notify?"), ("devices", "DeviceCommands"),
+    ])
+    func `a command that there is not is told, also to help`(_ name: String, _ message: String) {
+        for given in [[name], ["help", name], ["-v", name, "lock"]] {
+            let error = #expect(throws: ValidationError.self) { try Invocation(given, commands: Self.commands) }
+            #expect(error?.message.contains(message) == true)
+        }
+    }
+
+    @Test func `the exit statuses are a topic of help`() throws {
+        #expect(try Invocation(["help", "exit-status"], commands: Self.commands).asksForStatuses)
+        #expect(try !Invocation(["help", "scan"], commands: Self.commands).asksForStatuses)
+    }
+}

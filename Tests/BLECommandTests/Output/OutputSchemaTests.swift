@@ -1,0 +1,109 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Foundation
+import Subprocess
+import Testing
+
+@testable import BLECommand
+
+/// Every command's JSON, against the published schema.
+@Suite(.startsProcesses, .hangLimit)
+struct OutputSchemaTests {
+    private func check(
+        _ text: String, _ kinds: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let schema = try OutputSchema()
+        for line in text.split(separator: "\n") {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            let mistakes = kinds.map { schema.mistakes(in: object, of: $0) }
+            let isRight = mistakes.contains { $0.isEmpty }
+            #expect(isRight, "\(mistakes) in \(line)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("adapters", ["adapters"]), ("scan --duration 1 --duplicates", ["scan"]),
+            ("inspect Simulated_Strap --values --guess", ["inspect"]), ("inspect Simulated_Lamp", ["inspect"]),
+            ("inspect Simulated_Ear --values", ["inspect"]), ("read Simulated_Strap heart-rate-control-point", []),
+            ("read Simulated_Strap battery-level", ["read"]), ("read Simulated_Lamp ff01 --guess", ["read"]),
+            ("read Simulated_Ear 2a19/2904", ["read"]), ("write Simulated_Lamp ff01 1e", ["write"]),
+            ("notify Simulated_Strap 2a37 --count 2", ["notify", "gap"]),
+            ("profile environmental-sensing Simulated_Weather --count 3", ["profile", "gap"]),
+            ("profile device-information Simulated_Strap", ["profile"]),
+            ("heart-rate Simulated_Strap --count 1", ["heart-rate", "gap"]), ("battery Simulated_Ear", ["battery"]),
+            ("info Simulated_Strap", ["info"]), ("pair Simulated_Strap", ["pair"]),
+            ("unpair Simulated_Strap", ["unpair"]),
+            ("pair Simulated_Strap --yes --trust", ["pair"]),
+        ])
+    func `a command's lines are as the schema says`(_ command: String, _ kinds: [String]) async throws {
+        let arguments = command.split(separator: " ").map { String($0).replacing("_", with: " ") }
+        let result = try await Tool(arguments + ["--backend", "simulated", "--timeout", "600", "--json"]).run()
+        #expect(result.output.isEmpty == kinds.isEmpty, "\(result.errors)")
+        try check(result.output, kinds)
+        try check(result.errors, ["failure", "note"])
+    }
+
+    @Test func `packets of a channel, numbers and findings are, too`() async throws {
+        let channel = Tool(
+            ["channel", "Simulated Lamp", "--psm", "128", "--count", "1", "--backend", "simulated", "--json"],
+            input: "0a\n")
+        try check(try await channel.run().output, ["channel"])
+        try check(try await Tool.run("numbers", "heart", "rate", "--json").output, ["numbers"])
+        let world = try await BlueZWorld()
+        try check(try await world.ble("doctor", "--json").run().output, ["doctor"])
+    }
+
+    private static let definition = """
+        { "name": "Ours", "services": [{ "uuid": "ff00", "characteristics": [
+          { "uuid": "ff01", "properties": ["read", "write", "notify"], "value": "01" }] }] }
+        """
+
+    @Test func `the events of links and of what is served are, too`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(.battery(name: "Thing"))
+        let link = try await world.ble("connect", "Thing", "--json").afterFirstLine { _ in await thing.dropLink() }
+        try check(link.output, ["connect"])
+        try check(link.errors, ["failure", "note"])
+        let file = FileManager.default.temporaryDirectory.appending(path: "definition-\(UUID().uuidString).json")
+        try Data(Self.definition.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let path = file.path(percentEncoded: false)
+        let served = try await world.ble("serve", path, "--json").afterFirstLine { program in
+            let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+            let lamp = try await central.first(matching: .name("Ours"), timeout: .seconds(60)).peripheral
+            let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
+            try await lamp.write([1], to: state)
+            _ = try await lamp.read(state)
+            let values = try await lamp.notifications(state)
+            try await program.output.until("\"subscribed\"")
+            _ = values
+            await central.shutDown()
+            try await program.output.until("\"disconnected\"")
+            program.send(.interrupt)
+        }
+        try check(served.output, ["served", "subscription", "link", "hosting"])
+        try check(served.errors, ["failure", "note"])
+    }
+
+    #if DeviceCommands
+        @Test func `steps of the demonstration are, too`() async throws {
+            try check(try await Tool(["demo", "lock", "--json"], time: .virtual).run().output, ["demo"])
+        }
+    #endif
+
+    @Test func `the schema says when something is wrong`() throws {
+        let schema = try OutputSchema()
+        let time = "2026-03-01T12:00:00.000Z"
+        let right: [String: Any] = ["version": 1, "time": time, "id": "X", "wasPaired": true]
+        #expect(schema.mistakes(in: right, of: "unpair").isEmpty)
+        for wrong in [
+            right.merging(["wasPaired": 1]) { $1 }, right.merging(["other": 1]) { $1 }, right.filter { $0.key != "id" },
+            right.merging(["time": "now"]) { $1 }, right.merging(["version": 2]) { $1 },
+        ] {
+            #expect(!schema.mistakes(in: wrong, of: "unpair").isEmpty)
+        }
+    }
+}

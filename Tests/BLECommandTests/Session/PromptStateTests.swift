@@ -1,0 +1,53 @@
+import Testing
+
+@testable import BLECommand
+
+/// Which lines answer a pairing prompt.
+@Suite struct PromptStateTests {
+    private func expect(
+        _ actions: (drops: Bool, reads: Bool), drops: Bool, reads: Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(actions == (drops, reads), sourceLocation: sourceLocation)
+    }
+
+    private func expect(_ isAnswer: Bool, _ expected: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(isAnswer == expected, sourceLocation: sourceLocation)
+    }
+
+    @Test func `a line answers the prompt that is shown`() {
+        var state = PromptState()
+        expect(state.ask(), drops: false, reads: true)
+        expect(state.receive("y"), true)
+        expect(state.receive("y"), false)
+        expect(state.ask(), drops: false, reads: true)
+        expect(state.receive("n"), true)
+    }
+
+    @Test func `a line for a withdrawn prompt does not answer the next one`() {
+        var state = PromptState()
+        _ = state.ask()
+        state.withdraw()
+        #expect(state.wasWithdrawn)
+        expect(state.receive("y"), false)
+        // What has arrived since is dropped, too.
+        expect(state.ask(), drops: true, reads: true)
+        #expect(!state.wasWithdrawn)
+        expect(state.receive("n"), true)
+    }
+
+    @Test func `reading goes on when a prompt was withdrawn before there was a line`() {
+        var state = PromptState()
+        _ = state.ask()
+        state.withdraw()
+        expect(state.ask(), drops: true, reads: false)
+        expect(state.receive("y"), true)
+    }
+
+    @Test func `the end of the input is remembered`() {
+        var state = PromptState()
+        _ = state.ask()
+        expect(state.receive(nil), true)
+        #expect(state.isAtEnd)
+    }
+}
