@@ -46,6 +46,22 @@ extension AttributeOperation {
         return offset >= 0 && offset <= Self.maximumLength && count <= Self.maximumLength - offset
     }
 
+    /// The maximum length of a long write that every bluetoothd accepts as a peripheral: before 5.69, it counts what
+    /// precedes the value in a packet, too (`check_length` in its `src/shared/gatt-server.c`).
+    private static let surelyAcceptedLength = 508
+
+    /// Adds a remedy to a peripheral's rejection of a length that the specification allows.
+    func advised(_ error: BLEError) -> BLEError {
+        let (offset, count) = extent
+        guard error.code == .invalidLength, error.remedy == nil, offset + count > Self.surelyAcceptedLength else {
+            return error
+        }
+        var error = error
+        error.remedy =
+            "Write at most \(Self.surelyAcceptedLength) bytes: some peripherals accept no more, such as bluetoothd before 5.69."
+        return error
+    }
+
     /// Rejects a value or an offset that exceeds the length of any attribute.
     func checkExtent(_ key: CharacteristicKey, _ id: Peripheral.ID) throws(BLEError) {
         guard !fitsAttribute else { return }

@@ -32,7 +32,7 @@ final class PendingOperation: Sendable {
         } catch {
             // After an error of the backend, nothing is left to be done.
             await central.abandon(self)
-            throw error.at(
+            throw operation.advised(error).at(
                 attribute.peripheral, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
     }

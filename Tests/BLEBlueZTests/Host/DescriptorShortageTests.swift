@@ -1,10 +1,12 @@
 import BLE
 import BLETestSupport
-import BlueZTestSupport
 import DBus
+import Logging
+import Synchronization
 import Testing
 
 @testable import BLEBlueZ
+@testable import BlueZTestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -41,6 +43,45 @@ struct DescriptorShortageTests {
         withExtendedLifetime(bus) {}
     }
 
+    @Test func `a central that subscribes while there are no descriptors is refused, and a later one is not`()
+        async throws
+    {
+        let world = try await BlueZWorld(minorVersion: 80)
+        let central = Peripheral.ID(rawValue: "C0:00:00:00:0A:01")
+        let daemon = Task {
+            await until { world.daemon.signaledValues.withLock { $0 == [[1]] } }
+            await #expect(throws: ATTError.self) { try await world.daemon.pretendToSubscribe(central) }
+            await world.daemon.pretend(central, isConnected: true)
+            await until { world.daemon.signaledValues.withLock { $0 == [[1], [2]] } }
+            _ = try await world.daemon.pretendToSubscribe(central)
+        }
+        await #expect(processExitsWith: .success) { [address = world.bus.address as String] in
+            let (connected, subscribed) = (SharedValue(false), SharedValue(false))
+            let backend = BlueZPeripheral(BlueZHost(adapter: nil, address: .address(address)))
+            try await backend.start(
+                PeripheralContext(
+                    handleEvent: { event in
+                        if case .centralConnected = event { connected.change { $0 = true } }
+                        if case .subscribed = event { subscribed.change { $0 = true } }
+                    }, read: { (_, _) throws(ATTError) in [] }, write: { (_, _, _) throws(ATTError) in },
+                    logger: Logger(label: "test"), clock: ContinuousClock()))
+            let characteristic = CharacteristicDefinition(BluetoothUUID(0xFFE1), .notify)
+            try await backend.register(
+                [ServiceDefinition(BluetoothUUID(0xFFE0), characteristics: [characteristic])], as: 1)
+            let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
+            var all: Descriptors? = Descriptors()
+            // Says to the other process what has happened here.
+            try await backend.notify([1], from: attribute, to: nil)
+            await until { connected.value }
+            guard !subscribed.value else { throw BLEError(.failed, "it was not refused") }
+            all?.releaseAll()
+            all = nil
+            try await backend.notify([2], from: attribute, to: nil)
+            await until { subscribed.value }
+        }
+        try await daemon.value
+    }
+
     @Test func `a loop without descriptors runs tasks and ends sleeps`() async {
         await #expect(processExitsWith: .success) {
             let all = Descriptors()
@@ -65,4 +106,6 @@ private final class Descriptors {
 
     /// Gives one back.
     func release() { if let last = all.popLast() { close(last) } }
+
+    func releaseAll() { while !all.isEmpty { release() } }
 }

@@ -199,6 +199,16 @@ import Testing
         try await strap.write(Array(repeating: 0, count: 512), to: Bench.command)
     }
 
+    @Test(arguments: [(508, false), (509, true)])
+    func `a long value that is refused for its length has a remedy`(count: Int, hasRemedy: Bool) async throws {
+        await bench.backend.script(.write, .fail(BLEError(ATTError.invalidAttributeValueLength)))
+        let error = await expectError(.invalidLength) {
+            try await strap.write(Array(repeating: 0, count: count), to: Bench.command)
+        }
+        #expect(error?.attError == .invalidAttributeValueLength)
+        #expect((error?.remedy?.contains("508 bytes") == true) == hasRemedy)
+    }
+
     @Test func `a service that is not there is named`() async throws {
         let missing = BluetoothUUID(0x180D)
         let error = await expectError(.serviceNotFound) {
