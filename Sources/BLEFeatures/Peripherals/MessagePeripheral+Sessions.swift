@@ -63,7 +63,7 @@ extension MessagePeripheral {
         subscriptions[key] = Subscription(subscriber) { [notifier = subscriber.notifier] frame in
             await self.send(frame, notifier)
         }
-        if key == nil { claims = SessionClaims(needsProof: encryption?.mode == .bound) }
+        if let key { claims.remove(key) } else { claims = SessionClaims(needsProof: encryption?.mode == .bound) }
         beginSession(key, subscriber.number, isShared: key == nil)
     }
 
