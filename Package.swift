@@ -57,7 +57,8 @@ let package = Package(
         .example("SmartLock", ["BLE", "BLEFeatures"], "SmartLock/Sources"),
         // The same for a device without replies, found by what it advertises.
         .example(
-            "ClassroomRobot", ["BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEFeatures", "BLESimulation"],
+            "ClassroomRobot",
+            ["BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEFeatures", "BLEProfiles", "BLESimulation"],
             "Robot/Sources"),
 
         // Tests, and what they share.
@@ -80,7 +81,8 @@ let package = Package(
         .testTarget(
             name: "ClassroomRobotTests",
             dependencies: [
-                "ClassroomRobot", "BLE", "BLEAssignedNumbers", "BLEBeacons", "BLESimulation", "BLETestSupport",
+                "ClassroomRobot", "BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEProfiles", "BLESimulation",
+                "BLETestSupport",
             ],
             path: "Docs/Examples/Robot/Tests", packageAccess: false, swiftSettings: .strict),
     ],

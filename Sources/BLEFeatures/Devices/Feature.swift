@@ -14,11 +14,9 @@ public import BLE
 /// A feature is registered by its type in a ``Devices/Configuration``. Each connection has its own instance,
 /// ``Device/feature(_:)``.
 public protocol Feature: AnyObject, Sendable {
-    /// The commands that only this feature sends.
+    /// The commands that only this feature sends. None by default: then it cannot send messages.
     static var commands: Set<MessageCommand> { get }
-    /// Sends the feature's messages to the device.
-    var handler: MessageHandler { get }
-    /// Creates the feature for one connection.
+    /// Creates the feature for one connection. The handler sends its messages to the device.
     init(handler: MessageHandler)
 
     /// Called when there is a link. Messages cannot be sent yet.
@@ -33,6 +31,8 @@ public protocol Feature: AnyObject, Sendable {
 }
 
 extension Feature {
+    /// None.
+    public static var commands: Set<MessageCommand> { [] }
     /// Does nothing.
     public func connected() async {}
     /// Does nothing.

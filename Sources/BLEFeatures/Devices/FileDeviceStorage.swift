@@ -4,8 +4,8 @@ internal import Foundation
 /// A storage in a file that only its owner may read.
 ///
 /// Each change reads the file and replaces it in one step, so that a crash leaves either the old or the new file.
-/// Concurrent changes wait for each other, even in different processes. The file is JSON and contains the keys, which
-/// are secret.
+/// Concurrent changes wait for each other, even in different processes of the user, by a lock on the file `.NAME.lock`
+/// beside it, which stays there. The file is JSON and contains the keys, which are secret.
 public actor FileDeviceStorage: DeviceStorage {
     private struct Record: Codable {
         var serial: String
@@ -17,8 +17,21 @@ public actor FileDeviceStorage: DeviceStorage {
     /// The path of the file.
     public nonisolated let path: String
 
+    private let lockTimeout: Duration
+    private let clock: any Clock<Duration>
+
     /// Creates a storage in the given file, whose directory must exist. A missing file contains no devices.
-    public init(path: String) { self.path = path }
+    ///
+    /// - Parameters:
+    ///   - lockTimeout: the maximum time that a change waits for those of other programs.
+    ///   - clock: measures it.
+    public init(
+        path: String, lockTimeout: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.path = path
+        self.lockTimeout = lockTimeout
+        self.clock = clock
+    }
 
     /// All devices, in order of their serial numbers.
     public func all() throws(BLEError) -> [SavedDevice] { try load().values.sorted { $0.serial < $1.serial } }
@@ -27,21 +40,44 @@ public actor FileDeviceStorage: DeviceStorage {
     public func device(_ serial: String) throws(BLEError) -> SavedDevice? { try load()[serial] }
 
     /// Changes the entry of a device, and writes the file.
+    ///
+    /// Throws `storageFailed`, whose cause is `busy` if another program holds the file's lock for the whole time limit,
+    /// and `cancelled`.
     public func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
-    ) throws(BLEError) {
-        let lock: PrivateFile.Lock
-        do {
-            lock = try PrivateFile.Lock(directoryOf: path)
-        } catch {
-            throw failure("written", error)
-        }
+    ) async throws(BLEError) {
+        // Never suspended from here on: the lock is released before another change of this storage begins.
+        let lock = try await lock()
         defer { lock.release() }
         var devices = try load()
         let changed = change(devices[serial])
         guard changed != devices[serial] else { return }
         devices[serial] = changed
         try write(devices)
+    }
+
+    /// The pause after a first attempt to lock the file. It doubles up to the longest one.
+    private static let pauses = (first: Duration.milliseconds(5), longest: Duration.milliseconds(100))
+
+    private func lock() async throws(BLEError) -> PrivateFile.Lock {
+        var (pause, waited) = (Self.pauses.first, Duration.zero)
+        while true {
+            do {
+                if let lock = try PrivateFile.Lock(of: path) { return lock }
+            } catch {
+                throw failure("written", error)
+            }
+            guard waited < lockTimeout else {
+                throw BLEError(
+                    .storageFailed, "\(path) is being changed by another program", isRetryable: true,
+                    remedy: "End the other program.",
+                    cause: BLEError(.busy, "the lock was held for \(lockTimeout)"))
+            }
+            pause = min(pause, lockTimeout - waited)
+            guard (try? await clock.sleep(for: pause)) != nil else { throw .cancelled }
+            waited += pause
+            pause = min(pause * 2, Self.pauses.longest)
+        }
     }
 
     private func load() throws(BLEError) -> [String: SavedDevice] {

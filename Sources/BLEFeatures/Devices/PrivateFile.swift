@@ -9,24 +9,56 @@ enum PrivateFile {
         var description: String { "\(call): \(String(cString: strerror(number)))" }
     }
 
-    /// An exclusive lock on a directory, which serializes changes to its files.
+    /// An exclusive lock on a file, which serializes its changes, in this process and in others.
+    ///
+    /// The lock is that of a file beside it, which stays there. Only its owner can open it, so that no other user can
+    /// hold the lock.
     struct Lock {
         private let descriptor: Int32
 
-        /// Waits for the lock.
-        init(directoryOf path: String) throws {
-            descriptor = try check("open", open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
-            var result = flock(descriptor, LOCK_EX)
-            while result < 0, errno == EINTR { result = flock(descriptor, LOCK_EX) }
+        /// Takes the lock, if it is free. Returns nil if it is held.
+        init?(of path: String) throws {
+            let name = PrivateFile.lockPath(of: path)
+            // Neither a link nor a pipe of another user is followed or waited for.
+            let file = try check(
+                "open", open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600))
             do {
+                try Self.prepare(file, name)
+                var result = flock(file, LOCK_EX | LOCK_NB)
+                while result < 0, errno == EINTR { result = flock(file, LOCK_EX | LOCK_NB) }
+                if result < 0, errno == EWOULDBLOCK {
+                    close(file)
+                    return nil
+                }
                 try check("flock", result)
             } catch {
-                close(descriptor)
+                close(file)
                 throw error
             }
+            descriptor = file
+        }
+
+        /// Checks that the file belongs to this user, and closes it to others.
+        private static func prepare(_ descriptor: Int32, _ name: String) throws {
+            var status = stat()
+            try check("fstat", fstat(descriptor, &status))
+            guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { throw ForeignLock(path: name) }
+            if status.st_mode & 0o777 != 0o600 { try check("fchmod", fchmod(descriptor, 0o600)) }
         }
 
         func release() { close(descriptor) }
+    }
+
+    /// The lock's file is not a file of this user.
+    struct ForeignLock: Error, CustomStringConvertible {
+        let path: String
+        var description: String { "\(path) is not a file of this user" }
+    }
+
+    /// The path of the file beside `path` that is locked for its changes.
+    static func lockPath(of path: String) -> String {
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        return url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).lock").path
     }
 
     private static func directory(of path: String) -> String {

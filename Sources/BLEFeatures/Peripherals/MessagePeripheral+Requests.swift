@@ -6,7 +6,7 @@ extension MessagePeripheral {
     func answer(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) async {
         // What waited when its session ended is not another one's.
         guard !Task.isCancelled, isCurrent(number, key) else { return }
-        defer { if isCurrent(number, key) { sessions[key]?.endHandling() } }
+        defer { finish(request, key, number) }
         do {
             guard let message = try sessions[key]?.decode(request.frame) else { return }
             guard message.type == .request else { throw MessageRejection.notARequest }
@@ -53,9 +53,14 @@ extension MessagePeripheral {
                 throw MessageError.missingKey
             }
             sessions[key]?.confirmKeys()
+            await claim(key)
             return []
         }
         if try KeyExchangeRequest(decoding: request.payload).identifier == nil {
+            // A pairing never takes the place of another one.
+            guard try await pairings.keys().count < Self.maximumPairings else {
+                throw MessageRejection.tooManyPairings
+            }
             guard await mayPair(central) else { throw MessageRejection.pairingRefused }
         }
         let known = try await pairings.keys()

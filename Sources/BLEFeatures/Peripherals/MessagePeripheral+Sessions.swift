@@ -3,43 +3,119 @@ internal import Waiting
 
 /// Subscriptions, and the sessions of centrals.
 extension MessagePeripheral {
-    /// A subscription to the reply characteristic.
-    struct Subscription {
+    /// A frame on its way, and the session that it belongs to.
+    struct Outgoing: Sendable {
+        let frame: [UInt8]
+        let key: Peripheral.ID?
         let number: Int
-        let notifier: Notifier
     }
 
-    /// Runs sessions while a central is subscribed to the reply characteristic.
-    func serve(_ notifier: Notifier) async {
-        let key = notifier.central
-        lastNumber += 1
-        let number = lastNumber
-        subscriptions[key] = Subscription(number: number, notifier: notifier)
-        // One that this subscription replaces ends without a word: its central goes on.
-        sessions.removeValue(forKey: key)?.end()
-        await beginSession(key)
+    /// A subscription to the reply characteristic, which sends the frames of its sessions one after the other.
+    struct Subscription {
+        let number: Int
+        /// The time since it began.
+        let elapsed: @Sendable () -> Duration
+        private let frames: AsyncStream<Outgoing>.Continuation
+        private let work: Task<Void, Never>
+
+        init(
+            _ subscriber: ReplySubscribers.Subscriber, send: @escaping @Sendable (Outgoing) async -> Void
+        ) {
+            number = subscriber.number
+            elapsed = Self.timer(subscriber.notifier.clock)
+            let limit = PeripheralSession.capacity * (SessionClaims.maximumGuests + 2)
+            let (frames, continuation) = AsyncStream.makeStream(
+                of: Outgoing.self, bufferingPolicy: .bufferingOldest(limit))
+            self.frames = continuation
+            work = Task { for await frame in frames { await send(frame) } }
+        }
+
+        private static func timer<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+            let start = clock.now
+            return { start.duration(to: clock.now) }
+        }
+
+        func send(_ frame: Outgoing) -> Bool {
+            if case .enqueued = frames.yield(frame) { true } else { false }
+        }
+
+        func end() {
+            work.cancel()
+            frames.finish()
+        }
+    }
+
+    /// Has sessions while a central is subscribed to the reply characteristic.
+    func serve(_ subscriber: ReplySubscribers.Subscriber) async {
+        begin(subscriber)
         // Until it is cancelled.
         try? await Outcome<Void>().wait()
-        guard subscriptions[key]?.number == number else { return }
+        notifiers.remove(subscriber)
+        await end(subscriber)
+    }
+
+    /// Begins a subscription, unless it has begun or a later one has.
+    private func begin(_ subscriber: ReplySubscribers.Subscriber) {
+        let key = subscriber.notifier.central
+        guard subscriptions[key].map({ $0.number < subscriber.number }) ?? true else { return }
+        // One that this subscription replaces ends without a word: its central goes on.
+        if let replaced = subscriptions[key] { _ = endSubscription(replaced, key) }
+        subscriptions[key] = Subscription(subscriber) { [notifier = subscriber.notifier] frame in
+            await self.send(frame, notifier)
+        }
+        if let key { claims.remove(key) } else { claims = SessionClaims(needsProof: encryption?.mode == .bound) }
+        beginSession(key, subscriber.number, isShared: key == nil)
+    }
+
+    private func end(_ subscriber: ReplySubscribers.Subscriber) async {
+        let key = subscriber.notifier.central
+        guard let subscription = subscriptions[key], subscription.number == subscriber.number else { return }
+        let centrals = endSubscription(subscription, key)
+        if centrals.isEmpty { await onStep(.ended(nil)) }
+        for central in centrals { await onStep(.ended(central)) }
+    }
+
+    /// Ends a subscription and its sessions. Returns their centrals.
+    private func endSubscription(_ subscription: Subscription, _ key: Peripheral.ID?) -> [Peripheral.ID] {
         subscriptions[key] = nil
-        guard let session = sessions.removeValue(forKey: key) else { return }
-        session.end()
-        await onStep(.ended(session.central))
+        subscription.end()
+        let ended = sessions.filter { $0.value.subscription == subscription.number }.keys
+        for key in ended { sessions.removeValue(forKey: key)?.end() }
+        return ended.compactMap(\.self)
     }
 
     /// Ends the session of a central whose link has ended, if its subscription lasts: the system does not tell
     /// subscribers apart, and another central may be subscribed.
     func disconnected(_ central: Peripheral.ID) async {
-        guard let session = sessions[nil], session.central == central else { return }
-        sessions[nil] = nil
-        session.end()
-        await onStep(.ended(central))
-        await beginSession(nil)
+        guard sessions[central]?.isShared == true else { return }
+        claims.remove(central)
+        await endSession(central)
     }
 
-    /// Begins a session for a subscription.
-    private func beginSession(_ key: Peripheral.ID?) async {
-        guard let subscription = subscriptions[key] else { return }
+    /// Ends the session of a central, whose subscription lasts.
+    func endSession(_ central: Peripheral.ID) async {
+        sessions.removeValue(forKey: central)?.end()
+        await onStep(.ended(central))
+    }
+
+    private func beginSession(_ key: Peripheral.ID?, _ subscription: Int, isShared: Bool) {
+        sessions.removeValue(forKey: key)?.end()
+        lastNumber += 1
+        let number = lastNumber
+        sessions[key] = PeripheralSession(
+            number: number, subscription: subscription, isShared: isShared,
+            keys: PeripheralLinkKeys(encryption, pairings: [])
+        ) { requests in
+            Task {
+                await self.loadKeys(key, number)
+                for await request in requests { await self.answer(request, key, number) }
+            }
+        }
+    }
+
+    /// In `firmware` mode, a session begins with the keys of earlier pairings.
+    private func loadKeys(_ key: Peripheral.ID?, _ number: Int) async {
+        guard encryption?.mode == .firmware else { return }
         var known: [MessageKey] = []
         var begun: Int
         repeat {
@@ -50,65 +126,86 @@ extension MessagePeripheral {
                 known = []
                 report(error, key)
             }
-            // The subscription may have ended meanwhile, or another session begun.
-            guard !Task.isCancelled, subscriptions[key]?.number == subscription.number, sessions[key] == nil else {
-                return
-            }
+            guard isCurrent(number, key) else { return }
         } while generation != begun
-        lastNumber += 1
-        let number = lastNumber
-        sessions[key] = PeripheralSession(
-            number: number, central: key, keys: PeripheralLinkKeys(encryption, pairings: known)
-        ) { requests, frames in
-            Task {
-                await withDiscardingTaskGroup { group in
-                    group.addTask {
-                        for await frame in frames { await self.send(frame, subscription.notifier, key, number) }
-                    }
-                    group.addTask {
-                        for await request in requests { await self.answer(request, key, number) }
-                    }
-                }
-            }
-        }
-        for outcome in waiting { outcome.deliver(.success(())) }
-        waiting = []
+        sessions[key]?.use(PeripheralLinkKeys(encryption, pairings: known))
     }
 
     /// Whether a session goes on.
     func isCurrent(_ number: Int, _ key: Peripheral.ID?) -> Bool { sessions[key]?.number == number }
+
+    // MARK: Requests
 
     /// Takes a write to the request characteristic.
     func take(_ frame: [UInt8], _ request: AttributeRequest) async throws(ATTError) {
         await onStep(.received(frame))
         // A request whose write was rejected in the meantime must not be carried out.
         if Task.isCancelled { throw .unlikelyError }
-        // A request that comes while the subscription is being made waits for it, or its reply would be lost.
-        while sessions[request.central] == nil, sessions[nil as Peripheral.ID?] == nil {
-            let outcome = Outcome<Void>()
-            waiting.append(outcome)
-            do throws(BLEError) {
-                try await outcome.wait()
-            } catch {
-                // The link has ended, or there is no subscription in time.
-                waiting.removeAll { $0 === outcome }
-                throw .unlikelyError
-            }
+        let central = request.central
+        // Without a subscription, its reply would be lost.
+        guard let subscriber = notifiers.find(central) else { throw .improperlyConfigured }
+        // Its handler may not have come here yet.
+        begin(subscriber)
+        guard subscriber.notifier.central == nil else {
+            guard sessions[central]?.take(frame, request) == true else { throw .insufficientResources }
+            return
         }
-        if Task.isCancelled { throw .unlikelyError }
-        let key = sessions[request.central] == nil ? nil : request.central
-        guard sessions[key]?.take(frame, request) == true else { throw .insufficientResources }
+        guard let now = subscriptions[.none]?.elapsed(), case .admitted(let ended) = claims.admit(central, at: now)
+        else { throw .insufficientResources }
+        let replaced = ended.flatMap { sessions.removeValue(forKey: $0) }
+        replaced?.end()
+        if sessions[central]?.subscription != subscriber.number {
+            beginSession(central, subscriber.number, isShared: true)
+        }
+        let isTaken = sessions[central]?.take(frame, request) == true
+        if !isTaken { claims.finish(central, at: now) }
+        if replaced != nil { await onStep(.ended(ended)) }
+        guard isTaken else { throw .insufficientResources }
+    }
+
+    /// Ends the handling of a request.
+    func finish(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) {
+        guard isCurrent(number, key) else { return }
+        sessions[key]?.endHandling()
+        if sessions[key]?.isShared == true, let now = subscriptions[.none]?.elapsed() {
+            claims.finish(request.central, at: now)
+        }
+    }
+
+    /// Gives the session to a central that has proved an exchange of keys.
+    func claim(_ key: Peripheral.ID?) async {
+        guard let key, sessions[key]?.isShared == true, let former = claims.prove(key) else { return }
+        await endSession(former)
+    }
+
+    // MARK: Frames
+
+    /// Sends a frame after those that wait.
+    func deliver(_ frame: [UInt8], _ key: Peripheral.ID?) {
+        guard let session = sessions[key], let subscription = subscriptions[session.isShared ? nil : key] else {
+            return
+        }
+        if session.hasRoom, subscription.send(Outgoing(frame: frame, key: key, number: session.number)) {
+            sessions[key]?.frameCount += 1
+            return
+        }
+        report(
+            BLEError(
+                .overflow, "a message was dropped: \(PeripheralSession.capacity) wait to be sent", isRetryable: true),
+            key)
     }
 
     /// Sends a frame in parts.
-    private func send(_ frame: [UInt8], _ notifier: Notifier, _ key: Peripheral.ID?, _ number: Int) async {
-        guard let session = sessions[key], session.number == number else { return }
+    private func send(_ outgoing: Outgoing, _ notifier: Notifier) async {
+        guard isCurrent(outgoing.number, outgoing.key), let session = sessions[outgoing.key] else { return }
+        sessions[outgoing.key]?.frameCount -= 1
+        let frame = outgoing.frame
         let length = partLength ?? max(20, session.attMTU - 3)
         for start in stride(from: 0, to: frame.count, by: length) {
             let part = Array(frame[start..<min(start + length, frame.count)])
             await onStep(start == 0 ? .sending(frame) : .sendingPart(part))
             // What is left when a session ends would reach the next central.
-            guard isCurrent(number, key) else { return }
+            guard isCurrent(outgoing.number, outgoing.key) else { return }
             await notifier.notify(part)
         }
     }

@@ -1,5 +1,4 @@
 public import BLE
-internal import Waiting
 
 /// The device's side of the message protocol: receives requests of centrals and answers them, encrypted too.
 ///
@@ -13,11 +12,16 @@ internal import Waiting
 /// let bell = device.definition(name: "Bell", serial: [1, 2, 3, 4, 5, 6])
 /// ```
 ///
-/// The requests of a central are handled one at a time, in the order of their arrival. A frame that cannot be read and a handler that
-/// throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is subscribed, with keys
-/// of its own. If the system does not tell subscribers apart, as BlueZ before 5.80, one central at a time has a session: the first to
-/// send a request, until its link ends. Requests of others are rejected with `insufficientResources`. A handler is
-/// cancelled when its session ends.
+/// The requests of a central are handled one at a time, in the order of their arrival. A frame that cannot be read and a
+/// handler that throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is
+/// subscribed, with keys of its own. A request of a central that is not subscribed is rejected at once with
+/// `improperlyConfigured`. A handler is cancelled when its session ends.
+///
+/// If the system does not tell subscribers apart, as BlueZ before 5.80, one central at a time holds the session, and
+/// requests of others are rejected with `insufficientResources`. In `bound` mode, a central claims the session by
+/// proving an exchange of keys; before that, the requests of up to 8 centrals are handled. Otherwise, it is the first to
+/// send a request. The claim lasts until the link or the subscription ends, or until another central claims the session
+/// when the holder has sent nothing for 30 s.
 public actor MessagePeripheral {
     /// Returns the payload of the reply to a request, or nil to send no reply.
     public typealias Handler = @Sendable (MessageRequest, MessagePeripheral) async throws -> [UInt8]?
@@ -30,8 +34,8 @@ public actor MessagePeripheral {
         case sending([UInt8])
         /// A further part of a long frame is about to be sent.
         case sendingPart([UInt8])
-        /// A central's session has ended, with its subscription or its link. Nil if the system does not tell
-        /// subscribers apart and none had sent a request.
+        /// A central's session has ended, with its subscription or its link, or because another central has claimed
+        /// it. Nil if the system does not tell subscribers apart and none had a session.
         case ended(Peripheral.ID?)
     }
 
@@ -45,10 +49,11 @@ public actor MessagePeripheral {
     let onRequest: Handler
     /// The subscriptions and sessions, by central. Nil for those that the system does not tell apart.
     var subscriptions: [Peripheral.ID?: Subscription] = [:]
+    /// The session without a central sends to all that the system does not tell apart.
     var sessions: [Peripheral.ID?: PeripheralSession] = [:]
+    nonisolated let notifiers = ReplySubscribers()
+    var claims = SessionClaims(needsProof: false)
     var lastNumber = 0
-    /// Requests that wait for their central's subscription.
-    var waiting: [Outcome<Void>] = []
     /// Changes when pairings are being forgotten, and when they have been.
     var generation = 0
     private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
@@ -57,7 +62,7 @@ public actor MessagePeripheral {
     /// The number of requests that were not answered, because they could not be read or the handler threw an error.
     public private(set) var problemCount = 0
 
-    /// The number of pairings that are kept. The oldest are forgotten.
+    /// The number of pairings that are kept. Further ones are refused until ``forgetPairings()``.
     public static let maximumPairings = 16
     /// The identifiers of a kind of device.
     private struct Identifiers {
@@ -65,7 +70,7 @@ public actor MessagePeripheral {
         let company: UInt16
     }
 
-    /// Creates a device.
+    /// Creates a device with encrypted messages.
     ///
     /// - Parameters:
     ///   - service: the service that the device advertises and contains.
@@ -73,24 +78,67 @@ public actor MessagePeripheral {
     ///   - reply: the characteristic that notifies replies.
     ///   - company: the company whose manufacturer data carries the serial number.
     ///   - writeType: how requests are written.
-    ///   - encryption: the encryption of messages. Nil if they are not encrypted.
+    ///   - encryption: the encryption of messages.
     ///   - pairings: stores the keys of encrypted messages.
+    ///   - mayPair: asked before a new pairing; an earlier one is resumed without a question. If it returns false, the
+    ///     request has no reply. Nothing else decides which centrals in range pair: return true only while the owner
+    ///     says so, for example while a button is held.
     ///   - partLength: the maximum number of bytes in a notification. Nil for what fits a packet of the link.
     ///   - onStep: called for each step, and waited for: for a log, or for a test that holds the device there.
-    ///   - mayPair: asked before a new pairing; an earlier one is resumed without a question. By default, any central may
-    ///     pair at any time. If it returns false, the request has no reply.
     ///   - onRequest: answers each request, except those of the key exchange.
     public init(
         service: BluetoothUUID = Devices.Configuration.defaultService,
         request: BluetoothUUID = Devices.Configuration.defaultRequest,
         reply: BluetoothUUID = Devices.Configuration.defaultReply,
         company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
-        encryption: MessageEncryption? = nil, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
+        encryption: MessageEncryption, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
+        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
         partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
-        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool = { _ in true },
         onRequest: @escaping Handler
     ) {
-        identifiers = Identifiers(service: service, request: request, reply: reply, company: company)
+        self.init(
+            Identifiers(service: service, request: request, reply: reply, company: company), writeType, encryption,
+            pairings, mayPair, partLength, onStep, onRequest)
+    }
+
+    /// Creates a device without encrypted messages; see
+    /// ``init(service:request:reply:company:writeType:encryption:pairings:mayPair:partLength:onStep:onRequest:)``.
+    public init(
+        service: BluetoothUUID = Devices.Configuration.defaultService,
+        request: BluetoothUUID = Devices.Configuration.defaultRequest,
+        reply: BluetoothUUID = Devices.Configuration.defaultReply,
+        company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
+        partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        onRequest: @escaping Handler
+    ) {
+        self.init(
+            Identifiers(service: service, request: request, reply: reply, company: company), writeType, nil,
+            MemoryPeripheralPairings(), { _ in false }, partLength, onStep, onRequest)
+    }
+
+    /// Creates a device of the kind that centrals use with the configuration, whose features are not used.
+    ///
+    /// - Parameter mayPair: asked before a new pairing. Not called if the configuration has no encryption.
+    public init(
+        _ configuration: Devices.Configuration, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
+        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
+        partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        onRequest: @escaping Handler
+    ) {
+        let identifiers = Identifiers(
+            service: configuration.service, request: configuration.request, reply: configuration.reply,
+            company: configuration.company)
+        self.init(
+            identifiers, configuration.writeType, configuration.encryption, pairings, mayPair, partLength, onStep,
+            onRequest)
+    }
+
+    private init(
+        _ identifiers: Identifiers, _ writeType: WriteType, _ encryption: MessageEncryption?,
+        _ pairings: any PeripheralPairings, _ mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
+        _ partLength: Int?, _ onStep: @escaping @Sendable (Step) async -> Void, _ onRequest: @escaping Handler
+    ) {
+        self.identifiers = identifiers
         self.writeType = writeType
         self.encryption = encryption
         self.pairings = PairingStore(pairings)
@@ -98,20 +146,6 @@ public actor MessagePeripheral {
         self.mayPair = mayPair
         self.onStep = onStep
         self.onRequest = onRequest
-    }
-
-    /// Creates a device of the kind that centrals use with the configuration, whose features are not used.
-    public init(
-        _ configuration: Devices.Configuration, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
-        partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
-        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool = { _ in true },
-        onRequest: @escaping Handler
-    ) {
-        self.init(
-            service: configuration.service, request: configuration.request, reply: configuration.reply,
-            company: configuration.company, writeType: configuration.writeType, encryption: configuration.encryption,
-            pairings: pairings, partLength: partLength, onStep: onStep, mayPair: mayPair,
-            onRequest: onRequest)
     }
 
     // MARK: The definition
@@ -126,7 +160,12 @@ public actor MessagePeripheral {
                     writeType == .withoutResponse ? .writeWithoutResponse : .write,
                     onWrite: { (frame, request) throws(ATTError) in try await self.take(frame, request) }),
                 CharacteristicDefinition(
-                    identifiers.reply, .notify, onSubscribe: { await self.serve($0) }),
+                    identifiers.reply, .notify,
+                    onSubscribe: { notifier in
+                        // Before the first wait, and so before the central's next request.
+                        let subscriber = self.notifiers.add(notifier)
+                        await self.serve(subscriber)
+                    }),
             ], onDisconnect: { await self.disconnected($0) })
     }
 
@@ -141,9 +180,11 @@ public actor MessagePeripheral {
 
     // MARK: Sending
 
-    /// The centrals that are subscribed. Contains nil for those that the system does not tell apart, before the first
-    /// request.
-    public var subscribers: [Peripheral.ID?] { sessions.values.map(\.central) }
+    /// The centrals that are subscribed. Where the system does not tell them apart, the one that holds the session; nil if
+    /// none does.
+    public var subscribers: [Peripheral.ID?] {
+        sessions.filter { !$0.value.isShared }.map(\.key) + (subscriptions[.none] == nil ? [] : [claims.holder])
+    }
 
     /// Sends a notification to the centrals that are subscribed.
     ///
@@ -151,7 +192,9 @@ public actor MessagePeripheral {
     public func notify(
         _ command: MessageCommand, payload: [UInt8] = [], isEncrypted: Bool = false
     ) throws(MessageError) {
-        for key in sessions.keys {
+        for (key, session) in sessions {
+            // What is sent over a shared subscription once reaches all.
+            if session.isShared, key != (isEncrypted ? claims.holder : nil) { continue }
             do throws(MessageError) {
                 try enqueue(Message(command, type: .notification, isEncrypted: isEncrypted, payload: payload), for: key)
             } catch {
@@ -162,24 +205,15 @@ public actor MessagePeripheral {
 
     /// Sends any message to a central, for a test of what a central does with it.
     ///
-    /// Throws `missingKey` for an encrypted message without keys, and `payloadTooLong`. Does nothing if the central is not
-    /// subscribed.
+    /// Throws `missingKey` for an encrypted message without keys, and `payloadTooLong`. Does nothing if the central has no
+    /// session.
     public func send(_ message: Message, to central: Peripheral.ID) throws(MessageError) {
-        guard let key = sessions.first(where: { $0.key == central || $0.value.central == central })?.key else { return }
-        try enqueue(message, for: key)
+        try enqueue(message, for: central)
     }
 
     private func enqueue(_ message: Message, for key: Peripheral.ID?) throws(MessageError) {
         guard let frame = try sessions[key]?.encode(message) else { return }
         deliver(frame, key)
-    }
-
-    func deliver(_ frame: [UInt8], _ key: Peripheral.ID?) {
-        guard let session = sessions[key], !session.send(frame) else { return }
-        report(
-            BLEError(
-                .overflow, "a message was dropped: \(PeripheralSession.capacity) wait to be sent", isRetryable: true),
-            session.central)
     }
 
     // MARK: Pairings and problems

@@ -8,7 +8,7 @@ public struct MessageRequest: Sendable, Hashable {
     public let payload: [UInt8]
     /// Whether it was encrypted. Its reply is, too.
     public let isEncrypted: Bool
-    /// Who has sent it.
+    /// The central that has sent it.
     public let central: Peripheral.ID
 
     /// Creates a request, for a test of a handler.
@@ -32,6 +32,8 @@ public enum MessageRejection: Error, Hashable, Sendable {
     case notEncrypted
     /// The device does not let the central pair now.
     case pairingRefused
+    /// The device keeps ``MessagePeripheral/maximumPairings`` pairings already.
+    case tooManyPairings
     /// The message is a reply or a notification.
     case notARequest
 }

@@ -11,28 +11,34 @@ actor PairingStore {
     /// Returns the keys, the oldest first. Throws `storageFailed`.
     func keys() async throws(BLEError) -> [MessageKey] { try await storage.keys() }
 
-    /// Adds a key as the newest. Only `limit` keys are kept. Throws `storageFailed`.
-    func remember(_ key: MessageKey, limit: Int) async throws(BLEError) {
-        try await change { known in
-            known.last == key ? known : Array((known.filter { $0 != key } + [key]).suffix(limit))
+    /// Adds a key, unless it is there.
+    ///
+    /// Throws `MessageRejection.tooManyPairings` if there are `limit` others, and `storageFailed`.
+    func remember(_ key: MessageKey, limit: Int) async throws {
+        let hasRoom = try await change { known in
+            if known.contains(key) { return known }
+            return known.count < limit ? known + [key] : nil
         }
+        guard hasRoom else { throw MessageRejection.tooManyPairings }
     }
 
-    /// Replaces the keys. Goes on if the caller is cancelled. Throws `storageFailed`.
-    func change(_ change: @escaping @Sendable ([MessageKey]) -> [MessageKey]) async throws(BLEError) {
+    /// Replaces the keys, unless `change` returns nil. Returns whether it did not. Goes on if the caller is cancelled.
+    /// Throws `storageFailed`.
+    @discardableResult
+    func change(_ change: @escaping @Sendable ([MessageKey]) -> [MessageKey]?) async throws(BLEError) -> Bool {
         let earlier = last
-        let task = Task { [storage] () -> Result<Void, BLEError> in
+        let task = Task { [storage] () -> Result<Bool, BLEError> in
             await earlier?.value
             do throws(BLEError) {
                 let known = try await storage.keys()
-                let changed = change(known)
+                guard let changed = change(known) else { return .success(false) }
                 if changed != known { try await storage.setKeys(changed) }
-                return .success(())
+                return .success(true)
             } catch {
                 return .failure(error)
             }
         }
         last = Task { _ = await task.value }
-        try await task.value.get()
+        return try await task.value.get()
     }
 }

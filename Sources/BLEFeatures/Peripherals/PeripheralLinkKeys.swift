@@ -11,14 +11,18 @@ struct PeripheralLinkKeys {
     private let encryption: MessageEncryption?
     /// Opens requests and seals replies. Nil without keys.
     private var cipher: MessageCipher?
+    /// In `firmware` mode, the keys of further pairings: the first message that can be opened tells whose link it is.
+    private var alternatives: [MessageKey] = []
     /// Opens and seals the messages of the exchange in progress.
     private var candidate: Candidate?
 
-    /// The keys of a new link. In `firmware` mode, the key is that of the last pairing.
+    /// The keys of a new link. In `firmware` mode, the key is that of the last pairing, until a message is opened with
+    /// that of another one.
     init(_ encryption: MessageEncryption?, pairings: [MessageKey]) {
         self.encryption = encryption
         if let encryption, encryption.mode == .firmware, let key = pairings.last {
             cipher = MessageCipher(.firmware, role: .peripheral, key: key)
+            alternatives = pairings.dropLast().reversed()
         }
     }
 
@@ -40,7 +44,7 @@ struct PeripheralLinkKeys {
             request, resuming: resumed, derivation: encryption.derivation, mode: encryption.mode)
         let cipher = MessageCipher(encryption.mode, role: .peripheral, keys: keys)
         guard encryption.mode == .bound else {
-            (self.cipher, candidate) = (cipher, nil)
+            (self.cipher, candidate, alternatives) = (cipher, nil, [])
             return (reply, keys.pairingKey)
         }
         candidate = Candidate(pairingKey: keys.pairingKey, cipher: cipher)
@@ -67,7 +71,19 @@ struct PeripheralLinkKeys {
             return try candidate!.cipher.open(frame)
         }
         guard cipher != nil else { throw .missingKey }
-        return try cipher!.open(frame)
+        do throws(MessageError) {
+            let message = try cipher!.open(frame)
+            alternatives = []
+            return message
+        } catch {
+            for key in alternatives {
+                var other = MessageCipher(.firmware, role: .peripheral, key: key)
+                guard let message = try? other.open(frame) else { continue }
+                (cipher, alternatives) = (other, [])
+                return message
+            }
+            throw error
+        }
     }
 
     /// The counter of the request that was decoded last, for ``encode(_:answering:)``.
@@ -83,5 +99,5 @@ struct PeripheralLinkKeys {
     }
 
     /// Forgets all keys.
-    mutating func forget() { (cipher, candidate) = (nil, nil) }
+    mutating func forget() { (cipher, candidate, alternatives) = (nil, nil, []) }
 }

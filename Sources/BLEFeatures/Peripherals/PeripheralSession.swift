@@ -1,10 +1,10 @@
 internal import BLE
 
-/// A central's session with a device: who it is, its keys, and what waits to be handled and to be sent.
+/// A central's session with a device: its keys, and what waits to be handled.
 ///
-/// It begins with a subscription, or with the end of the previous session of the same subscription.
+/// It begins with a subscription, or with the central's first request on one that the system does not tell apart.
 struct PeripheralSession {
-    /// A request that waits, and who has sent it.
+    /// A request that waits, and the central that has sent it.
     typealias Request = (frame: [UInt8], central: Peripheral.ID)
 
     /// The number of requests, and of messages to send, that may wait.
@@ -12,56 +12,52 @@ struct PeripheralSession {
 
     /// A unique number.
     let number: Int
-    /// Whose it is. Nil until the first request if the system does not tell subscribers apart.
-    private(set) var central: Peripheral.ID?
+    /// The number of the subscription that its replies are sent over.
+    let subscription: Int
+    /// Whether the system does not tell the subscription's centrals apart, so that all of them receive the replies.
+    let isShared: Bool
     /// The ATT MTU of the link, in bytes.
     private(set) var attMTU = 23
+    /// The number of messages that wait to be sent.
+    var frameCount = 0
     private var keys: PeripheralLinkKeys
     /// The keys for the reply of the handler that runs, if they have been forgotten meanwhile.
     private var retired: PeripheralLinkKeys?
     private var isHandling = false
     private let requests: AsyncStream<Request>.Continuation
-    private let frames: AsyncStream<[UInt8]>.Continuation
-    /// Handles the requests and sends the messages.
+    /// Handles the requests.
     private var work: Task<Void, Never>?
 
     init(
-        number: Int, central: Peripheral.ID?, keys: PeripheralLinkKeys,
-        work: (_ requests: AsyncStream<Request>, _ frames: AsyncStream<[UInt8]>) -> Task<Void, Never>
+        number: Int, subscription: Int, isShared: Bool, keys: PeripheralLinkKeys,
+        work: (_ requests: AsyncStream<Request>) -> Task<Void, Never>
     ) {
         self.number = number
-        self.central = central
+        self.subscription = subscription
+        self.isShared = isShared
         self.keys = keys
         let requests: AsyncStream<Request>
-        let frames: AsyncStream<[UInt8]>
         (requests, self.requests) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
-        (frames, self.frames) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
-        self.work = work(requests, frames)
+        self.work = work(requests)
     }
 
     /// Ends the session: cancels its handler, and drops what waits.
     func end() {
         work?.cancel()
         requests.finish()
-        frames.finish()
     }
 
     // MARK: What waits
 
-    /// Takes a request. The first makes its central the session's. Returns false if another central has the session, or
-    /// too many requests wait.
+    /// Takes a request. Returns false if too many wait.
     mutating func take(_ frame: [UInt8], _ request: AttributeRequest) -> Bool {
-        if central == nil { central = request.central }
-        guard central == request.central else { return false }
         if let length = request.attMTU { attMTU = length }
-        guard case .enqueued = requests.yield((frame, request.central)) else { return false }
-        return true
+        if case .enqueued = requests.yield((frame, request.central)) { return true }
+        return false
     }
 
-    /// Takes a frame to send. Returns false if too many wait.
-    func send(_ frame: [UInt8]) -> Bool {
-        if case .dropped = frames.yield(frame) { false } else { true }
-    }
+    /// Whether another message may wait to be sent.
+    var hasRoom: Bool { frameCount < Self.capacity }
 
     // MARK: Keys
 

@@ -1,5 +1,7 @@
 import BLE
 import BLEFeatures
+import BLESimulation
+import BLETestSupport
 import Foundation
 import Testing
 
@@ -37,14 +39,17 @@ import Testing
         }
     }
 
-    @Test func `a file keeps everything, for its owner's eyes only, and leaves nothing beside it`() async throws {
+    @Test func `a file keeps everything, for its owner's eyes only, with nothing beside it but its lock`() async throws
+    {
         defer { try? FileManager.default.removeItem(at: directory) }
         try await FileDeviceStorage(path: path).update(Self.lock.serial) { _ in Self.lock }
         try await FileDeviceStorage(path: path).update(Self.lamp.serial) { _ in Self.lamp }
         #expect(try await FileDeviceStorage(path: path).all() == [Self.lamp, Self.lock])
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["devices.json"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+                == [".devices.json.lock", "devices.json"])
     }
 
     @Test(arguments: [
@@ -78,5 +83,94 @@ import Testing
         try await second.update(Self.lock.serial) { _ in Self.lock }
         try await first.update(Self.lamp.serial) { _ in Self.lamp }
         #expect(try await second.all() == [Self.lamp, Self.lock])
+    }
+
+    // MARK: The lock
+
+    private var lockPath: String { directory.appendingPathComponent(".devices.json.lock").path }
+
+    /// Holds the lock, as another program of the user does. The caller closes the result.
+    private func holdLock() -> Int32 {
+        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        return descriptor
+    }
+
+    private func update(_ clock: any Clock<Duration>) -> Task<Void, any Error> {
+        let storage = FileDeviceStorage(path: path, lockTimeout: .seconds(5), clock: clock)
+        return Task { try await storage.update(Self.lock.serial) { _ in Self.lock } }
+    }
+
+    @Test(.hangLimit) func `a change waits for that of another program, up to its time limit`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let clock = ManualClock()
+        let held = holdLock()
+        let late = update(clock)
+        let passing = Task {
+            while !Task.isCancelled {
+                clock.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+        let error = await #expect(throws: BLEError.self) { try await late.value }
+        passing.cancel()
+        #expect(error?.code == .storageFailed && error?.isRetryable == true)
+        #expect((error?.cause as? BLEError)?.code == .busy)
+        #expect(!FileManager.default.fileExists(atPath: path))
+
+        let next = update(clock)
+        await clock.sleepers(1)
+        close(held)
+        clock.advance(by: .milliseconds(100))
+        try await next.value
+        #expect(try await FileDeviceStorage(path: path).all() == [Self.lock])
+    }
+
+    @Test(.hangLimit) func `a change that waits is cancelled at once`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let clock = ManualClock()
+        let held = holdLock()
+        defer { close(held) }
+        let waiting = update(clock)
+        await clock.sleepers(1)
+        waiting.cancel()
+        let error = await #expect(throws: BLEError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `a lock on the directory, which any user can have, delays nothing`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        // Its clock stands still.
+        try await update(ManualClock()).value
+        #expect(try await FileDeviceStorage(path: path).all() == [Self.lock])
+    }
+
+    @Test func `other users cannot open the lock, and one that is not a file of the user is refused`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        close(open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o666))
+        try await update(ManualClock()).value
+        let attributes = try FileManager.default.attributesOfItem(atPath: lockPath)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        for obstacle in ["link", "pipe", "directory"] {
+            unlink(lockPath)
+            switch obstacle {
+            case "link": #expect(symlink("/dev/null", lockPath) == 0)
+            case "pipe": #expect(mkfifo(lockPath, 0o600) == 0)
+            default: #expect(mkdir(lockPath, 0o700) == 0)
+            }
+            let error = await #expect(throws: BLEError.self) { try await update(ManualClock()).value }
+            #expect(error?.code == .storageFailed, "\(obstacle)")
+        }
+        // A file of another user, which only root can make.
+        guard geteuid() == 0 else { return }
+        rmdir(lockPath)
+        close(open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        #expect(chown(lockPath, 65534, 65534) == 0)
+        let error = await #expect(throws: BLEError.self) { try await update(ManualClock()).value }
+        #expect(error?.code == .storageFailed)
     }
 }

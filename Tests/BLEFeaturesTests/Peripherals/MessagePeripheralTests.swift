@@ -18,13 +18,14 @@ import Waiting
 
     private let sent = SharedValue<[[UInt8]]>([])
 
-    /// Subscribes until the task is cancelled. BlueZ does not tell who.
-    private func subscribe(_ device: MessagePeripheral, _ central: Peripheral.ID? = nil) -> Task<Void, any Error> {
+    /// Subscribes until the task is cancelled. BlueZ before 5.80 does not tell which central does.
+    private func subscribe(
+        _ device: MessagePeripheral, _ central: Peripheral.ID? = nil, clock: any Clock<Duration> = ContinuousClock()
+    ) -> Task<Void, any Error> {
         let characteristic = device.service.characteristics[1]
-        return Task {
-            try await characteristic.onSubscribe?(
-                Notifier(clock: ContinuousClock(), central: central) { part in sent.change { $0.append(part) } })
-        }
+        let notifier = Notifier(clock: clock, central: central) { part in sent.change { $0.append(part) } }
+        // As a host does it: the handler's first step comes before the central's next request.
+        return Task.immediate { @concurrent in try await characteristic.onSubscribe?(notifier) }
     }
 
     private func write(
@@ -90,18 +91,97 @@ import Waiting
         second.cancel()
     }
 
-    @Test func `a request without a subscription waits for one, or ends with its link`() async throws {
-        let device = MessagePeripheral { _, _ in [] }
-        let request = try Message(Self.name).encode()
-        let early = Task { await rejection { () throws(ATTError) in try await write(request, to: device) } }
-        let lost = Task { await rejection { () throws(ATTError) in try await write(request, to: device) } }
-        for _ in 0..<20 { await Task.yield() }
-        lost.cancel()
-        #expect(await lost.value == .unlikelyError)
-        let session = subscribe(device)
-        #expect(await early.value == nil)
-        await until { sent.value.count == 1 }
+    @Test(arguments: [nil, other])
+    func `a request without a subscription is rejected at once`(_ subscriber: Peripheral.ID?) async throws {
+        let device = MessagePeripheral { request, _ in request.payload }
+        let request = try Message(Self.name, payload: [1]).encode()
+        // Nothing but its answer ends it: no clock runs, and no subscription is made.
+        #expect(
+            await rejection { () throws(ATTError) in try await write(request, to: device) } == .improperlyConfigured)
+        let session = subscribe(device, subscriber)
+        // Where subscribers are told apart, that of another central changes nothing.
+        let expected: ATTError? = subscriber == nil ? nil : .improperlyConfigured
+        #expect(await rejection { () throws(ATTError) in try await write(request, to: device) } == expected)
         session.cancel()
+        _ = await session.result
+        #expect(
+            await rejection { () throws(ATTError) in try await write(request, to: device) } == .improperlyConfigured)
+        #expect(await device.problemCount == 0)
+    }
+
+    @Test(arguments: [nil, one])
+    func `a request right after the subscription is answered`(_ subscriber: Peripheral.ID?) async throws {
+        for _ in 0..<200 {
+            let device = MessagePeripheral { request, _ in request.payload }
+            let count = sent.value.count
+            let session = subscribe(device, subscriber)
+            try await write(try Message(Self.name, payload: [1]).encode(), to: device)
+            await until { sent.value.count == count + 1 }
+            session.cancel()
+        }
+    }
+
+    @Test func `where subscribers are not told apart, only a proved exchange claims the session`() async throws {
+        let device = MessagePeripheral(
+            encryption: Self.encryption, mayPair: { $0 == Self.one }, partLength: 250
+        ) { request, _ in request.payload }
+        let clock = ManualClock()
+        let subscription = subscribe(device, clock: clock)
+        // A stranger's requests lock nobody out, before the owner's exchange and in the middle of it.
+        let plain = try Message(Self.name, payload: [7]).encode()
+        let strange = try Message(Self.exchange, payload: KeyExchange().request()).encode()
+        try await write(plain, to: device, from: Self.other)
+        try await write(strange, to: device, from: Self.other)
+        await until { await device.problemCount == 1 && sent.value.count == 1 }
+        sent.change { $0 = [] }
+        var cipher = try await pair(device) { try await write(strange, to: device, from: Self.other) }
+        #expect(await device.subscribers == [Self.one])
+        #expect(
+            await rejection { () throws(ATTError) in try await write(plain, to: device, from: Self.other) }
+                == .insufficientResources)
+        // An idle claim lets others send requests. They do not take it without a proof.
+        clock.advance(by: SessionClaims.idleTime)
+        try await write(plain, to: device, from: Self.other)
+        await until { sent.value.count == 3 }
+        try await write(try cipher.seal(Message(Self.name, payload: [1])), to: device)
+        await until { sent.value.count == 4 }
+        #expect(try cipher.open(sent.value[3]).payload == [1])
+        #expect(await device.subscribers == [Self.one])
+        subscription.cancel()
+    }
+
+    @Test func `without a proof, an idle claim ends with the next request of another central`() async throws {
+        let device = MessagePeripheral { request, _ in request.payload }
+        let clock = ManualClock()
+        let subscription = subscribe(device, clock: clock)
+        let request = try Message(Self.name).encode()
+        try await write(request, to: device)
+        await until { sent.value.count == 1 }
+        clock.advance(by: SessionClaims.idleTime - .milliseconds(1))
+        #expect(
+            await rejection { () throws(ATTError) in try await write(request, to: device, from: Self.other) }
+                == .insufficientResources)
+        clock.advance(by: .milliseconds(1))
+        try await write(request, to: device, from: Self.other)
+        await until { sent.value.count == 2 }
+        #expect(await device.subscribers == [Self.other])
+        subscription.cancel()
+    }
+
+    @Test func `a notification over a shared subscription is sent once`() async throws {
+        let device = MessagePeripheral(encryption: Self.encryption, mayPair: { _ in true }, partLength: 250) { _, _ in
+            nil
+        }
+        let subscription = subscribe(device)
+        for central in [Self.one, Self.other] {
+            try await write(try Message(Self.name).encode(), to: device, from: central)
+        }
+        try await device.notify(Self.name, payload: [1])
+        try await device.notify(Self.name, payload: [2], isEncrypted: true)
+        try await device.notify(Self.name, payload: [3])
+        await until { sent.value.count == 2 }
+        #expect(try sent.value.map { try Message(decoding: $0).payload } == [[1], [3]])
+        subscription.cancel()
     }
 
     @Test func `what is not answered is told, and the next request is`() async throws {
@@ -177,7 +257,9 @@ import Waiting
     }
 
     @Test func `keys end with the link, although the subscription lasts`() async throws {
-        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { request, _ in request.payload }
+        let device = MessagePeripheral(encryption: Self.encryption, mayPair: { _ in true }, partLength: 250) {
+            request, _ in request.payload
+        }
         var problems = await device.problems().makeAsyncIterator()
         let subscription = subscribe(device)
         var cipher = try await pair(device)
@@ -194,10 +276,13 @@ import Waiting
     }
 
     /// Pairs a central with a device, whose replies fit a part.
-    private func pair(_ device: MessagePeripheral) async throws -> MessageCipher {
+    private func pair(
+        _ device: MessagePeripheral, between: () async throws -> Void = {}
+    ) async throws -> MessageCipher {
         let exchange = KeyExchange()
         try await write(try Message(Self.exchange, payload: exchange.request()).encode(), to: device)
         await until { sent.value.count == 1 }
+        try await between()
         let reply = try Message(decoding: sent.value[0]).payload
         var cipher = MessageCipher(
             .bound, role: .central, keys: try exchange.keys(from: reply, derivation: Self.encryption.derivation))
@@ -209,7 +294,8 @@ import Waiting
 
     @Test func `a handler that never returns does not keep forgotten keys`() async throws {
         let gate = Outcome<Void>()
-        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { request, _ in
+        let device = MessagePeripheral(encryption: Self.encryption, mayPair: { _ in true }, partLength: 250) {
+            request, _ in
             if request.payload == [1] { try? await gate.wait() }
             return request.payload
         }
@@ -230,7 +316,7 @@ import Waiting
         let isOpen = SharedValue(false)
         let store = RefusingPairings()
         let device = MessagePeripheral(
-            encryption: Self.encryption, pairings: store, partLength: 250, mayPair: { _ in isOpen.value }
+            encryption: Self.encryption, pairings: store, mayPair: { _ in isOpen.value }, partLength: 250
         ) { _, _ in [] }
         var problems = await device.problems().makeAsyncIterator()
         let session = subscribe(device)
@@ -259,7 +345,9 @@ import Waiting
     }
 
     @Test func `an exchange in progress does not outlast the forgetting of pairings`() async throws {
-        let device = MessagePeripheral(encryption: Self.encryption, partLength: 250) { _, _ in [] }
+        let device = MessagePeripheral(encryption: Self.encryption, mayPair: { _ in true }, partLength: 250) { _, _ in
+            []
+        }
         var problems = await device.problems().makeAsyncIterator()
         let session = subscribe(device)
         let exchange = KeyExchange()
@@ -274,27 +362,62 @@ import Waiting
         session.cancel()
     }
 
-    @Test func `the oldest pairings are forgotten`() async throws {
-        let pairings = MemoryPeripheralPairings()
-        let device = MessagePeripheral(encryption: Self.encryption, pairings: pairings, partLength: 250) { _, _ in nil }
-        let session = subscribe(device)
-        var keys: [MessageKey] = []
-        for _ in 0..<MessagePeripheral.maximumPairings + 2 {
-            let exchange = KeyExchange()
-            let count = sent.value.count
-            try await write(try Message(Self.exchange, payload: exchange.request()).encode(), to: device)
-            await until { sent.value.count == count + 1 }
-            let reply = try Message(decoding: sent.value[count])
-            let agreed = try exchange.keys(from: reply.payload, derivation: Self.encryption.derivation)
-            keys.append(agreed.pairingKey)
-            var cipher = MessageCipher(.bound, role: .central, keys: agreed)
-            try await write(try cipher.seal(Message(Self.exchange)), to: device)
-            await until { sent.value.count == count + 2 }
-            #expect(try cipher.open(sent.value[count + 1]).type == .reply)
+    @Test(arguments: [MessageCipher.Mode.bound, .firmware])
+    func `a full storage refuses a pairing, and keeps those that it has`(_ mode: MessageCipher.Mode) async throws {
+        let keys = (0..<MessagePeripheral.maximumPairings).compactMap { number in
+            MessageKey([UInt8](repeating: UInt8(number), count: MessageKey.size))
         }
-        #expect(await pairings.keys() == Array(keys.suffix(MessagePeripheral.maximumPairings)))
+        let pairings = MemoryPeripheralPairings(keys)
+        let encryption = MessageEncryption(
+            mode: mode, derivation: Self.encryption.derivation, command: Self.exchange)
+        let device = MessagePeripheral(
+            encryption: encryption, pairings: pairings,
+            mayPair: { _ in
+                Issue.record("there is no room")
+                return true
+            }, partLength: 250
+        ) { _, _ in nil }
+        var problems = await device.problems().makeAsyncIterator()
+        let session = subscribe(device, Self.one)
+        try await write(try Message(Self.exchange, payload: KeyExchange().request()).encode(), to: device)
+        #expect(try await problems.next()?.cause as? MessageRejection == .tooManyPairings)
+        #expect(await pairings.keys() == keys)
+        #expect(sent.value.isEmpty)
         try await device.forgetPairings()
         #expect(await pairings.keys().isEmpty)
         session.cancel()
+    }
+
+    @Test func `pairings at the same time fill the storage, and evict none`() async throws {
+        let keys = (0..<3).compactMap { number in
+            MessageKey([UInt8](repeating: UInt8(number), count: MessageKey.size))
+        }
+        let storage = MemoryPeripheralPairings([keys[0]])
+        let store = PairingStore(storage)
+        try await store.remember(keys[1], limit: 2)
+        await #expect(throws: MessageRejection.tooManyPairings) { try await store.remember(keys[2], limit: 2) }
+        try await store.remember(keys[0], limit: 2)
+        #expect(await storage.keys() == [keys[0], keys[1]])
+    }
+
+    @Test func `in firmware mode, the pairing of another central replaces none`() throws {
+        let keys = (1...3).compactMap { MessageKey([UInt8](repeating: $0, count: MessageKey.size)) }
+        let encryption = MessageEncryption(
+            mode: .firmware, derivation: Self.encryption.derivation, command: Self.exchange)
+        for key in keys {
+            var device = PeripheralLinkKeys(encryption, pairings: keys)
+            var central = MessageCipher(.firmware, role: .central, key: key)
+            let request = try central.seal(Message(Self.name, payload: [1]))
+            #expect(try device.decode(request).payload == [1])
+            let reply = try device.encode(Message(Self.name, type: .reply, isEncrypted: true, payload: [2]))
+            #expect(try central.open(reply).payload == [2])
+            // From then on, the link is that central's.
+            #expect(throws: MessageError.replayed) { try device.decode(request) }
+            for other in keys where other != key {
+                var stranger = MessageCipher(.firmware, role: .central, key: other)
+                let frame = try stranger.seal(Message(Self.name))
+                #expect(throws: MessageError.authenticationFailed) { try device.decode(frame) }
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 import BLE
 import BLEBeacons
 import BLEFeatures
+import BLEProfiles
 
 /// A classroom robot: found by what it advertises, driven by frames of commands.
 struct Robot: Sendable {
@@ -33,6 +34,14 @@ struct Robot: Sendable {
     /// Sends commands in one frame. Returns when it is written: the robot does not answer.
     func perform(_ commands: RobotCommand...) async throws(BLEError) {
         try await session.post(ChecksumFrame(commands.map(\.encoded)))
+    }
+
+    /// The manufacturer, the model, the serial number and the revision of the firmware, as far as the robot has them.
+    func information() async throws(BLEError) -> DeviceInformation { try await DeviceInformation(of: peripheral) }
+
+    /// The charge of the battery in percent, whenever it changes. Ends with the link.
+    func batteryLevels() async throws(BLEError) -> NotificationStream<UInt8> {
+        try await peripheral.notifications(.batteryLevel)
     }
 
     /// The name, and whether it is charging, kept up to date.

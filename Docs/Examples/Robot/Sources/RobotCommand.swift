@@ -13,6 +13,8 @@ struct Color: Equatable, Sendable {
 enum RobotCommand: Equatable, Sendable {
     /// All lights change their colors by themselves.
     case rainbow
+    /// One light, at a position and with an id.
+    case light(position: UInt8, id: UInt8, Color)
     /// One of the two eyes.
     case eye(Side, Color)
     /// One of the two wheels, from -1, backward, to 1, forward.
@@ -29,6 +31,8 @@ enum RobotCommand: Equatable, Sendable {
     var encoded: ChecksumFrame.Command {
         switch self {
         case .rainbow: ChecksumFrame.Command(id: 0x50, body: [0x51])
+        case .light(let position, let id, let color):
+            ChecksumFrame.Command(id: 0x10, body: [position, id] + color.bytes)
         case .eye(let side, let color):
             ChecksumFrame.Command(id: 0x13, body: [side == .left ? 0x14 : 0x15] + color.bytes)
         case .wheel(let side, let speed):

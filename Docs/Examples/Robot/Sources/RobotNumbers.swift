@@ -6,6 +6,8 @@ import BLEAssignedNumbers
 extension BluetoothUUID {
     static let monitoring = BluetoothUUID(0x7779)
     static let configuration = BluetoothUUID(0x6770)
+    static let fileExchange = BluetoothUUID(0x8270)
+    static let firmwareUpdate = BluetoothUUID(0x7085)
     static let commands = BluetoothUUID(0xDFB0)
     static let writeCommand = BluetoothUUID(0xDFB1)
     static let robotReport = BluetoothUUID(0xDFB2)
@@ -31,8 +33,10 @@ extension Catalog {
     /// The names of the robot's services and characteristics, for a program that shows them.
     static let robot: Catalog = [
         .service(.monitoring, "Monitoring"), .characteristic(.isCharging, "Charging"),
+        .characteristic(BluetoothUUID(0x8369), "Screensaver"),
         .characteristic(BluetoothUUID(0x8382), "Soft Reboot"), .characteristic(BluetoothUUID(0x7282), "Hard Reboot"),
         .service(.configuration, "Configuration"), .characteristic(.robotName, "Name"),
+        .service(.fileExchange, "File Exchange"), .service(.firmwareUpdate, "Firmware Update"),
         .service(.commands, "Commands"), .characteristic(.writeCommand, "Write Command"),
     ]
 }

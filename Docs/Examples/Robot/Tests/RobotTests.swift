@@ -1,6 +1,7 @@
 import BLE
 import BLEAssignedNumbers
 import BLEBeacons
+import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import Testing
@@ -30,6 +31,18 @@ import Testing
         #expect(try values.value(of: .isCharging) == true)
     }
 
+    @Test func `it says what it is, and how full its battery is`() async throws {
+        let robot = try await robot()
+        let information = try await robot.information()
+        #expect(information.manufacturerName == "Classroom Robots")
+        #expect(information.modelNumber == "Robot")
+        #expect(information.serialNumber == "0042")
+        #expect(information.firmwareRevision == robot.status.version)
+        var levels = try await robot.batteryLevels().makeAsyncIterator()
+        #expect(try await levels.next() == 80)
+        #expect(try await levels.next() == 79)
+    }
+
     @Test func `none is found where there is none`() async throws {
         await expectError(.peripheralNotFound) {
             try await world.asTimePasses { try await Robot.nearest(world.central) }
@@ -42,13 +55,18 @@ import Testing
         try await robot.perform(.rainbow)
         try await robot.perform(.eye(.left, red), .eye(.right, red))
         try await robot.perform(.wheel(.left, speed: -0.5), .wheel(.right, speed: 2), .ring(from: 1, through: 4, red))
-        await until { simulated.accepted.count == 3 }
+        try await robot.perform(.light(position: 1, id: 2, red))
+        await until { simulated.accepted.count == 4 }
+        #expect(simulated.accepted[3] == [0x2A, 0x2A, 0x2A, 0x2A, 1, 0x10, 1, 2, 255, 0, 0, 2])
         #expect(simulated.accepted[0] == [0x2A, 0x2A, 0x2A, 0x2A, 1, 0x50, 0x51, 0x51])
         #expect(simulated.accepted[2].prefix(10) == [0x2A, 0x2A, 0x2A, 0x2A, 3, 0x20, 0x21, 0x02, 127, 0xA2])
     }
 
     @Test func `its numbers have names`() {
         #expect(BluetoothUUID.writeCommand.name(in: .robot) == "Write Command")
+        #expect(BluetoothUUID(0x8270).name(in: .robot) == "File Exchange")
+        #expect(BluetoothUUID(0x7085).name(in: .robot) == "Firmware Update")
+        #expect(BluetoothUUID(0x8369).name(in: .robot) == "Screensaver")
         #expect(Catalog.robot.characteristic("charging") == Characteristic.isCharging.uuid)
     }
 }

@@ -38,8 +38,8 @@ public final class LockSettings: Feature {
         try await handler.send(Message(.setUserID, payload: Array(user.utf8)))
     }
 
-    /// Has the lock forget all settings, its password and its pairings.
+    /// Has the lock forget all settings, its password and its pairings. The lock must have been paired with.
     public func reset() async throws(BLEError) {
-        try await handler.send(Message(.reset))
+        try await handler.send(Message(.reset, isEncrypted: true))
     }
 }

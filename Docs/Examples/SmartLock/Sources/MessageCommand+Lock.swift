@@ -15,7 +15,7 @@ extension MessageCommand {
     public static let getAutoLock = MessageCommand(rawValue: 0x0401)
     /// The user.
     public static let setUserID = MessageCommand(rawValue: 0x0501)
-    /// Nothing.
+    /// Nothing; only encrypted.
     public static let reset = MessageCommand(rawValue: 0x0601)
 
     // MARK: Network

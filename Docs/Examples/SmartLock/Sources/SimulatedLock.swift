@@ -4,7 +4,8 @@ public import BLEFeatures
 /// A smart lock without a door. Its ``definition`` runs on a simulated radio, and a `PeripheralHost` serves it to real centrals.
 ///
 /// What it cannot take (no frame, no request that it knows, not encrypted although it must be, sealed with a wrong key) has no reply and
-/// changes nothing but ``rejectedCount``.
+/// changes nothing but ``rejectedCount``. A new lock lets any central pair. Afterwards, it takes the button on the inside of the
+/// door, ``holdButton(_:)``.
 public struct SimulatedLock: Sendable {
     /// Where in an exchange a lock can be held.
     public enum Point: Sendable, CaseIterable {
@@ -33,7 +34,14 @@ public struct SimulatedLock: Sendable {
         self.serial = serial
         let mechanism = Mechanism()
         self.mechanism = mechanism
-        device = MessagePeripheral(encryption: .smartLock(mode: mode), partLength: partLength) { step in
+        let pairings = MemoryPeripheralPairings()
+        device = MessagePeripheral(
+            encryption: .smartLock(mode: mode), pairings: pairings,
+            mayPair: { _ in
+                let isNew = await pairings.keys().isEmpty
+                return await mechanism.isButtonHeld || isNew
+            }, partLength: partLength
+        ) { step in
             await mechanism.pass(step)
         } onRequest: { request, device in
             let payload = try await mechanism.carryOut(request)
@@ -54,6 +62,9 @@ public struct SimulatedLock: Sendable {
     public var lastReply: [UInt8] { get async { await mechanism.lastReply } }
     /// How many requests it could not take.
     public var rejectedCount: Int { get async { await device.problemCount } }
+
+    /// Holds the button on the inside of the door, or lets go of it. While it is held, any central may pair.
+    public func holdButton(_ isHeld: Bool) async { await mechanism.holdButton(isHeld) }
 
     // MARK: What a test does
 
@@ -84,6 +95,7 @@ private actor Mechanism {
     private(set) var memory = SimulatedLockMemory()
     private(set) var lastRequest: [UInt8] = []
     private(set) var lastReply: [UInt8] = []
+    private(set) var isButtonHeld = false
     private var heldPoint: SimulatedLock.Point?
     private let held = Gate()
 
@@ -94,6 +106,8 @@ private actor Mechanism {
         if !memory.networks.contains(name) { memory.networks.append(name) }
         return memory.listener
     }
+
+    func holdButton(_ isHeld: Bool) { isButtonHeld = isHeld }
 
     // MARK: Standing still
 

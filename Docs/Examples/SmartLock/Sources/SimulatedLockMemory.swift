@@ -19,7 +19,7 @@ public struct SimulatedLockMemory: Sendable, Equatable {
     /// Whether a central listens to networks, and wants the updates encrypted; nil: none listens.
     var listener: Bool?
 
-    static let encryptedCommands: Set<MessageCommand> = [.setDevicePassword, .setLockState, .guestUnlock]
+    static let encryptedCommands: Set<MessageCommand> = [.reset, .setDevicePassword, .setLockState, .guestUnlock]
 
     /// Does what a request says. The payload of the reply to it. What throws changes nothing.
     mutating func carryOut(_ request: MessageRequest) throws -> [UInt8] {

@@ -16,7 +16,7 @@ struct LockCommandTests {
         #expect(await world.lock.rejectedCount == 0)
     }
 
-    @Test(arguments: LockExchange.encrypted, [MessageCipher.Mode.bound, .firmware])
+    @Test(arguments: LockExchange.encrypted + [.reset], [MessageCipher.Mode.bound, .firmware])
     func `an encrypted command shows its length and command alone`(
         _ exchange: LockExchange, _ mode: MessageCipher.Mode
     ) async throws {
@@ -77,7 +77,7 @@ struct LockCommandTests {
 
     @Test func `settings are read as they were set, until a reset`() async throws {
         let world = try await LockWorld()
-        let settings: LockSettings = try await world.connect().feature()
+        let settings: LockSettings = try await world.pair().feature()
         try await settings.setAutoLock(seconds: 0)
         #expect(try await settings.autoLock() == 0)
         try await settings.setAutoLock(seconds: 255)
@@ -172,7 +172,8 @@ struct LockCommandTests {
         for command in [MessageCommand.setLockState, .setDevicePassword, .guestUnlock] {
             try await device.messages.post(Message(command, payload: [1]))
         }
-        #expect(await world.lock.rejectedCount == 3)
+        try await device.messages.post(Message(.reset))
+        await until { await world.lock.rejectedCount == 4 }
         #expect(await world.lock.memory == SimulatedLock().memory)
     }
 }

@@ -44,7 +44,6 @@ struct LockExchange: Sendable, CustomTestStringConvertible {
         LockExchange(.setUserID, "0801050100 616e6e", "0502050100") {
             try await $0.feature(LockSettings.self).setUserID("ann")
         },
-        LockExchange(.reset, "0501060100", "0502060100") { try await $0.feature(LockSettings.self).reset() },
         LockExchange(.startNetworkListen, "0501010200", "1602010200 486f6d65 1f 4f6666696365 1f 436166c3a9") {
             _ = try await $0.feature(LockNetwork.self).startListening()
         },
@@ -73,6 +72,10 @@ struct LockExchange: Sendable, CustomTestStringConvertible {
             } catch LockError.wrongPassword {}
         },
     ]
+
+    static let reset = LockExchange(.reset, isEncrypted: true, "", "") {
+        try await $0.feature(LockSettings.self).reset()
+    }
 
     static let pairing = LockExchange(.keyExchange, "", "") { try await $0.feature(LockAccess.self).pair() }
 }

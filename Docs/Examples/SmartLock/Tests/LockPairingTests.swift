@@ -70,12 +70,38 @@ struct LockPairingTests {
         #expect(await world.lock.memory.state == .unlocked)
     }
 
-    @Test func `a lock of the first generation with another key is silent, which is a timeout`() async throws {
+    @Test(arguments: modes)
+    func `a lock that has a pairing lets others pair only while its button is held`(
+        _ mode: MessageCipher.Mode
+    ) async throws {
+        let world = try await LockWorld(mode: mode)
+        try await world.pair().disconnect()
+        // Another user's program, which does not have the key.
+        let others = Devices(world.radio.central, configuration: try .smartLock(mode: mode))
+        let other: LockAccess = try await others.connect(serial: LockWorld.serial).feature()
+        let refused = Task { try await other.pair() }
+        await until { await world.lock.rejectedCount == 1 }
+        refused.cancel()
+        await expectError(.cancelled) { try await refused.value }
+        try await others.device(serial: LockWorld.serial)?.disconnect()
+        await world.lock.holdButton(true)
+        let allowed: LockAccess = try await others.connect(serial: LockWorld.serial).feature()
+        try await allowed.pair()
+        try await allowed.setState(.unlocked)
+        #expect(await world.lock.memory.state == .unlocked)
+        try await others.device(serial: LockWorld.serial)?.disconnect()
+        // The first pairing is as good as before.
+        let first: LockAccess = try await world.connect().feature()
+        try await first.setState(.locked)
+        #expect(await world.lock.memory.state == .locked)
+        #expect(await world.lock.rejectedCount == 1)
+    }
+
+    @Test func `a lock of the first generation that has forgotten the key is silent, which is a timeout`() async throws
+    {
         let world = try await LockWorld(mode: .firmware)
         let device = try await world.pair()
-        // Somebody else has paired meanwhile: such a lock keeps one key.
-        let other = Devices(world.radio.central, configuration: try .smartLock(mode: .firmware))
-        try await other.connect(serial: LockWorld.serial).feature(LockAccess.self).pair()
+        try await device.feature(LockSettings.self).reset()
         let call = Task { try await unlock(device) }
         await until { await world.lock.rejectedCount == 1 }
         await until { await device.messages.counters.written > 0 && world.clock.sleeperCount == 1 }

@@ -1,0 +1,70 @@
+import BLE
+import Testing
+
+@testable import BLEFeatures
+
+@Suite struct SessionClaimsTests {
+    private let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
+    private let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
+    private let idle = SessionClaims.idleTime
+
+    private func guest(_ number: Int) -> Peripheral.ID { Peripheral.ID(rawValue: "C0:00:00:00:01:0\(number)") }
+
+    @Test func `without a proof, the first request claims the session until it is idle`() {
+        var claims = SessionClaims(needsProof: false)
+        #expect(claims.holder == nil)
+        #expect(claims.admit(one, at: .zero) == .admitted(ending: nil))
+        claims.finish(one, at: .seconds(1))
+        #expect(claims.holder == one)
+        #expect(claims.admit(other, at: idle) == .refused)
+        #expect(claims.admit(one, at: idle) == .admitted(ending: nil))
+        // A request that is being handled keeps the claim.
+        #expect(claims.admit(other, at: idle * 3) == .refused)
+        claims.finish(one, at: idle * 3)
+        #expect(claims.admit(other, at: idle * 4 - .milliseconds(1)) == .refused)
+        #expect(claims.admit(other, at: idle * 4) == .admitted(ending: one))
+        #expect(claims.holder == other)
+        #expect(claims.admit(one, at: idle * 4) == .refused)
+    }
+
+    @Test func `requests without a proof claim nothing where it is needed`() {
+        var claims = SessionClaims(needsProof: true)
+        #expect(claims.admit(other, at: .zero) == .admitted(ending: nil))
+        #expect(claims.admit(one, at: .zero) == .admitted(ending: nil))
+        #expect(claims.holder == nil)
+        #expect(claims.prove(one) == nil)
+        claims.finish(one, at: .zero)
+        #expect(claims.holder == one)
+        #expect(claims.admit(other, at: idle - .milliseconds(1)) == .refused)
+        // Idle, the holder keeps its claim until another central proves an exchange.
+        #expect(claims.admit(other, at: idle) == .admitted(ending: nil))
+        #expect(claims.holder == one)
+        #expect(claims.prove(other) == one)
+        #expect(claims.holder == other)
+    }
+
+    @Test func `a link that ends takes the claim with it`() {
+        var claims = SessionClaims(needsProof: false)
+        #expect(claims.admit(one, at: .zero) == .admitted(ending: nil))
+        claims.remove(one)
+        #expect(claims.holder == nil)
+        #expect(claims.admit(other, at: .zero) == .admitted(ending: nil))
+        // What is late does not matter.
+        claims.finish(one, at: .zero)
+        claims.remove(one)
+        #expect(claims.holder == other)
+    }
+
+    @Test func `guests are bounded, and an idle one makes room`() {
+        var claims = SessionClaims(needsProof: true)
+        for number in 0..<SessionClaims.maximumGuests {
+            #expect(claims.admit(guest(number), at: .seconds(number)) == .admitted(ending: nil))
+            claims.finish(guest(number), at: .seconds(number))
+        }
+        #expect(claims.admit(one, at: .seconds(29)) == .refused)
+        #expect(claims.admit(guest(0), at: .seconds(29)) == .admitted(ending: nil))
+        // The first is busy; the one that has been idle for longest ends.
+        #expect(claims.admit(one, at: .seconds(33)) == .admitted(ending: guest(1)))
+        #expect(claims.admit(guest(1), at: .seconds(33)) == .admitted(ending: guest(2)))
+    }
+}
