@@ -6,5 +6,6 @@ private enum RobotCommand {
 private struct Robot {
     var status: RobotStatus
     static func nearest(_ central: Central) async throws -> Robot { given() }
+    func information() async throws -> DeviceInformation { given() }
     func perform(_ commands: RobotCommand...) async throws {}
 }
