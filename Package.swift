@@ -66,7 +66,11 @@ let package = Package(
         .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
         .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
         .tests(
-            "BLEProfilesTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+            "BLEProfilesTests",
+            [
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEProfiles", "BLESimulation",
+                "BLETestSupport", .log,
+            ]),
         .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
         .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .bthomeEncryption),

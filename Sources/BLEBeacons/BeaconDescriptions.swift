@@ -26,9 +26,9 @@ extension EddystoneTelemetry: CustomStringConvertible {
     /// A line such as `2977 mV, 24.33 °C, 1000 advertisements, on for 1 h 2 min 3 s`.
     public var description: String {
         [
-            batteryMillivolts.map { "\($0) mV" }, temperature?.text("°C", places: 2),
+            batteryMillivolts.map { "\($0) mV" }, temperatureCelsius?.text("°C", places: 2),
             advertisementCount == 1 ? "1 advertisement" : "\(advertisementCount) advertisements",
-            "on for \(Self.time(seconds: uptimeTenths / 10))",
+            "on for \(Self.time(seconds: uptimeDeciseconds / 10))",
         ].line
     }
 
@@ -48,8 +48,9 @@ extension RuuviTag: CustomStringConvertible {
     /// It has the values that are available, except for the address. `not known` if there are none.
     public var description: String {
         [
-            temperature?.text("°C", places: 3), humidity.map { "humidity \($0.text("%", places: 4))" },
-            pressure.map { "\($0) Pa" }, acceleration.text, voltage.map { "\($0) mV" }, txPower.map { "\($0) dBm" },
+            temperatureCelsius?.text("°C", places: 3), humidityPercent.map { "humidity \($0.text("%", places: 4))" },
+            pressurePascals.map { "\($0) Pa" }, accelerationMilligravities.text, batteryMillivolts.map { "\($0) mV" },
+            txPower.map { "\($0) dBm" },
             movementCount.map { $0 == 1 ? "1 movement" : "\($0) movements" },
             sequenceNumber.map { "measurement \($0)" },
         ].line
@@ -68,7 +69,7 @@ extension RobotStatus: CustomStringConvertible {
     /// A line such as `85 %, charging, version 1.2.300, in deep sleep`.
     public var description: String {
         [
-            "\(battery) %", isCharging ? "charging" : nil, version.map { "version \($0)" },
+            "\(batteryPercent) %", isCharging ? "charging" : nil, version.map { "version \($0)" },
             isInDeepSleep == true ? "in deep sleep" : nil,
         ].line
     }

@@ -5,32 +5,33 @@ public struct EddystoneTelemetry: Hashable, Codable, Sendable {
     /// The battery's voltage in mV, 1 to 65535. Nil if not available.
     public var batteryMillivolts: Int?
     /// The temperature in °C, above −128 and below 128, with a resolution of 1/256. Nil if not available.
-    public var temperature: Double?
+    public var temperatureCelsius: Double?
     /// The number of advertisements sent since the beacon was switched on.
     public var advertisementCount: UInt32
     /// The time since the beacon was switched on, in tenths of a second.
-    public var uptimeTenths: UInt32
+    public var uptimeDeciseconds: UInt32
 
     /// Creates telemetry.
     public init(
-        batteryMillivolts: Int? = nil, temperature: Double? = nil, advertisementCount: UInt32, uptimeTenths: UInt32
+        batteryMillivolts: Int? = nil, temperatureCelsius: Double? = nil, advertisementCount: UInt32,
+        uptimeDeciseconds: UInt32
     ) {
         self.batteryMillivolts = batteryMillivolts
-        self.temperature = temperature
+        self.temperatureCelsius = temperatureCelsius
         self.advertisementCount = advertisementCount
-        self.uptimeTenths = uptimeTenths
+        self.uptimeDeciseconds = uptimeDeciseconds
     }
 
     /// The time since the beacon was switched on.
-    public var uptime: Duration { .milliseconds(100 * Int64(uptimeTenths)) }
+    public var uptime: Duration { .milliseconds(100 * Int64(uptimeDeciseconds)) }
 
     init(_ reader: inout BigEndianReader) {
         let millivolts = reader.next(UInt16.self)
         batteryMillivolts = millivolts == 0 ? nil : Int(millivolts)
         let fixed = reader.next(Int16.self)
-        temperature = fixed == .min ? nil : Double(fixed) / 256
+        temperatureCelsius = fixed == .min ? nil : Double(fixed) / 256
         advertisementCount = reader.next()
-        uptimeTenths = reader.next()
+        uptimeDeciseconds = reader.next()
     }
 
     func encode() throws(AdvertisementFormatError) -> [UInt8] {
@@ -38,13 +39,13 @@ public struct EddystoneTelemetry: Hashable, Codable, Sendable {
             throw Eddystone.error(.invalidValue(field: "battery voltage"))
         }
         var fixed = Int16.min
-        if let temperature {
-            guard let scaled = temperature.scaled(256, -32767...32767) else {
+        if let temperatureCelsius {
+            guard let scaled = temperatureCelsius.scaled(256, -32767...32767) else {
                 throw Eddystone.error(.invalidValue(field: "temperature"))
             }
             fixed = Int16(scaled)
         }
         return millivolts.bigEndianBytes + fixed.bigEndianBytes + advertisementCount.bigEndianBytes
-            + uptimeTenths.bigEndianBytes
+            + uptimeDeciseconds.bigEndianBytes
     }
 }

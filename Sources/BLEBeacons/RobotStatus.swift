@@ -6,7 +6,7 @@ public import BLE
 /// and a firmware version of two numbers, battery, charging and sleep (5 bytes).
 public struct RobotStatus: Hashable, Codable, Sendable {
     /// The charge of the battery, in percent.
-    public var battery: UInt8
+    public var batteryPercent: UInt8
     /// Whether the battery is charging.
     public var isCharging: Bool
     /// The firmware version, such as `1.2.300`. Nil if the form does not have it.
@@ -18,8 +18,8 @@ public struct RobotStatus: Hashable, Codable, Sendable {
     public static let service = BluetoothUUID(0xDFB0)
 
     /// Creates a status.
-    public init(battery: UInt8, isCharging: Bool, version: String? = nil, isInDeepSleep: Bool? = nil) {
-        self.battery = battery
+    public init(batteryPercent: UInt8, isCharging: Bool, version: String? = nil, isInDeepSleep: Bool? = nil) {
+        self.batteryPercent = batteryPercent
         self.isCharging = isCharging
         self.version = version
         self.isInDeepSleep = isInDeepSleep
@@ -35,13 +35,13 @@ extension RobotStatus: AdvertisementDecodable {
         switch data.count {
         case 5:
             return RobotStatus(
-                battery: data[2], isCharging: data[3] == 1, version: "\(data[0]).\(data[1])",
+                batteryPercent: data[2], isCharging: data[3] == 1, version: "\(data[0]).\(data[1])",
                 isInDeepSleep: data[4] == 1)
         case 6:
             let revision = Int(data[4]) << 8 | Int(data[5])
             return RobotStatus(
-                battery: data[0], isCharging: data[1] == 1, version: "\(data[2]).\(data[3]).\(revision)")
-        default: return RobotStatus(battery: data[0], isCharging: data[1] == 1)
+                batteryPercent: data[0], isCharging: data[1] == 1, version: "\(data[2]).\(data[3]).\(revision)")
+        default: return RobotStatus(batteryPercent: data[0], isCharging: data[1] == 1)
         }
     }
 }

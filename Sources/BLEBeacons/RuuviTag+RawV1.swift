@@ -5,17 +5,17 @@ internal import BLE
 extension RuuviTag {
     init(rawV1 reader: inout BigEndianReader) throws(AdvertisementFormatError) {
         self.init(format: .rawV1)
-        humidity = Double(reader.next(UInt8.self)) / 2
+        humidityPercent = Double(reader.next(UInt8.self)) / 2
         // A sign and 7 bits, not two's complement.
         let whole = reader.next(UInt8.self)
         let hundredths = Int(reader.next(UInt8.self))
         guard hundredths < 100 else { throw Self.error(.invalidValue(field: "temperature")) }
         let magnitude = Double(Int(whole & 0x7F) * 100 + hundredths) / 100
-        temperature = whole & 0x80 == 0 ? magnitude : -magnitude
-        pressure = Int(reader.next(UInt16.self)) + 50_000
-        acceleration = Acceleration(
+        temperatureCelsius = whole & 0x80 == 0 ? magnitude : -magnitude
+        pressurePascals = Int(reader.next(UInt16.self)) + 50_000
+        accelerationMilligravities = Acceleration(
             x: try Self.axis(reader.next()), y: try Self.axis(reader.next()), z: try Self.axis(reader.next()))
-        voltage = Int(reader.next(UInt16.self))
+        batteryMillivolts = Int(reader.next(UInt16.self))
     }
 
     private static func axis(_ value: Int16) throws(AdvertisementFormatError) -> Int {
@@ -30,18 +30,19 @@ extension RuuviTag {
         guard txPower == nil, movementCount == nil, sequenceNumber == nil, address == nil else {
             throw Self.error(.invalidValue(field: "field that format 3 lacks"))
         }
-        let humidity = try Self.check(value(humidity, "humidity"), 2, 0...255, "humidity")
-        let celsius = try value(temperature, "temperature")
-        let temperature = try Self.check(celsius, 100, -12_799...12_799, "temperature").magnitude
-        let pressure = try Self.check(value(pressure, "pressure"), 50_000...115_535, "pressure")
+        let humidityPercent = try Self.check(value(humidityPercent, "humidity"), 2, 0...255, "humidity")
+        let celsius = try value(temperatureCelsius, "temperature")
+        let temperatureCelsius = try Self.check(celsius, 100, -12_799...12_799, "temperature").magnitude
+        let pressurePascals = try Self.check(value(pressurePascals, "pressure"), 50_000...115_535, "pressure")
         var bytes = [
-            UInt8(humidity), UInt8(temperature / 100) | (celsius.sign == .minus ? 0x80 : 0), UInt8(temperature % 100),
+            UInt8(humidityPercent), UInt8(temperatureCelsius / 100) | (celsius.sign == .minus ? 0x80 : 0),
+            UInt8(temperatureCelsius % 100),
         ]
-        bytes += UInt16(pressure - 50_000).bigEndianBytes
-        for axis in [acceleration.x, acceleration.y, acceleration.z] {
+        bytes += UInt16(pressurePascals - 50_000).bigEndianBytes
+        for axis in [accelerationMilligravities.x, accelerationMilligravities.y, accelerationMilligravities.z] {
             let axis = try Self.check(value(axis, "acceleration"), -32767...32767, "acceleration")
             bytes += Int16(axis).bigEndianBytes
         }
-        return bytes + UInt16(try Self.check(value(voltage, "voltage"), 0...65535, "voltage")).bigEndianBytes
+        return bytes + UInt16(try Self.check(value(batteryMillivolts, "voltage"), 0...65535, "voltage")).bigEndianBytes
     }
 }

@@ -7,14 +7,14 @@ extension RuuviTag {
             value == unknown ? nil : Int(value)
         }
         self.init(format: .rawV2)
-        temperature = known(reader.next(Int16.self), unless: .min).map { Double($0) / 200 }
-        humidity = known(reader.next(UInt16.self), unless: .max).map { Double($0) / 400 }
-        pressure = known(reader.next(UInt16.self), unless: .max).map { $0 + 50_000 }
-        acceleration.x = known(reader.next(Int16.self), unless: .min)
-        acceleration.y = known(reader.next(Int16.self), unless: .min)
-        acceleration.z = known(reader.next(Int16.self), unless: .min)
+        temperatureCelsius = known(reader.next(Int16.self), unless: .min).map { Double($0) / 200 }
+        humidityPercent = known(reader.next(UInt16.self), unless: .max).map { Double($0) / 400 }
+        pressurePascals = known(reader.next(UInt16.self), unless: .max).map { $0 + 50_000 }
+        accelerationMilligravities.x = known(reader.next(Int16.self), unless: .min)
+        accelerationMilligravities.y = known(reader.next(Int16.self), unless: .min)
+        accelerationMilligravities.z = known(reader.next(Int16.self), unless: .min)
         let power = reader.next(UInt16.self)
-        voltage = known(power >> 5, unless: 0x7FF).map { $0 + 1600 }
+        batteryMillivolts = known(power >> 5, unless: 0x7FF).map { $0 + 1600 }
         txPower = known(power & 0x1F, unless: 0x1F).map { 2 * $0 - 40 }
         movementCount = known(reader.next(UInt8.self), unless: .max)
         sequenceNumber = known(reader.next(UInt16.self), unless: .max)
@@ -33,16 +33,20 @@ extension RuuviTag {
         }
         var bytes: [UInt8] = []
         var scaled: Int?
-        if let temperature { scaled = try Self.check(temperature, 200, -32767...32767, "temperature") }
+        if let temperatureCelsius { scaled = try Self.check(temperatureCelsius, 200, -32767...32767, "temperature") }
         bytes += try int16(scaled, "temperature")
         scaled = nil
-        if let humidity { scaled = try Self.check(humidity, 400, 0...65534, "humidity") }
+        if let humidityPercent { scaled = try Self.check(humidityPercent, 400, 0...65534, "humidity") }
         bytes += try uint16(scaled, "humidity")
-        if let pressure { _ = try Self.check(pressure, 50_000...115_534, "pressure") }
-        bytes += try uint16(pressure.map { $0 - 50_000 }, "pressure")
-        for axis in [acceleration.x, acceleration.y, acceleration.z] { bytes += try int16(axis, "acceleration") }
+        if let pressurePascals { _ = try Self.check(pressurePascals, 50_000...115_534, "pressure") }
+        bytes += try uint16(pressurePascals.map { $0 - 50_000 }, "pressure")
+        for axis in [accelerationMilligravities.x, accelerationMilligravities.y, accelerationMilligravities.z] {
+            bytes += try int16(axis, "acceleration")
+        }
         var power: UInt16 = 0xFFFF
-        if let voltage { power = UInt16(try Self.check(voltage, 1600...3646, "voltage") - 1600) << 5 | 0x1F }
+        if let batteryMillivolts {
+            power = UInt16(try Self.check(batteryMillivolts, 1600...3646, "voltage") - 1600) << 5 | 0x1F
+        }
         if let txPower {
             guard txPower.isMultiple(of: 2) else { throw Self.error(.invalidValue(field: "power")) }
             power = power & 0xFFE0 | UInt16((try Self.check(txPower, -40...20, "power") + 40) / 2)

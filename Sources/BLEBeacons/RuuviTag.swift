@@ -14,16 +14,16 @@ public struct RuuviTag: Hashable, Codable, Sendable {
     public var format: DataFormat
     /// The temperature in °C. Format 5: −163.835 to 163.835 in steps of 0.005. Format 3: −127.99 to 127.99 in steps of
     /// 0.01, never nil.
-    public var temperature: Double?
+    public var temperatureCelsius: Double?
     /// The relative humidity in %. Format 5: 0 to 163.835 in steps of 0.0025. Format 3: 0 to 127.5 in steps of 0.5,
     /// never nil.
-    public var humidity: Double?
+    public var humidityPercent: Double?
     /// The pressure in Pa. Format 5: 50000 to 115534. Format 3: 50000 to 115535, never nil.
-    public var pressure: Int?
+    public var pressurePascals: Int?
     /// The acceleration along three axes in mg, each −32767 to 32767. Format 3: never nil.
-    public var acceleration: Acceleration
+    public var accelerationMilligravities: Acceleration
     /// The battery voltage in mV. Format 5: 1600 to 3646. Format 3: 0 to 65535, never nil.
-    public var voltage: Int?
+    public var batteryMillivolts: Int?
     /// The transmit power in dBm, an even number from −40 to 20. Format 5 only.
     public var txPower: Int?
     /// The number of movements, 0 to 254, after which it begins again at 0. Format 5 only.
@@ -52,16 +52,17 @@ public struct RuuviTag: Hashable, Codable, Sendable {
 
     /// Creates measurements. Values are not available by default.
     public init(
-        format: DataFormat = .rawV2, temperature: Double? = nil, humidity: Double? = nil, pressure: Int? = nil,
-        acceleration: Acceleration = Acceleration(), voltage: Int? = nil, txPower: Int? = nil,
+        format: DataFormat = .rawV2, temperatureCelsius: Double? = nil, humidityPercent: Double? = nil,
+        pressurePascals: Int? = nil,
+        accelerationMilligravities: Acceleration = Acceleration(), batteryMillivolts: Int? = nil, txPower: Int? = nil,
         movementCount: Int? = nil, sequenceNumber: Int? = nil, address: [UInt8]? = nil
     ) {
         self.format = format
-        self.temperature = temperature
-        self.humidity = humidity
-        self.pressure = pressure
-        self.acceleration = acceleration
-        self.voltage = voltage
+        self.temperatureCelsius = temperatureCelsius
+        self.humidityPercent = humidityPercent
+        self.pressurePascals = pressurePascals
+        self.accelerationMilligravities = accelerationMilligravities
+        self.batteryMillivolts = batteryMillivolts
         self.txPower = txPower
         self.movementCount = movementCount
         self.sequenceNumber = sequenceNumber

@@ -7,12 +7,12 @@ import Testing
 @Suite(.hangLimit) struct AdvertisementDecodableTests {
     @Test(
         arguments: [
-            ("", nil), ("64", nil), ("6401", RobotStatus(battery: 100, isCharging: true)),
-            ("6402", RobotStatus(battery: 100, isCharging: false)),
-            ("3200ff", RobotStatus(battery: 50, isCharging: false)),
-            ("02003201 01", RobotStatus(battery: 50, isCharging: true, version: "2.0", isInDeepSleep: true)),
-            ("32010102012c", RobotStatus(battery: 50, isCharging: true, version: "1.2.300")),
-            ("32010102012cff", RobotStatus(battery: 50, isCharging: true)),
+            ("", nil), ("64", nil), ("6401", RobotStatus(batteryPercent: 100, isCharging: true)),
+            ("6402", RobotStatus(batteryPercent: 100, isCharging: false)),
+            ("3200ff", RobotStatus(batteryPercent: 50, isCharging: false)),
+            ("02003201 01", RobotStatus(batteryPercent: 50, isCharging: true, version: "2.0", isInDeepSleep: true)),
+            ("32010102012c", RobotStatus(batteryPercent: 50, isCharging: true, version: "1.2.300")),
+            ("32010102012cff", RobotStatus(batteryPercent: 50, isCharging: true)),
         ] as [(String, RobotStatus?)])
     func `a robot's status is read`(_ hex: String, _ status: RobotStatus?) throws {
         let data = try #require(Hex.bytes(hex))
@@ -26,7 +26,7 @@ import Testing
     @Test func `discoveries are decoded as they come, also where another peripheral's data is malformed`() async throws
     {
         let world = try await SimulatedWorld()
-        let tag = RuuviTag(temperature: 21.5)
+        let tag = RuuviTag(temperatureCelsius: 21.5)
         var advertisement = try tag.advertisement()
         advertisement.rssi = -50
         for advertised in [Advertisement(rssi: -40, manufacturerData: [0x0499: [5, 1]]), advertisement] {

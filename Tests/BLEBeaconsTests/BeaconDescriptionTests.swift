@@ -23,7 +23,7 @@ import Testing
             (.url("https://example.com", txPower: 4), "https://example.com, 4 dBm at 0 m"),
             (.ephemeralID([1, 2, 3, 4, 5, 6, 7, 8], txPower: 0), "EID 0102030405060708, 0 dBm at 0 m"),
             (.encryptedTelemetry(ciphertext: [1], salt: 2, integrityCheck: 3), "encrypted telemetry"),
-            (.telemetry(.init(advertisementCount: 1, uptimeTenths: 599)), "1 advertisement, on for 59 s"),
+            (.telemetry(.init(advertisementCount: 1, uptimeDeciseconds: 599)), "1 advertisement, on for 59 s"),
         ] as [(Eddystone, String)])
     func `a frame has its identity or state`(_ frame: Eddystone, _ text: String) {
         #expect("\(frame)" == text)
@@ -31,19 +31,20 @@ import Testing
 
     @Test(
         arguments: [
-            (.init(advertisementCount: 0, uptimeTenths: 0), "0 advertisements, on for 0 s"),
+            (.init(advertisementCount: 0, uptimeDeciseconds: 0), "0 advertisements, on for 0 s"),
             (
                 .init(
-                    batteryMillivolts: 2977, temperature: 24 + 85.0 / 256, advertisementCount: 1000,
-                    uptimeTenths: 37_239),
+                    batteryMillivolts: 2977, temperatureCelsius: 24 + 85.0 / 256, advertisementCount: 1000,
+                    uptimeDeciseconds: 37_239),
                 "2977 mV, 24.33 °C, 1000 advertisements, on for 1 h 2 min 3 s"
             ),
             (
-                .init(batteryMillivolts: 3000, temperature: -0.5, advertisementCount: 2, uptimeTenths: .max),
+                .init(
+                    batteryMillivolts: 3000, temperatureCelsius: -0.5, advertisementCount: 2, uptimeDeciseconds: .max),
                 "3000 mV, -0.5 °C, 2 advertisements, on for 4971 d 38 min 49 s"
             ),
             (
-                .init(temperature: .nan, advertisementCount: 2, uptimeTenths: 600),
+                .init(temperatureCelsius: .nan, advertisementCount: 2, uptimeDeciseconds: 600),
                 "not known, 2 advertisements, on for 1 min"
             ),
         ] as [(EddystoneTelemetry, String)])
@@ -56,17 +57,21 @@ import Testing
             (.init(), "not known"),
             (
                 .init(
-                    temperature: 24.3, humidity: 53.49, pressure: 100_044, acceleration: .init(x: 4, y: -4, z: 1036),
-                    voltage: 2977, txPower: 4, movementCount: 66, sequenceNumber: 205, address: [1, 2, 3, 4, 5, 6]),
+                    temperatureCelsius: 24.3, humidityPercent: 53.49, pressurePascals: 100_044,
+                    accelerationMilligravities: .init(x: 4, y: -4, z: 1036),
+                    batteryMillivolts: 2977, txPower: 4, movementCount: 66, sequenceNumber: 205,
+                    address: [1, 2, 3, 4, 5, 6]),
                 "24.3 °C, humidity 53.49 %, 100044 Pa, x 4, y -4, z 1036 mg, 2977 mV, 4 dBm, 66 movements, "
                     + "measurement 205"
             ),
             (
-                .init(format: .rawV1, temperature: -0.0, humidity: 50, acceleration: .init(z: -1000), movementCount: 1),
+                .init(
+                    format: .rawV1, temperatureCelsius: -0.0, humidityPercent: 50,
+                    accelerationMilligravities: .init(z: -1000), movementCount: 1),
                 "0 °C, humidity 50 %, z -1000 mg, 1 movement"
             ),
-            (.init(temperature: 163.835, humidity: 0.0025), "163.835 °C, humidity 0.0025 %"),
-            (.init(temperature: .infinity, humidity: 1e300), "not known, humidity 1e+300 %"),
+            (.init(temperatureCelsius: 163.835, humidityPercent: 0.0025), "163.835 °C, humidity 0.0025 %"),
+            (.init(temperatureCelsius: .infinity, humidityPercent: 1e300), "not known, humidity 1e+300 %"),
         ] as [(RuuviTag, String)])
     func `a RuuviTag has the values that are available`(_ tag: RuuviTag, _ text: String) {
         #expect("\(tag)" == text)
@@ -74,12 +79,12 @@ import Testing
 
     @Test(
         arguments: [
-            (.init(battery: 85, isCharging: false), "85 %"),
+            (.init(batteryPercent: 85, isCharging: false), "85 %"),
             (
-                .init(battery: 100, isCharging: true, version: "1.2.300", isInDeepSleep: true),
+                .init(batteryPercent: 100, isCharging: true, version: "1.2.300", isInDeepSleep: true),
                 "100 %, charging, version 1.2.300, in deep sleep"
             ),
-            (.init(battery: 0, isCharging: false, version: "1.2", isInDeepSleep: false), "0 %, version 1.2"),
+            (.init(batteryPercent: 0, isCharging: false, version: "1.2", isInDeepSleep: false), "0 %, version 1.2"),
         ] as [(RobotStatus, String)])
     func `a robot has its battery and state`(_ status: RobotStatus, _ text: String) {
         #expect("\(status)" == text)

@@ -19,11 +19,11 @@ import Testing
         (
             .telemetry(
                 EddystoneTelemetry(
-                    batteryMillivolts: 3000, temperature: -1.5, advertisementCount: 0x0102_0304,
-                    uptimeTenths: 0xFFFF_FFFF)), "2000 0bb8 fe80 01020304 ffffffff"
+                    batteryMillivolts: 3000, temperatureCelsius: -1.5, advertisementCount: 0x0102_0304,
+                    uptimeDeciseconds: 0xFFFF_FFFF)), "2000 0bb8 fe80 01020304 ffffffff"
         ),
         (
-            .telemetry(EddystoneTelemetry(advertisementCount: 0, uptimeTenths: 10)),
+            .telemetry(EddystoneTelemetry(advertisementCount: 0, uptimeDeciseconds: 10)),
             "2000 0000 8000 00000000 0000000a"
         ),
         (
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `the uptime counts tenths of a second`() {
-        #expect(EddystoneTelemetry(advertisementCount: 0, uptimeTenths: 15).uptime == .milliseconds(1500))
+        #expect(EddystoneTelemetry(advertisementCount: 0, uptimeDeciseconds: 15).uptime == .milliseconds(1500))
     }
 
     @Test(arguments: frames.map(\.1))
@@ -103,17 +103,18 @@ import Testing
             (.url("http://123456789012345678", txPower: 0), .invalidLength(19)),
             (telemetry(millivolts: 0), .invalidValue(field: "battery voltage")),
             (telemetry(millivolts: 65536), .invalidValue(field: "battery voltage")),
-            (telemetry(temperature: -128), .invalidValue(field: "temperature")),
-            (telemetry(temperature: .nan), .invalidValue(field: "temperature")),
-            (telemetry(temperature: .infinity), .invalidValue(field: "temperature")),
+            (telemetry(temperatureCelsius: -128), .invalidValue(field: "temperature")),
+            (telemetry(temperatureCelsius: .nan), .invalidValue(field: "temperature")),
+            (telemetry(temperatureCelsius: .infinity), .invalidValue(field: "temperature")),
         ] as [(Eddystone, AdvertisementFormatError.Reason)])
     func `what cannot be told is an error`(_ frame: Eddystone, _ reason: AdvertisementFormatError.Reason) {
         #expect(throws: AdvertisementFormatError("Eddystone", reason)) { try frame.advertisement() }
     }
 
-    private static func telemetry(millivolts: Int? = nil, temperature: Double? = nil) -> Eddystone {
+    private static func telemetry(millivolts: Int? = nil, temperatureCelsius: Double? = nil) -> Eddystone {
         .telemetry(
             EddystoneTelemetry(
-                batteryMillivolts: millivolts, temperature: temperature, advertisementCount: 0, uptimeTenths: 0))
+                batteryMillivolts: millivolts, temperatureCelsius: temperatureCelsius, advertisementCount: 0,
+                uptimeDeciseconds: 0))
     }
 }

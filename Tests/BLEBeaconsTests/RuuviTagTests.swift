@@ -11,41 +11,44 @@ import Testing
         (
             "0512fc5394c37c0004fffc040cac364200cdcbb8334c884f",
             RuuviTag(
-                temperature: 24.3, humidity: 53.49, pressure: 100_044, acceleration: .init(x: 4, y: -4, z: 1036),
-                voltage: 2977, txPower: 4, movementCount: 66, sequenceNumber: 205, address: address)
+                temperatureCelsius: 24.3, humidityPercent: 53.49, pressurePascals: 100_044,
+                accelerationMilligravities: .init(x: 4, y: -4, z: 1036),
+                batteryMillivolts: 2977, txPower: 4, movementCount: 66, sequenceNumber: 205, address: address)
         ),
         (
             "057ffffffefffe7fff7fff7fffffdefefffecbb8334c884f",
             RuuviTag(
-                temperature: 163.835, humidity: 163.835, pressure: 115_534,
-                acceleration: .init(x: 32767, y: 32767, z: 32767), voltage: 3646, txPower: 20, movementCount: 254,
+                temperatureCelsius: 163.835, humidityPercent: 163.835, pressurePascals: 115_534,
+                accelerationMilligravities: .init(x: 32767, y: 32767, z: 32767), batteryMillivolts: 3646, txPower: 20,
+                movementCount: 254,
                 sequenceNumber: 65534, address: address)
         ),
         (
             "058001000000008001800180010000000000cbb8334c884f",
             RuuviTag(
-                temperature: -163.835, humidity: 0, pressure: 50_000,
-                acceleration: .init(x: -32767, y: -32767, z: -32767), voltage: 1600, txPower: -40, movementCount: 0,
+                temperatureCelsius: -163.835, humidityPercent: 0, pressurePascals: 50_000,
+                accelerationMilligravities: .init(x: -32767, y: -32767, z: -32767), batteryMillivolts: 1600,
+                txPower: -40, movementCount: 0,
                 sequenceNumber: 0, address: address)
         ),
         ("058000ffffffff800080008000ffffffffffffffffffffff", RuuviTag()),
         (
             "03291a1ece1efc18f94202ca0b53",
             RuuviTag(
-                format: .rawV1, temperature: 26.3, humidity: 20.5, pressure: 102_766,
-                acceleration: .init(x: -1000, y: -1726, z: 714), voltage: 2899)
+                format: .rawV1, temperatureCelsius: 26.3, humidityPercent: 20.5, pressurePascals: 102_766,
+                accelerationMilligravities: .init(x: -1000, y: -1726, z: 714), batteryMillivolts: 2899)
         ),
         (
             "03ff7f63ffff7fff7fff7fffffff",
             RuuviTag(
-                format: .rawV1, temperature: 127.99, humidity: 127.5, pressure: 115_535,
-                acceleration: .init(x: 32767, y: 32767, z: 32767), voltage: 65535)
+                format: .rawV1, temperatureCelsius: 127.99, humidityPercent: 127.5, pressurePascals: 115_535,
+                accelerationMilligravities: .init(x: 32767, y: 32767, z: 32767), batteryMillivolts: 65535)
         ),
         (
             "0300ff6300008001800180010000",
             RuuviTag(
-                format: .rawV1, temperature: -127.99, humidity: 0, pressure: 50_000,
-                acceleration: .init(x: -32767, y: -32767, z: -32767), voltage: 0)
+                format: .rawV1, temperatureCelsius: -127.99, humidityPercent: 0, pressurePascals: 50_000,
+                accelerationMilligravities: .init(x: -32767, y: -32767, z: -32767), batteryMillivolts: 0)
         ),
     ]
 
@@ -92,17 +95,21 @@ import Testing
     private static let old = vectors[4].1
 
     @Test(arguments: [
-        (RuuviTag(temperature: 163.84), "temperature"), (RuuviTag(temperature: .nan), "temperature"),
-        (RuuviTag(humidity: -1), "humidity"), (RuuviTag(humidity: 163.8375), "humidity"),
-        (RuuviTag(pressure: 49_999), "pressure"), (RuuviTag(pressure: 115_535), "pressure"),
-        (RuuviTag(pressure: .min), "pressure"),
-        (RuuviTag(acceleration: .init(y: -32768)), "acceleration"), (RuuviTag(voltage: 1599), "voltage"),
-        (RuuviTag(voltage: 3647), "voltage"), (RuuviTag(txPower: 3), "power"), (RuuviTag(txPower: 22), "power"),
+        (RuuviTag(temperatureCelsius: 163.84), "temperature"), (RuuviTag(temperatureCelsius: .nan), "temperature"),
+        (RuuviTag(humidityPercent: -1), "humidity"), (RuuviTag(humidityPercent: 163.8375), "humidity"),
+        (RuuviTag(pressurePascals: 49_999), "pressure"), (RuuviTag(pressurePascals: 115_535), "pressure"),
+        (RuuviTag(pressurePascals: .min), "pressure"),
+        (RuuviTag(accelerationMilligravities: .init(y: -32768)), "acceleration"),
+        (RuuviTag(batteryMillivolts: 1599), "voltage"),
+        (RuuviTag(batteryMillivolts: 3647), "voltage"), (RuuviTag(txPower: 3), "power"),
+        (RuuviTag(txPower: 22), "power"),
         (RuuviTag(movementCount: 255), "movement count"), (RuuviTag(sequenceNumber: 65535), "sequence number"),
         (RuuviTag(address: [1]), "address"), (RuuviTag(address: [UInt8](repeating: 255, count: 6)), "address"),
         (RuuviTag(format: .rawV1), "humidity"),
-        (changed { $0.txPower = 4 }, "field that format 3 lacks"), (changed { $0.temperature = -128 }, "temperature"),
-        (changed { $0.acceleration.z = nil }, "acceleration"), (changed { $0.voltage = 65536 }, "voltage"),
+        (changed { $0.txPower = 4 }, "field that format 3 lacks"),
+        (changed { $0.temperatureCelsius = -128 }, "temperature"),
+        (changed { $0.accelerationMilligravities.z = nil }, "acceleration"),
+        (changed { $0.batteryMillivolts = 65536 }, "voltage"),
     ])
     func `what cannot be told is an error`(_ tag: RuuviTag, _ field: String) {
         #expect(throws: AdvertisementFormatError("RuuviTag", .invalidValue(field: field))) { try tag.advertisement() }

@@ -1,9 +1,10 @@
 /// Stored and sent as an object with the names of the properties. Bytes are hexadecimal text, company identifiers four
-/// hexadecimal digits, and the advertising interval is in milliseconds. What is unknown or empty is omitted.
+/// hexadecimal digits. The key of the advertising interval is `advertisingIntervalMilliseconds`. What is unknown or empty
+/// is omitted.
 extension Advertisement: Codable {
     private enum CodingKeys: CodingKey {
         case localName, rssi, txPower, serviceUUIDs, manufacturerData, serviceData, appearance, deviceClass, addressType
-        case isConnectable, flags, solicitedServiceUUIDs, advertisingInterval, structures
+        case isConnectable, flags, solicitedServiceUUIDs, advertisingIntervalMilliseconds, structures
     }
 
     /// Reads an advertisement.
@@ -23,10 +24,11 @@ extension Advertisement: Codable {
             manufacturerData[UInt16(company[0]) << 8 | UInt16(company[1])] = data.bytes
         }
         let serviceData: [BluetoothUUID: HexBytes] = try value(.serviceData) ?? [:]
-        let interval: Double? = try value(.advertisingInterval)
+        let interval: Double? = try value(.advertisingIntervalMilliseconds)
         if let interval, !(0...1_000_000_000).contains(interval) {
             throw DecodingError.dataCorruptedError(
-                forKey: .advertisingInterval, in: container, debugDescription: "\(interval) ms is out of range")
+                forKey: .advertisingIntervalMilliseconds, in: container,
+                debugDescription: "\(interval) ms is out of range")
         }
         self.init(
             localName: try value(.localName), rssi: try value(.rssi), txPower: try value(.txPower),
@@ -65,7 +67,7 @@ extension Advertisement: Codable {
             let limited = min(max(advertisingInterval, .zero), .seconds(1_000_000))
             let (seconds, attoseconds) = limited.components
             let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-            try container.encode(Double(microseconds) / 1000, forKey: .advertisingInterval)
+            try container.encode(Double(microseconds) / 1000, forKey: .advertisingIntervalMilliseconds)
         }
         if !structures.isEmpty { try container.encode(structures, forKey: .structures) }
     }

@@ -3,7 +3,7 @@
 /// ```swift
 /// for try await found in central.discoveries() {
 ///     if let tag = try? RuuviTag.decode(found.advertisement) {
-///         print(found.peripheral.id, tag.temperature ?? .nan)
+///         print(found.peripheral.id, tag.temperatureCelsius ?? .nan)
 ///     }
 /// }
 /// ```

@@ -7,7 +7,7 @@ internal import Waiting
 /// let central = try await Central()
 /// for try await found in central.discoveries(matching: .service(.heartRate)) {
 ///     for try await beat in try await HeartRate(found.peripheral).measurements() {
-///         print(beat.beatsPerMinute, beat.rrIntervals)
+///         print(beat.beatsPerMinute, beat.rrIntervalsSeconds)
 ///     }
 /// }
 /// ```

@@ -42,3 +42,38 @@ public struct Backoff: Hashable, Codable, Sendable {
         return min(pause, maximum)
     }
 }
+
+/// Stored and sent as an object with `initialSeconds`, `factor` and `maximumSeconds`.
+extension Backoff {
+    private enum CodingKeys: CodingKey {
+        case initialSeconds, factor, maximumSeconds
+    }
+
+    /// Reads pauses. Throws `DecodingError` for one that is not between 0 and 10⁹ seconds.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func pause(_ key: CodingKeys) throws -> Duration {
+            let seconds = try container.decode(Double.self, forKey: key)
+            guard (0...1e9).contains(seconds) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container, debugDescription: "\(seconds) s is out of range")
+            }
+            return .microseconds(Int64((seconds * 1e6).rounded()))
+        }
+        self.init(
+            initial: try pause(.initialSeconds), factor: try container.decode(Int.self, forKey: .factor),
+            maximum: try pause(.maximumSeconds))
+    }
+
+    /// Writes the pauses, at most 10⁹ seconds each, to the microsecond.
+    public func encode(to encoder: any Encoder) throws {
+        func seconds(_ pause: Duration) -> Double {
+            let (seconds, attoseconds) = min(max(pause, .zero), .seconds(1_000_000_000)).components
+            return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1e6
+        }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(seconds(initial), forKey: .initialSeconds)
+        try container.encode(factor, forKey: .factor)
+        try container.encode(seconds(maximum), forKey: .maximumSeconds)
+    }
+}

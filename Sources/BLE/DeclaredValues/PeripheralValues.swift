@@ -157,9 +157,8 @@ private struct ValueUpdater {
                         switch event {
                         case .value(let value): store.notified(value, for: key, reader)
                         case .gap:
-                            store.forget(key)
-                            // If the gap is reported late, forgetting the value may have removed one that was read on
-                            // the new link.
+                            store.gap(in: key)
+                            // A value that was read before the gap may have changed in it.
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }

@@ -11,6 +11,8 @@ final class ValueStore: Sendable {
         var notified: [CharacteristicKey: Int] = [:]
         /// The number of each key's notification reader.
         var readers: [CharacteristicKey: Int] = [:]
+        /// The keys whose notifications are interrupted by the end of a link. The gap in them is yet to be reported.
+        var interrupted: Set<CharacteristicKey> = []
         var isReady = false
         /// Why the values are not available on this link.
         var failure: BLEError?
@@ -49,6 +51,7 @@ final class ValueStore: Sendable {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
             state.notified[key, default: 0] += 1
+            state.interrupted.remove(key)
             state.set(value, for: key)
         }
     }
@@ -58,10 +61,11 @@ final class ValueStore: Sendable {
         state.withLock { $0.notified[key] ?? 0 }
     }
 
-    /// Stores a value that was read, unless another notification has arrived since the read began.
+    /// Stores a value that was read, unless another notification has arrived since the read began. The same value again
+    /// is not a change.
     func read(_ value: [UInt8], for key: CharacteristicKey, since notifications: Int) {
         state.withLock { state in
-            guard state.notified[key] ?? 0 == notifications else { return }
+            guard state.notified[key] ?? 0 == notifications, state.values[key] != value else { return }
             state.set(value, for: key)
         }
     }
@@ -70,8 +74,12 @@ final class ValueStore: Sendable {
         state.withLock { $0.failures[key] = error }
     }
 
-    func forget(_ key: CharacteristicKey) {
-        state.withLock { $0.set(nil, for: key) }
+    /// Handles a gap in a key's notifications: the value is no longer known. If the gap is that of an ended link, the
+    /// value has been forgotten at that time, and the present one is of the next link.
+    func gap(in key: CharacteristicKey) {
+        state.withLock { state in
+            if state.interrupted.remove(key) == nil { state.set(nil, for: key) }
+        }
     }
 
     /// Registers a reader of the key's notifications and returns its number. Nil if there is a reader already.
@@ -96,7 +104,10 @@ final class ValueStore: Sendable {
     /// Removes all readers when the link ends, because their streams end with it and the next link has readers of its
     /// own.
     func releaseReaders() {
-        state.withLock { $0.readers = [:] }
+        state.withLock { state in
+            state.readers = [:]
+            state.interrupted = []
+        }
     }
 
     /// Fails the waiting callers: the values are not available on this link.
@@ -135,6 +146,7 @@ final class ValueStore: Sendable {
             state.isReady = false
             state.failure = nil
             for key in state.values.keys { state.set(nil, for: key) }
+            state.interrupted = Set(state.readers.keys)
             defer { if !isMaintained { state.waiters = [:] } }
             return isMaintained ? [:] : state.waiters
         }

@@ -105,3 +105,32 @@ struct HexBytes: Codable {
         try container.encode(Hex.string(bytes))
     }
 }
+
+extension KeyedEncodingContainer {
+    /// Writes bytes as hexadecimal text.
+    package mutating func encodeHex(_ bytes: [UInt8], forKey key: Key) throws {
+        try encode(HexBytes(bytes), forKey: key)
+    }
+
+    /// Writes the bytes of an address, most significant first, as text such as `F0:F1:F2:F3:F4:F5`.
+    package mutating func encodeAddress(_ bytes: [UInt8]?, forKey key: Key) throws {
+        try encodeIfPresent(bytes?.map { Hex.string([$0]).uppercased() }.joined(separator: ":"), forKey: key)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Reads bytes from hexadecimal text.
+    package func decodeHex(forKey key: Key) throws -> [UInt8] { try decode(HexBytes.self, forKey: key).bytes }
+
+    /// Reads the bytes of an address, most significant first.
+    package func decodeAddressIfPresent(forKey key: Key) throws -> [UInt8]? {
+        guard let text = try decodeIfPresent(String.self, forKey: key) else { return nil }
+        guard Peripheral.ID(rawValue: text).isAddress,
+            let bytes = Hex.bytes(text.filter { $0 != ":" && $0 != "-" })
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: key, in: self, debugDescription: "“\(text)” is not a device address")
+        }
+        return bytes
+    }
+}

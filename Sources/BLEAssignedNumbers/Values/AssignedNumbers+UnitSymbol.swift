@@ -89,7 +89,7 @@ extension NumberTable {
             2764 ′
             2765 ″
             2766 ha
-            2767 l
+            2767 L
             2768 t
             2780 bar
             2781 mmHg
@@ -116,13 +116,13 @@ extension NumberTable {
             27ae ‰
             27af bpm
             27b0 Ah
-            27b1 mg/dl
-            27b2 mmol/l
+            27b1 mg/dL
+            27b2 mmol/L
             27b3 a
             27b4 mo
             27b5 1/m³
             27b6 W/m²
-            27b7 ml/(kg·min)
+            27b7 mL/(kg·min)
             27b8 lb
             27b9 MET
             27ba steps/min
@@ -132,11 +132,11 @@ extension NumberTable {
             27bf lm·h
             27c0 lx·h
             27c1 g/s
-            27c2 l/s
+            27c2 L/s
             27c3 dB
             27c4 ppm
             27c5 ppb
-            27c6 mg/dl/min
+            27c6 mg/dL/min
             27c7 kVAh
             27c8 VA
             27c9 g

@@ -3,7 +3,7 @@ public import BLE
 /// A field of a decoded value.
 public struct FieldValue: Hashable, Codable, Sendable {
     /// The content of a field.
-    public enum Content: Hashable, Codable, Sendable {
+    public enum Content: Hashable, Sendable {
         /// An exact integer.
         case integer(Int128)
         /// The number nearest to the exact one.
@@ -34,6 +34,10 @@ public struct FieldValue: Hashable, Codable, Sendable {
     /// The symbol of the unit, such as `°C`. Nil if there is none.
     public let unitSymbol: String?
 
+    init(name: String, content: Content, unit: BluetoothUUID?, unitSymbol: String?) {
+        (self.name, self.content, self.unit, self.unitSymbol) = (name, content, unit, unitSymbol)
+    }
+
     init(_ name: String, _ content: Content) {
         (self.name, self.content, unit, unitSymbol) = (name, content, nil, nil)
     }
@@ -48,16 +52,20 @@ public struct FieldValue: Hashable, Codable, Sendable {
         if case .flags(_, names: []) = content { name == "Flags" } else { false }
     }
 
-    /// Returns several fields in one line. A single field is shown without its name, otherwise each has its name,
+    /// Returns several fields in one line: a single one without its name, otherwise each with its ``shortName``,
     /// separated by semicolons. Fields that only announce others are omitted.
     public static func text(_ values: [FieldValue]) -> String {
         guard values.count != 1 else { return values[0].description }
-        return values.filter { !$0.isSilent }.map { "\($0.name): \($0)" }.joined(separator: "; ")
+        return values.filter { !$0.isSilent }.map { "\($0.shortName): \($0)" }.joined(separator: "; ")
     }
 }
 
 extension FieldValue: CustomStringConvertible {
-    /// The value with its unit, such as `21.37 °C`, `Charging` or `value is not known`.
+    /// The value with its unit, such as `21.37 °C`, `10 kJ`, `Charging` or `value is not known`.
+    ///
+    /// Binary fractions have at most four decimal places. A date and time whose parts are not known is `not known`;
+    /// otherwise, question marks replace unknown parts. Text of a peripheral is returned as it was sent, with any control
+    /// characters.
     public var description: String {
         switch content {
         case .integer(let value): Self.with(unitSymbol, "\(value)")
@@ -75,27 +83,13 @@ extension FieldValue: CustomStringConvertible {
     private func measure(_ value: Double) -> String {
         // Low densities, as of pollutants in air, are shown in µg/m³.
         if unit == BluetoothUUID(0x2715), value != 0, abs(value) < 1e-3 { return "\((value * 1e9).shortText) µg/m³" }
-        return Self.with(unitSymbol, value.shortText)
+        return Self.with(unitSymbol, value.shortened ?? value.shortText)
     }
 
     /// Returns a number with its unit. Symbols for angles follow without a space.
     static func with(_ symbol: String?, _ number: String) -> String {
         guard let symbol else { return number }
         return number + (["°", "′", "″"].contains(symbol) ? "" : " ") + symbol
-    }
-
-    static let dateTimeNames = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
-
-    /// Returns a date and time, if all parts of it are known.
-    private static func dateTime(_ values: [FieldValue]) -> String? {
-        guard values.map(\.name) == dateTimeNames else { return nil }
-        var parts: [String] = []
-        for (value, count) in zip(values, [4, 2, 2, 2, 2, 2]) {
-            guard case .integer(let number) = value.content else { return nil }
-            let digits = String(number)
-            parts.append(String(repeating: "0", count: max(0, count - digits.count)) + digits)
-        }
-        return parts[..<3].joined(separator: "-") + " " + parts[3...].joined(separator: ":")
     }
 }
 

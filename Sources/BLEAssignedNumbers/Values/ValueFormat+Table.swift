@@ -38,6 +38,18 @@ extension ValueFormat.Field {
             self.isRepeated = isRepeated
         }
         for part in parts.dropFirst() { guard take(part) else { return nil } }
+        useDefinedUnit()
+    }
+
+    /// Replaces a unit by its multiple in which the SIG defines the value: that has no number of its own.
+    private mutating func useDefinedUnit() {
+        switch (unit?.short, scale) {
+        case (0x2724, DecimalScale(decimal: 3)): (writtenUnit, scale) = ("kPa", DecimalScale())
+        case (0x2725, DecimalScale(decimal: 3)): (writtenUnit, scale) = ("kJ", DecimalScale())
+        case (0x272D, DecimalScale(decimal: -7)): (writtenUnit, scale) = ("µT", DecimalScale(decimal: -1))
+        default: return
+        }
+        unit = nil
     }
 
     /// Parses a property of the field other than its type. Returns false if the notation is unknown.

@@ -19,26 +19,60 @@ extension BTHomeKind: Codable {
     }
 }
 
-/// Stored and sent as an object with the `kind` and the `content`, for reading it again, and for others the `name`, the
-/// `value` and the `unit`, as far as it has them. Reading throws `DecodingError` for a content that the
-/// kind does not allow.
+/// Stored and sent as an object with the id of the `kind`, the `value`, and for people the `name` and the `unit`, if there
+/// is one. Reading throws `DecodingError` for a value that the kind does not allow.
+///
+/// The value is a number in the unit, a flag, the number of a button's event, text, bytes as hexadecimal text, the numbers
+/// of a version separated by dots, or an object: `event` and `steps` of a dimmer, `command` and `arguments` of a command.
 extension BTHomeObject: Codable {
     private enum CodingKeys: CodingKey {
-        case kind
-        case content
-        case name
-        case value
-        case unit
+        case kind, name, value, unit
+    }
+
+    private enum ValueKeys: CodingKey {
+        case event, steps, command, arguments
     }
 
     /// Reads an object.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        let kind = try container.decode(BTHomeKind.self, forKey: .kind)
+        func value<Value: Decodable>() throws -> Value { try container.decode(Value.self, forKey: .value) }
+        func parts() throws -> KeyedDecodingContainer<ValueKeys> {
+            try container.nestedContainer(keyedBy: ValueKeys.self, forKey: .value)
+        }
         do {
-            try self.init(
-                container.decode(BTHomeKind.self, forKey: .kind), container.decode(Content.self, forKey: .content))
+            let content: Content
+            switch kind.coding {
+            case .unsigned, .signed:
+                self = try BTHomeObject(kind, value: try value())
+                return
+            case .flag: content = .flag(try value())
+            case .button: content = .button(try value())
+            case .dimmer:
+                let parts = try parts()
+                content = .dimmer(
+                    try parts.decode(BTHomeDimmer.self, forKey: .event),
+                    steps: try parts.decode(UInt8.self, forKey: .steps))
+            case .command:
+                let parts = try parts()
+                content = .command(
+                    try parts.decode(BTHomeCommand.self, forKey: .command),
+                    arguments: try parts.decodeHex(forKey: .arguments))
+            case .text: content = .text(try value())
+            case .raw: content = .raw(try container.decodeHex(forKey: .value))
+            case .version:
+                let text: String = try value()
+                let numbers = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+                guard !numbers.contains(nil) else {
+                    throw DecodingError.dataCorruptedError(
+                        forKey: .value, in: container, debugDescription: "“\(text)” is not a version")
+                }
+                content = .version(numbers.compactMap(\.self))
+            }
+            try self.init(kind, content)
         } catch let error as AdvertisementFormatError {
-            throw DecodingError.dataCorruptedError(forKey: .content, in: container, debugDescription: "\(error)")
+            throw DecodingError.dataCorruptedError(forKey: .value, in: container, debugDescription: "\(error)")
         }
     }
 
@@ -46,10 +80,25 @@ extension BTHomeObject: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)
-        try container.encode(content, forKey: .content)
         try container.encode(kind.name, forKey: .name)
-        try container.encodeIfPresent(value, forKey: .value)
         if !kind.unit.isEmpty { try container.encode(kind.unit, forKey: .unit) }
+        switch content {
+        case .number: try container.encode(value, forKey: .value)
+        case .flag(let flag): try container.encode(flag, forKey: .value)
+        case .button(let event): try container.encode(event, forKey: .value)
+        case .dimmer(let event, let steps):
+            var parts = container.nestedContainer(keyedBy: ValueKeys.self, forKey: .value)
+            try parts.encode(event, forKey: .event)
+            try parts.encode(steps, forKey: .steps)
+        case .command(let command, let arguments):
+            var parts = container.nestedContainer(keyedBy: ValueKeys.self, forKey: .value)
+            try parts.encode(command, forKey: .command)
+            try parts.encodeHex(arguments, forKey: .arguments)
+        case .text(let text): try container.encode(text, forKey: .value)
+        case .raw(let bytes): try container.encodeHex(bytes, forKey: .value)
+        case .version(let numbers):
+            try container.encode(numbers.map { "\($0)" }.joined(separator: "."), forKey: .value)
+        }
     }
 }
 
@@ -59,11 +108,11 @@ extension BTHome: Encodable {
         case isTriggerBased, address, objects, rest, isEncrypted
     }
 
-    /// Writes the report. Bytes are hexadecimal text.
+    /// Writes the report. Bytes are hexadecimal text, and the address is text such as `F0:F1:F2:F3:F4:F5`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(isTriggerBased, forKey: .isTriggerBased)
-        try container.encodeIfPresent(address.map { Hex.string($0) }, forKey: .address)
+        try container.encodeAddress(address, forKey: .address)
         switch payload {
         case .plain(let objects, let rest):
             try container.encode(objects, forKey: .objects)

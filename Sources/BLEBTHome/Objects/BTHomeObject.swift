@@ -3,7 +3,7 @@ public import BLE
 /// An object in the report of a BTHome device, such as a measurement or an event.
 public struct BTHomeObject: Hashable, Sendable {
     /// The value of the object.
-    public enum Content: Hashable, Codable, Sendable {
+    public enum Content: Hashable, Sendable {
         /// A number as sent, in steps of the kind. ``BTHomeObject/value`` is in the kind's unit.
         case number(Int64)
         /// On or off.

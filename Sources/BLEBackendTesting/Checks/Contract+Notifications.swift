@@ -35,7 +35,7 @@ extension Contract {
                 beats.append(measurement.beatsPerMinute)
                 #expect(measurement.contact == true)
                 #expect(measurement.energyExpendedKilojoules == 10)
-                #expect(measurement.rrIntervals.count == 2)
+                #expect(measurement.rrIntervalsSeconds.count == 2)
                 if beats.count == 3 { break }
             }
             #expect(beats == [72, 73, 74])

@@ -58,6 +58,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case subscribersShareOneRegistration
     case notificationsResumeOnceAfterReconnect
     case readsAreNoNotifications
+    case declaredValuesAreKeptUpToDate
+    case readableValuesAreReadOnEachLink
     case socketsDeliverAllInOrder
     case slowReadersOfSocketsMissNothing
     case socketsTakenAwayAreReplaced
@@ -167,6 +169,8 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .subscribersShareOneRegistration: try await contract.sharedSubscription()
         case .notificationsResumeOnceAfterReconnect: try await contract.notificationsAfterReconnect()
         case .readsAreNoNotifications: try await contract.readsWhileSubscribed()
+        case .declaredValuesAreKeptUpToDate: try await contract.declaredValues()
+        case .readableValuesAreReadOnEachLink: try await contract.readableValues()
         case .emptyValuesAreNotified: try await contract.emptyNotifications()
         case .socketsDeliverAllInOrder: try await contract.socketOrder()
         case .slowReadersOfSocketsMissNothing: try await contract.slowSocketReader()

@@ -86,9 +86,9 @@ struct LiveTable {
             case .fields(let fields) where !fields.isEmpty && value.description.first == "(":
                 flat(fields).map { Cell(name: "\(value.shortName), \($0.name)", text: $0.text, number: $0.number) }
             case .integer(let number):
-                [Cell(name: value.shortName, text: value.formatted.harmless, number: Double(number))]
-            case .number(let number): [Cell(name: value.shortName, text: value.formatted.harmless, number: number)]
-            default: [Cell(name: value.shortName, text: value.formatted.harmless, number: nil)]
+                [Cell(name: value.shortName, text: value.description.harmless, number: Double(number))]
+            case .number(let number): [Cell(name: value.shortName, text: value.description.harmless, number: number)]
+            default: [Cell(name: value.shortName, text: value.description.harmless, number: nil)]
             }
         }
     }

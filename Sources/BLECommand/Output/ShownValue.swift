@@ -37,7 +37,7 @@ struct ShownValue {
     private var decoded: String? { fields.map(FieldValue.text) ?? guessed }
 
     /// The value as text, for people. Nil if nothing is known about it.
-    private var shown: String? { fields.map { FieldValue.formatted($0).harmless } ?? guessed?.harmless }
+    private var shown: String? { fields.map { FieldValue.text($0).harmless } ?? guessed?.harmless }
 
     private var guessed: String? {
         switch guess {

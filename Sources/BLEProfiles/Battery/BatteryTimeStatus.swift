@@ -8,6 +8,10 @@ public struct BatteryTimeStatus: Hashable, Codable, ValueCodable {
         case minutes(Int)
         /// More than 16,777,213 minutes.
         case longer
+
+        private enum MinutesCodingKeys: String, CodingKey {
+            case _0 = "count"
+        }
     }
 
     /// The time until the battery is empty. Nil if unknown.

@@ -18,7 +18,7 @@ extension BloodPressureMeasurement: CustomStringConvertible {
     /// A line such as `120/80 mmHg, mean 93 mmHg, 72 bpm, user 1, irregular pulse, 2026-02-28T23:59:00`.
     public var description: String {
         [
-            pressures.description, pulseRate?.text("bpm", of: "pulse"), user?.words, status?.flagWords,
+            pressures.description, pulseRateBeatsPerMinute?.text("bpm", of: "pulse"), user?.words, status?.flagWords,
             timeStamp?.description,
         ].line
     }
@@ -28,7 +28,8 @@ extension IntermediateCuffPressure: CustomStringConvertible {
     /// A line such as `cuff 150 mmHg, 72 bpm, user 1, body movement, 2026-02-28T23:59:00`.
     public var description: String {
         [
-            "cuff \(pressure.text(unit.symbol))", pulseRate?.text("bpm", of: "pulse"), user?.words, status?.flagWords,
+            "cuff \(pressure.text(unit.symbol))", pulseRateBeatsPerMinute?.text("bpm", of: "pulse"), user?.words,
+            status?.flagWords,
             timeStamp?.description,
         ].line
     }
@@ -51,7 +52,7 @@ extension EnhancedBloodPressureDetails: CustomStringConvertible {
 
     fileprivate var parts: [String?] {
         [
-            pulseRate?.text("bpm", of: "pulse"), user?.words, status?.flagWords,
+            pulseRateBeatsPerMinute?.text("bpm", of: "pulse"), user?.words, status?.flagWords,
             (userFacingTime ?? timeStamp)?.description,
         ]
     }

@@ -7,7 +7,7 @@ public struct BloodPressureMeasurement: Hashable, Codable, ValueCodable {
     /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
     /// The pulse rate in beats per minute. Nil if not sent.
-    public var pulseRate: MedFloat16?
+    public var pulseRateBeatsPerMinute: MedFloat16?
     /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
     /// The status of the measurement. Nil if not sent.
@@ -15,12 +15,13 @@ public struct BloodPressureMeasurement: Hashable, Codable, ValueCodable {
 
     /// Creates a measurement.
     public init(
-        _ pressures: BloodPressures, timeStamp: DateTime? = nil, pulseRate: MedFloat16? = nil, user: UserIndex? = nil,
+        _ pressures: BloodPressures, timeStamp: DateTime? = nil, pulseRateBeatsPerMinute: MedFloat16? = nil,
+        user: UserIndex? = nil,
         status: BloodPressureStatus? = nil
     ) {
         self.pressures = pressures
         self.timeStamp = timeStamp
-        self.pulseRate = pulseRate
+        self.pulseRateBeatsPerMinute = pulseRateBeatsPerMinute
         self.user = user
         self.status = status
     }
@@ -30,7 +31,7 @@ public struct BloodPressureMeasurement: Hashable, Codable, ValueCodable {
         let flags: BloodPressureFlags = try reader.raw()
         pressures = try BloodPressures(from: &reader, flags.unit)
         timeStamp = flags.contains(.timeStamp) ? try DateTime(from: &reader) : nil
-        pulseRate = flags.contains(.pulseRate) ? try reader.medFloat16() : nil
+        pulseRateBeatsPerMinute = flags.contains(.pulseRate) ? try reader.medFloat16() : nil
         user = flags.contains(.user) ? try reader.raw() : nil
         status = flags.contains(.status) ? try reader.raw() : nil
     }
@@ -39,11 +40,12 @@ public struct BloodPressureMeasurement: Hashable, Codable, ValueCodable {
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         writer.raw(
             BloodPressureFlags(
-                pressures.unit, timeStamp: timeStamp != nil, pulseRate: pulseRate != nil, user: user != nil,
+                pressures.unit, timeStamp: timeStamp != nil, pulseRate: pulseRateBeatsPerMinute != nil,
+                user: user != nil,
                 status: status != nil))
         pressures.encode(into: &writer)
         try timeStamp?.encode(into: &writer)
-        if let pulseRate { writer.raw(pulseRate) }
+        if let pulseRateBeatsPerMinute { writer.raw(pulseRateBeatsPerMinute) }
         if let user { writer.raw(user) }
         if let status { writer.raw(status) }
     }
@@ -87,7 +89,7 @@ public struct BloodPressures: Hashable, Codable, Sendable {
 }
 
 /// The unit of a blood pressure.
-public enum PressureUnit: Codable, Sendable {
+public enum PressureUnit: String, Codable, Sendable {
     /// Millimeters of mercury.
     case millimetersOfMercury
     /// Kilopascals.

@@ -81,7 +81,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
     /// The instant from which times are counted, in 32-bit seconds.
     public var epoch: Epoch
     /// The pulse rate in beats per minute. Nil if not sent.
-    public var pulseRate: MedFloat16?
+    public var pulseRateBeatsPerMinute: MedFloat16?
     /// The user who was measured. Nil if not sent.
     public var user: UserIndex?
     /// The status of the measurement. Nil if not sent.
@@ -90,12 +90,12 @@ public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
     /// Creates details. Values that are nil are not sent.
     public init(
         timeStamp: DateTime? = nil, userFacingTime: DateTime? = nil, epoch: Epoch = .year2000,
-        pulseRate: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
+        pulseRateBeatsPerMinute: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
     ) {
         self.timeStamp = timeStamp
         self.userFacingTime = userFacingTime
         self.epoch = epoch
-        self.pulseRate = pulseRate
+        self.pulseRateBeatsPerMinute = pulseRateBeatsPerMinute
         self.user = user
         self.status = status
     }
@@ -122,7 +122,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
     init(from reader: inout ValueReader, _ flags: BloodPressureFlags) throws(BLEError) {
         epoch = flags.contains(.epoch2000) ? .year2000 : .year1900
         timeStamp = flags.contains(.timeStamp) ? epoch.time(try reader.uint32()) : nil
-        pulseRate = flags.contains(.pulseRate) ? try reader.medFloat16() : nil
+        pulseRateBeatsPerMinute = flags.contains(.pulseRate) ? try reader.medFloat16() : nil
         user = flags.contains(.user) ? try reader.raw() : nil
         status = flags.contains(.status) ? try reader.raw() : nil
         userFacingTime = flags.contains(.userFacingTime) ? epoch.time(try reader.uint32()) : nil
@@ -130,7 +130,8 @@ public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
 
     func flags(_ unit: PressureUnit) -> BloodPressureFlags {
         var flags = BloodPressureFlags(
-            unit, timeStamp: timeStamp != nil, pulseRate: pulseRate != nil, user: user != nil, status: status != nil)
+            unit, timeStamp: timeStamp != nil, pulseRate: pulseRateBeatsPerMinute != nil, user: user != nil,
+            status: status != nil)
         if userFacingTime != nil { flags.insert(.userFacingTime) }
         if epoch == .year2000 { flags.insert(.epoch2000) }
         return flags
@@ -138,7 +139,7 @@ public struct EnhancedBloodPressureDetails: Hashable, Codable, Sendable {
 
     func encode(into writer: inout ValueWriter) throws(BLEError) {
         if let timeStamp { writer.uint32(try epoch.seconds(timeStamp)) }
-        if let pulseRate { writer.raw(pulseRate) }
+        if let pulseRateBeatsPerMinute { writer.raw(pulseRateBeatsPerMinute) }
         if let user { writer.raw(user) }
         if let status { writer.raw(status) }
         if let userFacingTime { writer.uint32(try epoch.seconds(userFacingTime)) }

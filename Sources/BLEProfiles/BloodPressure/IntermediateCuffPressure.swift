@@ -9,7 +9,7 @@ public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
     /// The time of the measurement. Nil if not sent.
     public var timeStamp: DateTime?
     /// The pulse rate in beats per minute. Nil if not sent.
-    public var pulseRate: MedFloat16?
+    public var pulseRateBeatsPerMinute: MedFloat16?
     /// The user that was measured. Nil if not sent.
     public var user: UserIndex?
     /// The status of the measurement. Nil if not sent.
@@ -18,12 +18,12 @@ public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
     /// Creates a pressure.
     public init(
         _ pressure: MedFloat16, unit: PressureUnit = .millimetersOfMercury, timeStamp: DateTime? = nil,
-        pulseRate: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
+        pulseRateBeatsPerMinute: MedFloat16? = nil, user: UserIndex? = nil, status: BloodPressureStatus? = nil
     ) {
         self.pressure = pressure
         self.unit = unit
         self.timeStamp = timeStamp
-        self.pulseRate = pulseRate
+        self.pulseRateBeatsPerMinute = pulseRateBeatsPerMinute
         self.user = user
         self.status = status
     }
@@ -33,14 +33,16 @@ public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
         let measurement = try BloodPressureMeasurement(from: &reader)
         self.init(
             measurement.pressures.systolic, unit: measurement.pressures.unit, timeStamp: measurement.timeStamp,
-            pulseRate: measurement.pulseRate, user: measurement.user, status: measurement.status)
+            pulseRateBeatsPerMinute: measurement.pulseRateBeatsPerMinute, user: measurement.user,
+            status: measurement.status)
     }
 
     /// Encodes a measurement whose first pressure is that of the cuff. The others are NaN.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let pressures = BloodPressures(systolic: pressure, diastolic: .nan, meanArterial: .nan, unit: unit)
         try BloodPressureMeasurement(
-            pressures, timeStamp: timeStamp, pulseRate: pulseRate, user: user, status: status
+            pressures, timeStamp: timeStamp, pulseRateBeatsPerMinute: pulseRateBeatsPerMinute, user: user,
+            status: status
         ).encode(into: &writer)
     }
 

@@ -1,5 +1,5 @@
 /// The units of masses and heights.
-public enum MeasurementSystem: Codable, Sendable {
+public enum MeasurementSystem: String, Codable, Sendable {
     /// Kilograms in steps of 0.005, meters in steps of 0.001.
     case metric
     /// Pounds in steps of 0.01, inches in steps of 0.1.

@@ -73,6 +73,10 @@ public enum OffsetCompensationFailure: Hashable, Codable, Sendable {
     case incorrectCalibrationPosition
     /// A manufacturer-specific reason.
     case manufacturerSpecific(CyclingPowerManufacturerData)
+
+    private enum ManufacturerSpecificCodingKeys: String, CodingKey {
+        case _0 = "data"
+    }
 }
 
 extension BLEError {

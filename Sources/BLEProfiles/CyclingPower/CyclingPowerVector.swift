@@ -28,6 +28,14 @@ public struct CyclingPowerVector: Hashable, Codable, ValueCodable {
         case forcesNewtons([Int])
         /// Torques in newton meters, with a resolution of 1/32.
         case torquesNewtonMeters([Double])
+
+        private enum ForcesNewtonsCodingKeys: String, CodingKey {
+            case _0 = "values"
+        }
+
+        private enum TorquesNewtonMetersCodingKeys: String, CodingKey {
+            case _0 = "values"
+        }
     }
 
     /// The direction of a force.

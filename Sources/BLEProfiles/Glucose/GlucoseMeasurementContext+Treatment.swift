@@ -58,7 +58,7 @@ extension GlucoseMeasurementContext {
     }
 
     /// The unit of a medication on the wire.
-    public enum MedicationUnit: Codable, Sendable {
+    public enum MedicationUnit: String, Codable, Sendable {
         /// Kilograms.
         case kilograms
         /// Liters.

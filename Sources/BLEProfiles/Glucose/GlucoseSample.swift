@@ -22,25 +22,25 @@ public struct GlucoseSample: Hashable, Codable, Sendable {
     }
 
     /// The unit of a concentration, as sent.
-    public enum Unit: Codable, Sendable {
+    public enum Unit: String, Codable, Sendable {
         /// Kilograms per liter.
         case kilogramsPerLiter
         /// Moles per liter.
         case molesPerLiter
     }
 
-    /// The concentration in mg/dl. NaN or infinite for a special value.
+    /// The concentration in mg/dL. NaN or infinite for a special value.
     ///
     /// A concentration in mol/l is converted with glucose's molar mass of 180.156 g/mol, and rounded to one digit more
-    /// than were sent: 99.1 for 5.5 mmol/l.
+    /// than were sent: 99.1 for 5.5 mmol/L.
     public var milligramsPerDeciliter: Double {
         unit == .kilogramsPerLiter ? scaled(5) : concentration.converted(by: 18.0156, exponent: 3)
     }
 
-    /// The concentration in mmol/l. NaN or infinite for a special value.
+    /// The concentration in mmol/L. NaN or infinite for a special value.
     ///
     /// A concentration in kg/l is converted with glucose's molar mass of 180.156 g/mol, and rounded to one digit more
-    /// than were sent: 6.661 for 120 mg/dl.
+    /// than were sent: 6.661 for 120 mg/dL.
     public var millimolesPerLiter: Double {
         unit == .molesPerLiter ? scaled(3) : concentration.converted(by: 1 / 18.0156, exponent: 5)
     }

@@ -22,7 +22,7 @@ public struct TemperatureMeasurement: Hashable, Codable, ValueCodable {
     }
 
     /// The unit of a temperature.
-    public enum Unit: Codable, Sendable {
+    public enum Unit: String, Codable, Sendable {
         /// Degrees Celsius.
         case celsius
         /// Degrees Fahrenheit.

@@ -67,16 +67,17 @@ public struct HeartRateMeasurement: Hashable, Codable, ValueCodable {
     /// much.
     public var energyExpendedKilojoules: Int?
     /// The times between beats in seconds, oldest first, with a resolution of 1/1024 s.
-    public var rrIntervals: [Double]
+    public var rrIntervalsSeconds: [Double]
 
     /// Creates a measurement.
     public init(
-        beatsPerMinute: Int, contact: Bool? = nil, energyExpendedKilojoules: Int? = nil, rrIntervals: [Double] = []
+        beatsPerMinute: Int, contact: Bool? = nil, energyExpendedKilojoules: Int? = nil,
+        rrIntervalsSeconds: [Double] = []
     ) {
         self.beatsPerMinute = beatsPerMinute
         self.contact = contact
         self.energyExpendedKilojoules = energyExpendedKilojoules
-        self.rrIntervals = rrIntervals
+        self.rrIntervalsSeconds = rrIntervalsSeconds
     }
 
     /// Decodes a flag byte, the rate as one or two bytes, and the fields that the flags announce. Intervals extend to
@@ -86,9 +87,9 @@ public struct HeartRateMeasurement: Hashable, Codable, ValueCodable {
         beatsPerMinute = flags.contains(.wideRate) ? Int(try reader.uint16()) : Int(try reader.uint8())
         contact = flags.contains(.contactSupported) ? flags.contains(.contact) : nil
         energyExpendedKilojoules = flags.contains(.energyExpended) ? Int(try reader.uint16()) : nil
-        rrIntervals = []
+        rrIntervalsSeconds = []
         guard flags.contains(.rrIntervals) else { return }
-        while reader.remaining > 0 { rrIntervals.append(Double(try reader.uint16()) / 1024) }
+        while reader.remaining > 0 { rrIntervalsSeconds.append(Double(try reader.uint16()) / 1024) }
     }
 
     /// Encodes the measurement. A rate up to 255 has one byte.
@@ -98,11 +99,11 @@ public struct HeartRateMeasurement: Hashable, Codable, ValueCodable {
         if contact != nil { flags.insert(.contactSupported) }
         if contact == true { flags.insert(.contact) }
         if energyExpendedKilojoules != nil { flags.insert(.energyExpended) }
-        if !rrIntervals.isEmpty { flags.insert(.rrIntervals) }
+        if !rrIntervalsSeconds.isEmpty { flags.insert(.rrIntervals) }
         writer.raw(flags)
         try writer.integer(beatsPerMinute, flags.contains(.wideRate) ? .uint16 : .uint8)
         if let energyExpendedKilojoules { try writer.integer(energyExpendedKilojoules, .uint16) }
-        for interval in rrIntervals { try writer.rounded(interval * 1024, .uint16) }
+        for interval in rrIntervalsSeconds { try writer.rounded(interval * 1024, .uint16) }
     }
 
     /// True (Heart Rate Profile 1.0, section 4.5.1).

@@ -143,21 +143,21 @@ public struct OxygenSaturation: Hashable, Codable, Sendable {
     /// The SpO2 in percent, as sent. A special value if unknown.
     public var percent: MedFloat16
     /// The pulse rate in beats per minute, as sent. A special value if unknown.
-    public var pulseRate: MedFloat16
+    public var pulseRateBeatsPerMinute: MedFloat16
 
     /// Saturation and pulse.
-    public init(percent: MedFloat16, pulseRate: MedFloat16) {
+    public init(percent: MedFloat16, pulseRateBeatsPerMinute: MedFloat16) {
         self.percent = percent
-        self.pulseRate = pulseRate
+        self.pulseRateBeatsPerMinute = pulseRateBeatsPerMinute
     }
 
     init(from reader: inout ValueReader) throws(BLEError) {
         percent = try reader.medFloat16()
-        pulseRate = try reader.medFloat16()
+        pulseRateBeatsPerMinute = try reader.medFloat16()
     }
 
     func encode(into writer: inout ValueWriter) {
         writer.raw(percent)
-        writer.raw(pulseRate)
+        writer.raw(pulseRateBeatsPerMinute)
     }
 }

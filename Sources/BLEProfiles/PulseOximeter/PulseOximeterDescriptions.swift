@@ -2,7 +2,7 @@ internal import BLE
 
 extension OxygenSaturation: CustomStringConvertible {
     /// A line such as `SpO2 98 %, 72 bpm`. With special values, `SpO2 not known, pulse not known`.
-    public var description: String { "SpO2 \(percent.text("%")), \(pulseRate.text("bpm", of: "pulse"))" }
+    public var description: String { "SpO2 \(percent.text("%")), \(pulseRateBeatsPerMinute.text("bpm", of: "pulse"))" }
 }
 
 extension PLXSpotCheckMeasurement: CustomStringConvertible {

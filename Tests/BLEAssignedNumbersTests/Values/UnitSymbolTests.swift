@@ -5,7 +5,7 @@ import Testing
 @Suite struct UnitSymbolTests {
     @Test(
         arguments: [
-            (0x272F, "°C"), (0x27AD, "%"), (0x27AF, "bpm"), (0x2713, "m/s²"), (0x2728, "V"), (0x27C6, "mg/dl/min"),
+            (0x272F, "°C"), (0x27AD, "%"), (0x27AF, "bpm"), (0x2713, "m/s²"), (0x2728, "V"), (0x27C6, "mg/dL/min"),
             (0x2763, "°"),
             (0x2700, nil), (0x271D, nil), (0x2799, nil), (0x2A19, nil),
         ] as [(UInt32, String?)])

@@ -19,12 +19,12 @@ import Testing
             ([0x00, 72], [rate8]),
             ([0x01, 0x48, 0x01], [rate16]),
             ([0x06, 72], [rate8]),
-            ([0x08, 72, 0x02, 0x00], [rate8, "Energy Expended = 2000 J"]),
+            ([0x08, 72, 0x02, 0x00], [rate8, "Energy Expended = 2 kJ"]),
             ([0x10, 72, 0x00, 0x04, 0x80, 0x03], [rate8, "RR-interval = 1 s", "RR-interval = 0.875 s"]),
             ([0x10, 72], [rate8]),
             (
                 [0x1F, 0x48, 0x01, 0x02, 0x00, 0x00, 0x04],
-                [rate16, "Energy Expended = 2000 J", "RR-interval = 1 s"]
+                [rate16, "Energy Expended = 2 kJ", "RR-interval = 1 s"]
             ),
             // What a later version announces with a reserved bit.
             ([0x20, 72, 0xAA], [rate8]),
@@ -42,10 +42,10 @@ import Testing
 
     @Test(
         arguments: [
-            (0x02, ["Glucose Concentration = 92 mg/dl", "Type = Capillary Whole blood", "Sample Location = Finger"]),
+            (0x02, ["Glucose Concentration = 92 mg/dL", "Type = Capillary Whole blood", "Sample Location = Finger"]),
             (
                 0x06,
-                ["Glucose Concentration = 0.92 mmol/l", "Type = Capillary Whole blood", "Sample Location = Finger"]
+                ["Glucose Concentration = 0.92 mmol/L", "Type = Capillary Whole blood", "Sample Location = Finger"]
             ),
             (0x00, []),
         ] as [(UInt8, [String])])
@@ -124,8 +124,8 @@ import Testing
         #expect(values.map(\.name) == ["Record", "Record"])
         #expect(
             values.map(\.description) == [
-                "(Size: 6; CGM Glucose Concentration: 100 mg/dl; Time Offset: 5 min)",
-                "(Size: 8; CGM Glucose Concentration: 110 mg/dl; Time Offset: 10 min; CGM Quality: 95 %)",
+                "(Size: 6; CGM Glucose Concentration: 100 mg/dL; Time Offset: 5 min)",
+                "(Size: 8; CGM Glucose Concentration: 110 mg/dL; Time Offset: 10 min; CGM Quality: 95 %)",
             ])
     }
 }

@@ -16,13 +16,13 @@ import Testing
             (0x2A6C, [0xFF, 0xFF, 0xFF], "-0.01 m"), (0x2A6C, [0x00, 0x00, 0x80], "-83886.08 m"),
             (0x2A98, [0x1F, 0x3C], "76.955 kg"),
             (0x2A07, [0xFC], "-4 dBm"),
-            (0x2A37, [0x00, 72], "Heart Rate Measurement Value (8 bit resolution): 72 bpm"),
+            (0x2A37, [0x00, 72], "Heart Rate: 72 bpm"),
             (0x2A8D, [190], "190 bpm"),
             (0x2AC3, [1, 2, 3, 4, 5, 6], "6618611909121"), (0x2AFA, [0, 0, 0, 0, 0, 0], "value is not known"),
             (0x2AF2, [0x01, 0x02, 0x03], "197121 kWh"), (0x2AF2, [0xFF, 0xFF, 0xFF], "value is not known"),
             (0x2BA8, [0xFD, 0xFF, 0xFF, 0xFF], "4294967.293 kWh"),
             (0x2BA8, [0xFE, 0xFF, 0xFF, 0xFF], "value is not valid"),
-            (0x2BE0, [0x41, 0x00, 0x00], "1.015625 V"),
+            (0x2BE0, [0x41, 0x00, 0x00], "1.0156 V"),
             (0x2B18, [0x80, 0x3C], "242 V"),
             (0x2BDF, [0x01, 0x80], "value is not valid"), (0x2BDF, [0xDE, 0xFD], "-273 °C"),
             (0x2B13, [0], "0 seconds"), (0x2B13, [64], "1 s"), (0x2B13, [74], "2.593742 s"),
@@ -89,15 +89,14 @@ import Testing
         #expect(values.dropFirst().map(\.content) == [.text("(01)0"), .text("2.16")])
     }
 
-    @Test func `a date and time is one line, unless a part is not known`() throws {
+    @Test func `a date and time is one line, with question marks for parts that are not known`() throws {
         let format = try #require(ValueFormat(of: BluetoothUUID(0x2A0A)))
         #expect(
             FieldValue.text(try format.decode([0xE9, 0x07, 3, 9, 8, 5, 1, 7]))
                 == "Date Time: 2025-03-09 08:05:01; Day of Week: Sunday")
         #expect(
             FieldValue.text(try format.decode([0xE9, 0x07, 0, 9, 8, 5, 1, 0]))
-                == "Date Time: (Year: 2025; Month: value is not known; Day: 9; Hours: 8; Minutes: 5; Seconds: 1); "
-                + "Day of Week: Unknown")
+                == "Date Time: 2025-??-09 08:05:01; Day of Week: Unknown")
     }
 
     @Test func `a structure has the formats of others in it`() throws {

@@ -119,7 +119,8 @@ struct CommandLineTests {
         #expect(beats.status == 0)
         #expect(try beats.objects.count == 2)
         let beat = try #require(try beats.objects.first)
-        #expect(Set(beat.keys) == ["id", "beatsPerMinute", "rrIntervals", "contact", "energyExpended"])
+        #expect(
+            Set(beat.keys) == ["id", "beatsPerMinute", "rrIntervalsSeconds", "contact", "energyExpendedKilojoules"])
         #expect(beat["beatsPerMinute"] as? Int == 72)
         #expect(beat["contact"] as? Bool == true)
         let values = try await world.ble("notify", "Simulated", "heart-rate-measurement", "--count", "1", "--json")

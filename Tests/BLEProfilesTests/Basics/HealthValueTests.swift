@@ -63,13 +63,14 @@ extension SeededGenerator {
 
     mutating func bloodPressureMeasurement() -> BloodPressureMeasurement {
         BloodPressureMeasurement(
-            pressures(), timeStamp: maybe { $0.dateTime() }, pulseRate: maybe { $0.float16() },
+            pressures(), timeStamp: maybe { $0.dateTime() }, pulseRateBeatsPerMinute: maybe { $0.float16() },
             user: maybe { $0.user() }, status: maybe { $0.flags() })
     }
 
     mutating func intermediateCuffPressure() -> IntermediateCuffPressure {
         IntermediateCuffPressure(
-            float16(), timeStamp: maybe { $0.dateTime() }, pulseRate: maybe { $0.float16() }, user: maybe { $0.user() },
+            float16(), timeStamp: maybe { $0.dateTime() }, pulseRateBeatsPerMinute: maybe { $0.float16() },
+            user: maybe { $0.user() },
             status: maybe { $0.flags() })
     }
 
@@ -81,7 +82,8 @@ extension SeededGenerator {
             pressures(),
             details: EnhancedBloodPressureDetails(
                 timeStamp: time(&self), userFacingTime: maybe { time(&$0) } ?? nil,
-                epoch: Bool.random(using: &self) ? .year1900 : .year2000, pulseRate: maybe { $0.float16() },
+                epoch: Bool.random(using: &self) ? .year1900 : .year2000,
+                pulseRateBeatsPerMinute: maybe { $0.float16() },
                 user: maybe { $0.user() }, status: maybe { $0.flags() }))
     }
 
@@ -121,7 +123,9 @@ extension SeededGenerator {
             }, hbA1cPercent: maybe { $0.float16() })
     }
 
-    mutating func saturation() -> OxygenSaturation { OxygenSaturation(percent: float16(), pulseRate: float16()) }
+    mutating func saturation() -> OxygenSaturation {
+        OxygenSaturation(percent: float16(), pulseRateBeatsPerMinute: float16())
+    }
 
     mutating func deviceStatus() -> PLXDeviceStatus {
         PLXDeviceStatus(rawValue: .random(in: 0...0xFF_FFFF, using: &self))

@@ -18,7 +18,7 @@ import Testing
                 BloodPressureMeasurement(BloodPressures(systolic: 16.0, diastolic: 10.7, unit: .kilopascals))
             ),
             ([0x02] + normalBytes + timeBytes, BloodPressureMeasurement(normal, timeStamp: time)),
-            ([0x04] + normalBytes + [72, 0], BloodPressureMeasurement(normal, pulseRate: 72)),
+            ([0x04] + normalBytes + [72, 0], BloodPressureMeasurement(normal, pulseRateBeatsPerMinute: 72)),
             ([0x08] + normalBytes + [3], BloodPressureMeasurement(normal, user: UserIndex(rawValue: 3))),
             ([0x08] + normalBytes + [0xFF], BloodPressureMeasurement(normal, user: .unknown)),
             (
@@ -29,7 +29,7 @@ import Testing
             (
                 [0x1E] + normalBytes + timeBytes + [72, 0, 1, 0x09, 0],
                 BloodPressureMeasurement(
-                    normal, timeStamp: time, pulseRate: 72, user: UserIndex(rawValue: 1),
+                    normal, timeStamp: time, pulseRateBeatsPerMinute: 72, user: UserIndex(rawValue: 1),
                     status: [.bodyMovement, .pulseRateExceedsUpperLimit])
             ),
         ] as [([UInt8], BloodPressureMeasurement)])
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `of a cuff pressure the first of three counts`() async throws {
         let bytes: [UInt8] = [0x06, 150, 0, 0xFF, 0x07, 0xFF, 0x07] + Self.timeBytes + [70, 0]
-        try await checkSpelling(bytes, IntermediateCuffPressure(150, timeStamp: Self.time, pulseRate: 70))
+        try await checkSpelling(bytes, IntermediateCuffPressure(150, timeStamp: Self.time, pulseRateBeatsPerMinute: 70))
         #expect(try IntermediateCuffPressure(bytes: [0, 150, 0, 1, 0, 2, 0]) == IntermediateCuffPressure(150))
     }
 
@@ -75,7 +75,7 @@ import Testing
                 [0x1E] + normalBytes + [0xFF, 0xFF, 0xFF, 0xFF, 72, 0, 2, 1, 0],
                 EnhancedBloodPressureDetails(
                     timeStamp: DateTime(year: 2036, month: 2, day: 7, hour: 6, minute: 28, second: 15),
-                    epoch: .year1900, pulseRate: 72, user: UserIndex(rawValue: 2), status: .bodyMovement)
+                    epoch: .year1900, pulseRateBeatsPerMinute: 72, user: UserIndex(rawValue: 2), status: .bodyMovement)
             ),
         ] as [([UInt8], EnhancedBloodPressureDetails)])
     func `enhanced values have two kinds of time`(

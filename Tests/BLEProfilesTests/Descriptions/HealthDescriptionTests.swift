@@ -10,12 +10,17 @@ import Testing
         arguments: [
             (.init(beatsPerMinute: 72), "72 bpm"),
             (
-                .init(beatsPerMinute: 72, contact: false, energyExpendedKilojoules: 10, rrIntervals: [853.0 / 1024]),
-                "72 bpm, RR 833 ms, 10 kJ, no contact"
+                .init(
+                    beatsPerMinute: 72, contact: false, energyExpendedKilojoules: 10, rrIntervalsSeconds: [853.0 / 1024]
+                ),
+                "72 bpm, RR 0.833 s, 10 kJ, no contact"
             ),
-            (.init(beatsPerMinute: 300, contact: true, rrIntervals: [1, 0.5, 0]), "300 bpm, RR 1000 500 0 ms"),
+            (.init(beatsPerMinute: 300, contact: true, rrIntervalsSeconds: [1, 0.5, 0]), "300 bpm, RR 1 0.5 0 s"),
             (.init(beatsPerMinute: 0, energyExpendedKilojoules: 65535), "0 bpm, 65535 kJ or more"),
-            (.init(beatsPerMinute: 72, rrIntervals: [.nan, .infinity]), "72 bpm, RR not known above the range ms"),
+            (
+                .init(beatsPerMinute: 72, rrIntervalsSeconds: [.nan, .infinity]),
+                "72 bpm, RR not known above the range s"
+            ),
         ] as [(HeartRateMeasurement, String)])
     func `a heart rate has its intervals, energy and lack of contact`(_ value: HeartRateMeasurement, _ text: String) {
         #expect("\(value)" == text)
@@ -66,12 +71,14 @@ import Testing
         let status: BloodPressureStatus = [.irregularPulse, .cuffTooLoose]
         let user = UserIndex(rawValue: 1)
         let plain = BloodPressureMeasurement(
-            pressures, timeStamp: Self.time, pulseRate: 72, user: user, status: status)
+            pressures, timeStamp: Self.time, pulseRateBeatsPerMinute: 72, user: user, status: status)
         #expect("\(plain)" == "120/80 mmHg, \(details)")
-        let cuff = IntermediateCuffPressure(150, timeStamp: Self.time, pulseRate: 72, user: user, status: status)
+        let cuff = IntermediateCuffPressure(
+            150, timeStamp: Self.time, pulseRateBeatsPerMinute: 72, user: user, status: status)
         #expect("\(cuff)" == "cuff 150 mmHg, \(details)")
         let enhanced = EnhancedBloodPressureDetails(
-            timeStamp: DateTime(year: 2026, month: 1, day: 1), userFacingTime: Self.time, pulseRate: 72, user: user,
+            timeStamp: DateTime(year: 2026, month: 1, day: 1), userFacingTime: Self.time, pulseRateBeatsPerMinute: 72,
+            user: user,
             status: status)
         #expect("\(enhanced)" == details)
         #expect("\(EnhancedBloodPressureMeasurement(pressures, details: enhanced))" == "120/80 mmHg, \(details)")
@@ -82,7 +89,8 @@ import Testing
         #expect("\(EnhancedBloodPressureDetails())" == "not known")
         #expect("\(EnhancedBloodPressureDetails(timeStamp: Self.time))" == "2026-02-28T23:59:00")
         let cuff = IntermediateCuffPressure(
-            .nan, unit: .kilopascals, pulseRate: .nan, user: .unknown, status: BloodPressureStatus(rawValue: 0x8001))
+            .nan, unit: .kilopascals, pulseRateBeatsPerMinute: .nan, user: .unknown,
+            status: BloodPressureStatus(rawValue: 0x8001))
         #expect("\(cuff)" == "cuff not known, pulse not known, unknown user, body movement, 0x8000")
         #expect("\(IntermediateCuffPressure(20, status: []))" == "cuff 20 mmHg")
     }

@@ -8,9 +8,12 @@ import Testing
 
     @Test(
         arguments: [
-            (.init(percent: 98, pulseRate: 72), "SpO2 98 %, 72 bpm"),
-            (.init(percent: 97.5, pulseRate: .nan), "SpO2 97.5 %, pulse not known"),
-            (.init(percent: .notAtThisResolution, pulseRate: .infinity), "SpO2 not known, pulse above the range"),
+            (.init(percent: 98, pulseRateBeatsPerMinute: 72), "SpO2 98 %, 72 bpm"),
+            (.init(percent: 97.5, pulseRateBeatsPerMinute: .nan), "SpO2 97.5 %, pulse not known"),
+            (
+                .init(percent: .notAtThisResolution, pulseRateBeatsPerMinute: .infinity),
+                "SpO2 not known, pulse above the range"
+            ),
         ] as [(OxygenSaturation, String)])
     func `an oxygen saturation has its pulse rate`(_ value: OxygenSaturation, _ text: String) {
         #expect("\(value)" == text)
@@ -19,7 +22,7 @@ import Testing
     }
 
     @Test func `a measurement of a pulse oximeter has its status`() {
-        let value = OxygenSaturation(percent: 98, pulseRate: 72)
+        let value = OxygenSaturation(percent: 98, pulseRateBeatsPerMinute: 72)
         let spot = PLXSpotCheckMeasurement(
             value, timeStamp: Self.time, isClockSet: false, measurementStatus: [.validated, .fullyQualified],
             deviceStatus: .lowPerfusion, pulseAmplitudeIndexPercent: 5.2)
@@ -28,8 +31,8 @@ import Testing
             + "clock not set"
         #expect("\(spot)" == text)
         let continuous = PLXContinuousMeasurement(
-            value, fast: OxygenSaturation(percent: 97, pulseRate: 74),
-            slow: OxygenSaturation(percent: .nan, pulseRate: .nan), measurementStatus: [],
+            value, fast: OxygenSaturation(percent: 97, pulseRateBeatsPerMinute: 74),
+            slow: OxygenSaturation(percent: .nan, pulseRateBeatsPerMinute: .nan), measurementStatus: [],
             deviceStatus: PLXDeviceStatus(rawValue: 0x800010), pulseAmplitudeIndexPercent: .nan)
         #expect(
             "\(continuous)"

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HeartRateMeasurementTests {
     @Test(
         arguments: [
-            ([0x10, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [1.0])),
+            ([0x10, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72, rrIntervalsSeconds: [1.0])),
             ([0x00, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             ([0x00, 0x00], HeartRateMeasurement(beatsPerMinute: 0)),
             ([0x00, 0xFF], HeartRateMeasurement(beatsPerMinute: 255)),
@@ -20,13 +20,13 @@ import Testing
             ([0x10, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             (
                 [0x10, 0x48, 0x00, 0x02, 0x00, 0x04, 0x01, 0x00],
-                HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [0.5, 1.0, 1.0 / 1024])
+                HeartRateMeasurement(beatsPerMinute: 72, rrIntervalsSeconds: [0.5, 1.0, 1.0 / 1024])
             ),
-            ([0x10, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [65535.0 / 1024])),
+            ([0x10, 0x48, 0xFF, 0xFF], HeartRateMeasurement(beatsPerMinute: 72, rrIntervalsSeconds: [65535.0 / 1024])),
             (
                 [0x1F, 0x48, 0x00, 0x0A, 0x00, 0x00, 0x04],
                 HeartRateMeasurement(
-                    beatsPerMinute: 72, contact: true, energyExpendedKilojoules: 10, rrIntervals: [1.0])
+                    beatsPerMinute: 72, contact: true, energyExpendedKilojoules: 10, rrIntervalsSeconds: [1.0])
             ),
             ([0xE0, 0x48], HeartRateMeasurement(beatsPerMinute: 72)),
             ([0x00, 0x48, 0x00, 0x04], HeartRateMeasurement(beatsPerMinute: 72)),
@@ -48,7 +48,7 @@ import Testing
         let contact: [Bool?] = [nil, nil, false, true]
         #expect(measurement.contact == contact[Int(flags >> 1 & 3)])
         #expect(measurement.energyExpendedKilojoules == (flags & 0x08 != 0 ? 0x201 : nil))
-        #expect(measurement.rrIntervals == (flags & 0x10 != 0 ? [1, 2] : []))
+        #expect(measurement.rrIntervalsSeconds == (flags & 0x10 != 0 ? [1, 2] : []))
     }
 
     @Test(arguments: UInt8(0)..<32) func `a truncated measurement throws invalidValue`(_ flags: UInt8) async {

@@ -18,7 +18,7 @@ import Testing
             #expect(measurement.beatsPerMinute == beat)
             #expect(measurement.contact == true)
             #expect(measurement.energyExpendedKilojoules == 10)
-            #expect(measurement.rrIntervals == [Double(60 * 1024 / beat) / 1024])
+            #expect(measurement.rrIntervalsSeconds == [Double(60 * 1024 / beat) / 1024])
             await world.clock.sleepers(1)
             world.clock.advance(by: .seconds(1))
         }
@@ -47,7 +47,7 @@ import Testing
         await grip.notify([0x10, 0x48, 0x00, 0x04], from: BluetoothUUID(0x2A37))
         let error = await expectError(.invalidValue) { try await beats.next() }
         #expect(error?.peripheral == strap.id)
-        #expect(try await beats.next() == HeartRateMeasurement(beatsPerMinute: 72, rrIntervals: [1]))
+        #expect(try await beats.next() == HeartRateMeasurement(beatsPerMinute: 72, rrIntervalsSeconds: [1]))
     }
 
     @Test func `the location is read`() async throws {

@@ -7,7 +7,7 @@ import Testing
 @Suite(.hangLimit) struct PulseOximeterTests {
     private static let time = DateTime(year: 2026, month: 11, day: 21, hour: 15, minute: 18, second: 54)
     private static let timeBytes: [UInt8] = [0xEA, 0x07, 11, 21, 15, 18, 54]
-    private static let value = OxygenSaturation(percent: 98, pulseRate: 72)
+    private static let value = OxygenSaturation(percent: 98, pulseRateBeatsPerMinute: 72)
     private static let valueBytes: [UInt8] = [98, 0, 72, 0]
 
     @Test(
@@ -32,7 +32,7 @@ import Testing
             ),
             (
                 [0x00, 0xFF, 0x07, 0x00, 0x08],
-                PLXSpotCheckMeasurement(OxygenSaturation(percent: .nan, pulseRate: .notAtThisResolution))
+                PLXSpotCheckMeasurement(OxygenSaturation(percent: .nan, pulseRateBeatsPerMinute: .notAtThisResolution))
             ),
         ] as [([UInt8], PLXSpotCheckMeasurement)])
     func `the bytes spell the single measurement`(
@@ -48,11 +48,11 @@ import Testing
             ([0x00] + valueBytes, PLXContinuousMeasurement(value)),
             (
                 [0x01] + valueBytes + [97, 0, 80, 0],
-                PLXContinuousMeasurement(value, fast: OxygenSaturation(percent: 97, pulseRate: 80))
+                PLXContinuousMeasurement(value, fast: OxygenSaturation(percent: 97, pulseRateBeatsPerMinute: 80))
             ),
             (
                 [0x02] + valueBytes + [97, 0, 80, 0],
-                PLXContinuousMeasurement(value, slow: OxygenSaturation(percent: 97, pulseRate: 80))
+                PLXContinuousMeasurement(value, slow: OxygenSaturation(percent: 97, pulseRateBeatsPerMinute: 80))
             ),
             ([0x04] + valueBytes + [0x80, 0], PLXContinuousMeasurement(value, measurementStatus: .validated)),
             (
@@ -63,8 +63,8 @@ import Testing
             (
                 [0x1F] + valueBytes + [96, 0, 71, 0, 95, 0, 70, 0, 0x80, 0, 1, 0, 0, 5, 0],
                 PLXContinuousMeasurement(
-                    value, fast: OxygenSaturation(percent: 96, pulseRate: 71),
-                    slow: OxygenSaturation(percent: 95, pulseRate: 70), measurementStatus: .validated,
+                    value, fast: OxygenSaturation(percent: 96, pulseRateBeatsPerMinute: 71),
+                    slow: OxygenSaturation(percent: 95, pulseRateBeatsPerMinute: 70), measurementStatus: .validated,
                     deviceStatus: .extendedDisplayUpdateOngoing, pulseAmplitudeIndexPercent: 5)
             ),
         ] as [([UInt8], PLXContinuousMeasurement)])
@@ -112,7 +112,7 @@ import Testing
 
     @Test func `stored measurements are counted, read and deleted`() async throws {
         let stored = (0..<3).map {
-            PLXSpotCheckMeasurement(OxygenSaturation(percent: MedFloat16(Double(95 + $0)), pulseRate: 60))
+            PLXSpotCheckMeasurement(OxygenSaturation(percent: MedFloat16(Double(95 + $0)), pulseRateBeatsPerMinute: 60))
         }
         let (device, oximeter) = try await oximeter { device, request in
             switch request.opcode {

@@ -12,6 +12,8 @@ struct ReadField {
 
     let name: String
     let content: Content
+    /// The symbol of the unit.
+    var unit: String?
 
     /// The fields of a value, those of structures as `Wheel Revolution Data.Last Wheel Event Time`, several of a name as `Units[0]`,
     /// dates and times in one.
@@ -28,13 +30,13 @@ struct ReadField {
                 counts[value.name, default: 0] += 1
             }
             return switch value.content {
-            case .integer(let integer): [ReadField(name: name, content: .integer(integer))]
-            case .number(let number): [ReadField(name: name, content: .number(number))]
+            case .integer(let integer): [ReadField(name: name, content: .integer(integer), unit: value.unitSymbol)]
+            case .number(let number): [ReadField(name: name, content: .number(number), unit: value.unitSymbol)]
             case .text(let text): [ReadField(name: name, content: .text(text))]
             case .flags(let bits, _): [ReadField(name: name, content: .integer(Int128(bits)))]
             case .choice(let number, _): [ReadField(name: name, content: .integer(Int128(number)))]
             case .uuid(let uuid): [ReadField(name: name, content: .text(uuid.fullDescription.uppercased()))]
-            case .special(let text): [ReadField(name: name, content: .special(text))]
+            case .special(let text): [ReadField(name: name, content: .special(text), unit: value.unitSymbol)]
             case .bytes(let bytes): [ReadField(name: name, content: .text(Hex.string(bytes)))]
             case .fields(let fields): all(fields, in: name + ".")
             }

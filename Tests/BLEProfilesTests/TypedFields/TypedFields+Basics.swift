@@ -25,8 +25,8 @@ extension TypedFields {
                 "Flags[1-2]": .choice("contact", ["2": "0", "3": "1"]),
                 "Heart Rate Measurement Value (8 bit resolution)": "beatsPerMinute",
                 "Heart Rate Measurement Value (16 bit resolution)": "beatsPerMinute",
-                "Energy Expended": TypedProperty("energyExpendedKilojoules", factor: 1000),
-                "RR-interval[]": "rrIntervals[]",
+                "Energy Expended": "energyExpendedKilojoules",
+                "RR-interval[]": "rrIntervalsSeconds[]",
             ]),
         TypedFields(.bodySensorLocation), TypedFields(.heartRateControlPoint),
     ]

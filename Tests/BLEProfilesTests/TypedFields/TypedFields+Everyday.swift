@@ -45,7 +45,7 @@ extension TypedFields {
     private static func axes(_ names: String...) -> [String: TypedProperty] {
         Dictionary(
             uniqueKeysWithValues: names.map {
-                ("\($0)-Axis", TypedProperty("\($0.lowercased())Microteslas", factor: 1e-6))
+                ("\($0)-Axis", TypedProperty("\($0.lowercased())Microteslas"))
             })
     }
 

@@ -118,7 +118,7 @@ extension TypedFields {
                 "Minimum Torque Magnitude": "extremeTorquesNewtonMeters.minimum",
                 "Maximum Angle": "extremeAnglesDegrees.maximum", "Minimum Angle": "extremeAnglesDegrees.minimum",
                 "Top Dead Spot Angle": "topDeadSpotDegrees", "Bottom Dead Spot Angle": "bottomDeadSpotDegrees",
-                "Accumulated Energy": TypedProperty("accumulatedEnergyKilojoules", factor: 1000),
+                "Accumulated Energy": "accumulatedEnergyKilojoules",
             ]) { $1 }
         )
         .deriving { fields in

@@ -33,12 +33,12 @@ extension TypedFields {
     private static let bloodPressure: [TypedFields] = {
         let unit = TypedProperty.choice("unit", "millimetersOfMercury", "kilopascals")
         let details: [String: TypedProperty] = [
-            "Time Stamp": "timeStamp", "Pulse Rate": "pulseRate", "User ID": user("user"),
+            "Time Stamp": "timeStamp", "Pulse Rate": "pulseRateBeatsPerMinute", "User ID": user("user"),
             "Measurement Status": "status",
         ]
         let enhanced: [String: TypedProperty] = [
             "Flags[6]": .choice("details.epoch", "1900", "2000"), "Time Stamp": .none, "User Facing Time": .none,
-            "Pulse Rate": "details.pulseRate", "User ID": user("details.user"),
+            "Pulse Rate": "details.pulseRateBeatsPerMinute", "User ID": user("details.user"),
             "Measurement Status": "details.status",
         ]
         let cuff = "Intermediate Cuff Pressure Compound Value - "
@@ -51,7 +51,7 @@ extension TypedFields {
                 .intermediateCuffPressure,
                 details.merging([
                     "Flags[0]": unit, "\(cuff)Current Cuff Pressure (mmHg)": "pressure",
-                    "\(cuff)Current Cuff Pressure (kPa)": TypedProperty("pressure", factor: 1000),
+                    "\(cuff)Current Cuff Pressure (kPa)": "pressure",
                     "\(cuff)Diastolic (unused)": .none, "\(cuff)Mean Arterial Pressure (unused)": .none,
                 ]) { $1 }
             ).refusing(.noDate),
@@ -60,14 +60,9 @@ extension TypedFields {
                 .deriving(enhancedTimes),
             TypedFields(
                 .enhancedIntermediateCuffPressure,
-                enhanced.merging(["Flags[0]": unit, "Intermediate Cuff Pressure Value": .none]) { $1 }
+                enhanced.merging(["Flags[0]": unit, "Intermediate Cuff Pressure Value": "pressure"]) { $1 }
             )
-            .deriving { fields in
-                let pascals = number("Intermediate Cuff Pressure Value", in: fields)
-                let pressure = pascals.map { ReadField.Content.number(bit(0, in: fields) ? $0 / 1000 : $0) }
-                return enhancedTimes(fields).merging(
-                    ["pressure": pressure ?? fields["Intermediate Cuff Pressure Value"]]) { $1 }
-            },
+            .deriving(enhancedTimes),
         ]
     }()
 
@@ -76,8 +71,7 @@ extension TypedFields {
         let names = ["Systolic": "systolic", "Diastolic": "diastolic", "Mean Arterial Pressure": "meanArterial"]
         for (name, property) in names {
             result["\(prefix)\(name) (mmHg)"] = TypedProperty("pressures.\(property)")
-            // The format has pascals.
-            result["\(prefix)\(name) (kPa)"] = TypedProperty("pressures.\(property)", factor: 1000)
+            result["\(prefix)\(name) (kPa)"] = TypedProperty("pressures.\(property)")
         }
         return result
     }
@@ -150,7 +144,7 @@ extension TypedFields {
             [
                 "Flags[0]": .choice("units", "metric", "imperial"), "Flags[12]": "isPart",
                 "Body Fat Percentage": TypedProperty("bodyFatPercent", ["6553.5": nil]), "Time Stamp": "timeStamp",
-                "User ID": user("user"), "Basal Metabolism": TypedProperty("basalMetabolismKilojoules", factor: 1000),
+                "User ID": user("user"), "Basal Metabolism": "basalMetabolismKilojoules",
                 "Muscle Percentage": "musclePercent", "Muscle Mass": "muscleMass", "Fat Free Mass": "fatFreeMass",
                 "Soft Lean Mass": "softLeanMass", "Body Water Mass": "bodyWaterMass", "Impedance": "impedanceOhms",
                 "Weight": "weight", "Height": "height",
@@ -168,16 +162,17 @@ extension TypedFields {
             TypedFields(
                 .plxSpotCheckMeasurement,
                 details.merging([
-                    "Flags[4]": .choice("isClockSet", "1", "0"), "SpO2": "value.percent", "PR": "value.pulseRate",
+                    "Flags[4]": .choice("isClockSet", "1", "0"), "SpO2": "value.percent",
+                    "PR": "value.pulseRateBeatsPerMinute",
                     "Timestamp": "timeStamp",
                 ]) { $1 }
             ).refusing(.noDate),
             TypedFields(
                 .plxContinuousMeasurement,
                 details.merging([
-                    "Flags": .none, "SpO2 Normal": "normal.percent", "PR Normal": "normal.pulseRate",
-                    "SpO2 Fast": "fast.percent", "PR Fast": "fast.pulseRate", "SpO2 Slow": "slow.percent",
-                    "PR Slow": "slow.pulseRate",
+                    "Flags": .none, "SpO2 Normal": "normal.percent", "PR Normal": "normal.pulseRateBeatsPerMinute",
+                    "SpO2 Fast": "fast.percent", "PR Fast": "fast.pulseRateBeatsPerMinute", "SpO2 Slow": "slow.percent",
+                    "PR Slow": "slow.pulseRateBeatsPerMinute",
                 ]) { $1 }),
             TypedFields(
                 .plxFeatures,

@@ -127,7 +127,7 @@ struct TypedFields: Sendable {
     }
 
     /// The properties that a field, or bits of it, stand for.
-    private func parts(of field: ReadField) -> [(TypedProperty, String, ReadField.Content)] {
+    func parts(of field: ReadField) -> [(TypedProperty, String, ReadField.Content)] {
         if properties.isEmpty { return [(TypedProperty(""), "", field.content)] }
         let index = field.name.firstMatch(of: /\[\d+\]/).map { String($0.output) }
         let name = index.map { field.name.replacing($0, with: "[]") } ?? field.name

@@ -3,7 +3,7 @@ import BLEProfiles
 
 /// A property of a typed value that a field, or a path, of another reading of the same bytes stands for.
 struct TypedProperty: Sendable, ExpressibleByStringLiteral {
-    /// Its path, `crank.count`; `rrIntervals[]` for every element.
+    /// Its path, `crank.count`; `rrIntervalsSeconds[]` for every element.
     let name: String
     /// What it is to be multiplied by to be in the field's unit.
     let factor: Double
@@ -61,7 +61,7 @@ struct TypedProperty: Sendable, ExpressibleByStringLiteral {
         return abs(number * factor - other) <= 1e-9 * abs(other)
     }
 
-    /// The values of a value's properties by path, `crank.count` and `rrIntervals[0]`: numbers, `1` and `0` for what is true and
+    /// The values of a value's properties by path, `crank.count` and `rrIntervalsSeconds[0]`: numbers, `1` and `0` for what is true and
     /// not, texts, cases of enumerations, dates and times as `2026-01-02T03:04:05` with zeros for what is not known, bytes in
     /// hexadecimal; without those that are nil.
     static func flattened(_ value: Any, _ path: String = "") -> [String: String] {

@@ -38,7 +38,7 @@ import Testing
         let text = try json(full)
         #expect(
             text == #"""
-                {"addressType":"random","advertisingInterval":20.625,"appearance":833,"deviceClass":2360324,"flags":2,\#
+                {"addressType":"random","advertisingIntervalMilliseconds":20.625,"appearance":833,"deviceClass":2360324,"flags":2,\#
                 "isConnectable":true,"localName":"Strap","manufacturerData":{"004c":"0215"},"rssi":-60,\#
                 "serviceData":{"feaa":"20"},"serviceUUIDs":["180d","180f"],"solicitedServiceUUIDs":["1805"],\#
                 "structures":[{"bytes":"4c0002","type":255}],"txPower":4}
@@ -50,7 +50,8 @@ import Testing
 
     @Test(arguments: [
         #"{"manufacturerData":{"4c":"00"}}"#, #"{"manufacturerData":{"004c":"0"}}"#, #"{"serviceData":{"x":"00"}}"#,
-        #"{"rssi":"strong"}"#, #"{"advertisingInterval":-1}"#, #"{"advertisingInterval":1e300}"#,
+        #"{"rssi":"strong"}"#, #"{"advertisingIntervalMilliseconds":-1}"#,
+        #"{"advertisingIntervalMilliseconds":1e300}"#,
     ])
     func `what is no advertisement is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try read(text, as: Advertisement.self) }

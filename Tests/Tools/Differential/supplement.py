@@ -28,7 +28,7 @@ SCALES = {
     ("activity_goal", "Distance"): 1,
     ("body_composition_measurement", "Impedance"): Fraction(1, 10),
     ("cross_trainer_data", "Resistance Level"): 1,
-    ("heart_rate_measurement", "Energy Expended"): 1000,
+    ("heart_rate_measurement", "Energy Expended"): 1,  # kilojoules
     ("heart_rate_measurement", "RR-interval"): Fraction(1, 1024),
     ("high_voltage", "High Voltage"): Fraction(1, 64),
     ("indoor_bike_data", "Resistance Level"): 1,
@@ -42,7 +42,7 @@ SCALES = {
     ("treadmill_data", "Metabolic Equivalent"): Fraction(1, 10),
     ("weight_measurement", "Weight"): WEIGHT,
     ("weight_measurement", "Height"): HEIGHT,
-    ("enhanced_intermediate_cuff_pressure", "Intermediate Cuff Pressure Value"): (1, 1000),  # mmHg, or Pa
+    ("enhanced_intermediate_cuff_pressure", "Intermediate Cuff Pressure Value"): (1, 1),  # mmHg, or kPa
     # Units that Assigned Numbers only has the thousandth or so of: mg/dL, mmol/L, L/s.
     ("glucose_measurement", "Glucose Concentration"): (100000, 100000, 100000, 100000, 1000, 1000, 1000, 1000),  # by bits 0 to 2
     ("kitchen_appliance_airflow", "Kitchen Appliance Airflow"): 1,
@@ -104,6 +104,11 @@ class Field:
         scale = SCALES.get((characteristic, self.name))
         self.scales = scale if isinstance(scale, tuple) else None
         self.factor = self._factor() if scale is None or self.scales else Fraction(scale)
+        # Multiples of units in which the values are defined: kilojoules and kilopascals, microteslas.
+        if self.factor == 1000 and re.search(r"energy\.joule|pressure\.pascal", self.text):
+            self.factor = Fraction(1)
+        elif "tesla" in self.text:
+            self.factor *= 1_000_000
         self.condition = self._condition()
         self.parts = self.table = self.foreign = None
         found = re.match(r"([us]?int|boolean\[|medfloat|float)(\d+)", self.type)

@@ -24,7 +24,7 @@ import Testing
 
     @Test func `it is found by its status`() async throws {
         let robot = try await robot()
-        #expect(robot.status.battery == 80)
+        #expect(robot.status.batteryPercent == 80)
         #expect(robot.status.version == "1.2.300")
         let values = try await robot.values()
         #expect(try values.value(of: .robotName) == "Robbie")

@@ -44,16 +44,16 @@ struct HeartRateCommand: AsyncParsableCommand {
     private static func json(_ measurement: HeartRateMeasurement) -> JSON {
         .object([
             "beatsPerMinute": .int(measurement.beatsPerMinute),
-            "rrIntervals": .array(measurement.rrIntervals.map { .double($0) }),
+            "rrIntervalsSeconds": .array(measurement.rrIntervalsSeconds.map { .double($0) }),
             "contact": .optional(measurement.contact) { .bool($0) },
-            "energyExpended": .optional(measurement.energyExpendedKilojoules) { .int($0) },
+            "energyExpendedKilojoules": .optional(measurement.energyExpendedKilojoules) { .int($0) },
         ])
     }
 
     private static func text(_ measurement: HeartRateMeasurement, _ output: Output) -> String {
         var parts = [output.paint("\(measurement.beatsPerMinute)".paddedLeft(to: 3), .bold) + " bpm"]
-        if !measurement.rrIntervals.isEmpty {
-            let intervals = measurement.rrIntervals.map { String(Int(($0 * 1000).rounded())) }
+        if !measurement.rrIntervalsSeconds.isEmpty {
+            let intervals = measurement.rrIntervalsSeconds.map { String(Int(($0 * 1000).rounded())) }
             parts.append("RR \(intervals.joined(separator: " ")) ms")
         }
         if let energy = measurement.energyExpendedKilojoules { parts.append("\(energy) kJ") }

@@ -24,7 +24,7 @@ extension FitnessMachineRecord {
 ///
 /// Most machines follow the first edition. Records do not contain the edition, but it can be determined from their
 /// length.
-public enum FitnessMachineEdition: Hashable, Codable, Sendable {
+public enum FitnessMachineEdition: String, Hashable, Codable, Sendable {
     /// Fitness Machine Service 1.0: a resistance level has two bytes, and the pace of a treadmill has one, in tenths of
     /// a kilometer per minute.
     case first
