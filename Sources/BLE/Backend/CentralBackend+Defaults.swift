@@ -32,6 +32,11 @@ extension CentralBackend {
         throw .lacking("reading the signal strength of a link")
     }
 
+    /// Throws `notSupported`.
+    public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
+        throw .lacking("reading its own properties of a peripheral")
+    }
+
     /// Nil.
     public func start(
         _ operation: AttributeOperation, on attribute: AttributeID,

@@ -83,6 +83,11 @@ public protocol CentralBackend: Actor {
     /// Throws `notSupported` if the stack does not report it, or not at present.
     func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int
 
+    /// Returns what the stack knows of a peripheral, under the stack's own names.
+    ///
+    /// Throws `peripheralNotFound`, and `notSupported`, as by default, if the stack has no such properties.
+    func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue]
+
     /// Reads a characteristic's value from an offset to its end. While notifications are on, the result is not also
     /// delivered as a notification.
     func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8]

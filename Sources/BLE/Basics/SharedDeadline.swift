@@ -32,12 +32,17 @@ final class SharedDeadline: Sendable {
     /// Runs `work`, and waits for its end, the deadline or the cancellation of the task.
     func race(_ work: @escaping @Sendable () async throws(BLEError) -> Void) async throws(BLEError) {
         let outcome = Outcome<Void>()
+        limit(outcome)
+        try await outcome.race(work)
+    }
+
+    /// Ends a wait at the deadline: the one that was passed last.
+    func limit(_ outcome: Outcome<Void>) {
         let hasPassed = state.withLock { state in
             state.current = outcome
             return state.hasPassed
         }
-        if hasPassed { throw error() }
-        try await outcome.race(work)
+        if hasPassed { outcome.deliver(.failure(error())) }
     }
 
     /// Stops the clock.

@@ -75,8 +75,11 @@ final class SharedQueue<Element: Sendable>: Sendable {
         case waits(Outcome<Void>)
     }
 
-    /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, and `cancelled`.
-    func next(isolation: isolated (any Actor)?) async throws(BLEError) -> Element? {
+    /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, `cancelled`, and that
+    /// of the deadline: an element that arrives at that moment stays in the queue.
+    func next(isolation: isolated (any Actor)?, until deadline: SharedDeadline? = nil) async throws(BLEError)
+        -> Element?
+    {
         while true {
             if Task.isCancelled {
                 // It may have been woken for an element just before.
@@ -102,6 +105,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
                 try end.get()
                 return nil
             case .waits(let outcome):
+                deadline?.limit(outcome)
                 do throws(BLEError) {
                     try await outcome.wait(isolation: isolation)
                 } catch {

@@ -78,7 +78,8 @@ public actor Central {
     private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0
     var operations = Operations()
-    var scanning = Scanning()
+    let stateWatch: StateWatch
+    var scanning: Scanning
     var connections: [Peripheral.ID: Connection] = [:]
     var subscriptions = SubscriptionMachine()
     var writers = PacketWriters()
@@ -101,6 +102,9 @@ public actor Central {
     public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
         self.backend = backend
         self.configuration = configuration
+        let stateWatch = StateWatch()
+        self.stateWatch = stateWatch
+        scanning = Scanning { stateWatch.set(isScanning: $0) }
         isTracing = configuration.logger.logLevel <= .trace
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         deadlineClock = DeadlineClock(clock)
@@ -135,6 +139,7 @@ public actor Central {
 
     private func beginWatchingAdapter() {
         adapter.begin(backend.assumeIsolated { $0.adapterState() })
+        stateWatch.set(adapterState)
     }
 
     // Not isolated: an isolated deinit makes Swift 6.3 fail with "circular reference" in optimized modules that create
@@ -150,6 +155,7 @@ public actor Central {
         pairings.finish()
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
+        stateWatch.finish(.shutDown)
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -184,6 +190,7 @@ public actor Central {
         connections = [:]
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
+        stateWatch.finish(.shutDown)
     }
 
     /// Runs `body` in the central's isolation, on the backend's executor.
@@ -281,6 +288,7 @@ public actor Central {
     /// Publishes a new adapter state. Scans and connections resume when the adapter is on again.
     private func adapterChanged(_ state: AdapterState) {
         guard adapter.change(to: state) else { return }
+        stateWatch.set(state)
         logger.debug("adapter", metadata: ["state": "\(state)"])
         tell(.adapterChanged(isOn: state == .poweredOn))
         if state == .poweredOn {

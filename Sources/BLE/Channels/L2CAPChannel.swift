@@ -103,6 +103,24 @@ public final class L2CAPChannel: Sendable {
         }
     }
 
+    /// Waits for the next packet. Nil when the channel was closed.
+    ///
+    /// Throws `timedOut` if none arrives in time, and `disconnected` if the link is lost. A packet that arrives later is
+    /// the next one.
+    ///
+    /// - Parameter timeout: the maximum wait.
+    public func receive(timeout: Duration) async throws(BLEError) -> [UInt8]? {
+        let limit = SharedDeadline(timeout, clock: clock) {
+            BLEError(.timedOut, "no packet has arrived for \(timeout)")
+        }
+        defer { limit.end() }
+        do throws(BLEError) {
+            return try await core.packets.next(isolation: #isolation, until: limit)
+        } catch {
+            throw error.at(peer)
+        }
+    }
+
     // MARK: Sending
 
     /// Sends a packet. Returns when the system has taken it; the other side does not confirm it.

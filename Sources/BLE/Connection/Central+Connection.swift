@@ -93,6 +93,7 @@ extension Central {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
             connections[id]?.publish(state)
+            stateWatch.set(id, isConnected: state == .connected)
             if state == .connected { tell(.up(id)) }
             switch state {
             case .connecting: report(.connecting, of: id)

@@ -23,6 +23,8 @@ struct Connection {
     private(set) var database: GATTDatabase?
     /// The characteristics that were used so far.
     private var targets: [CharacteristicKey: Central.Target] = [:]
+    /// The values that were read last on this link, with the central's time, by the handles of their characteristics.
+    private(set) var lastReads: [UInt16: (value: [UInt8], time: Duration)] = [:]
     /// The ATT MTU that the backend last reported for this link.
     private(set) var attMTU: Int?
     /// The number of times that the services have changed.
@@ -121,7 +123,12 @@ struct Connection {
     mutating func voidServices() {
         database = nil
         targets = [:]
+        lastReads = [:]
         attMTU = nil
+    }
+
+    mutating func didRead(_ value: [UInt8], from handle: UInt16, at time: Duration) {
+        lastReads[handle] = (value, time)
     }
 
     /// Handles changed services. Returns true for the first of the changes since the last discovery.

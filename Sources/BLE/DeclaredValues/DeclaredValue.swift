@@ -52,6 +52,29 @@ public struct ValueChange<Value: Sendable>: Sendable {
     }
 }
 
+/// A change of any of the declared values; see ``PeripheralValues/changes(initial:)``.
+public struct KeyedValueChange: Hashable, Sendable {
+    /// The key that the value was declared with.
+    public let key: CharacteristicKey
+    /// The previous value. Nil if it was not known.
+    public let old: [UInt8]?
+    /// The new value. Nil if it is no longer known, for example because the link has ended.
+    public let new: [UInt8]?
+
+    /// Creates a change.
+    public init(key: CharacteristicKey, old: [UInt8]?, new: [UInt8]?) {
+        (self.key, self.old, self.new) = (key, old, new)
+    }
+
+    /// Returns the change with its type. Nil if it is one of another characteristic. Throws `invalidValue`.
+    public func change<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> ValueChange<Value>? {
+        guard key == characteristic.key else { return nil }
+        let value: Value? = if let new { try characteristic.coding.decode(new) } else { nil }
+        let former: Value? = if let old { try? characteristic.coding.decode(old) } else { nil }
+        return ValueChange(old: former, new: value)
+    }
+}
+
 extension ValueChange: Equatable where Value: Equatable {}
 
 /// The changes of one declared value; see ``PeripheralValues/changes(of:initial:)``.

@@ -82,6 +82,20 @@ public final class PeripheralValues: Sendable {
             decode: characteristic.decoder(for: peripheral.id))
     }
 
+    /// The changes of all declared values from now on, in order. At the end of a link, each value becomes nil. Keeps the
+    /// newest 64 changes.
+    ///
+    /// ```swift
+    /// let values = try await strap.values([.readAndNotify(.batteryLevel), .notify(.heartRateMeasurement)])
+    /// for try await change in values.changes() {
+    ///     if let level = try change.change(of: .batteryLevel) { print("battery", level.new ?? 0) }
+    ///     if let beat = try change.change(of: .heartRateMeasurement)?.new { print(beat.beatsPerMinute) }
+    /// }
+    /// ```
+    ///
+    /// - Parameter initial: whether to begin with the values that are known now, in no particular order.
+    public func changes(initial: Bool = true) -> BoundedStream<KeyedValueChange> { store.changes(initial: initial) }
+
     /// Stops updating the values and ends the streams of changes. The connection policy still determines how long the
     /// link stays.
     public func end() {
@@ -148,8 +162,9 @@ private struct ValueUpdater {
         do throws(BLEError) {
             // Not patiently: the next link begins anew.
             let packets = try await peripheral.central.subscribe(
-                to: key, of: peripheral.id, overflow: .dropOldest(capacity: 256), timeout: nil)
-            let stream = NotificationStream<[UInt8]>(packets: packets) { $0 }
+                to: key, of: peripheral.id, overflow: .dropOldest(capacity: 256), timeout: nil
+            ).packets
+            let stream = NotificationStream<[UInt8]>(packets: packets, decode: { $0 })
             group.addTask { [store] in
                 // The error also arrives as an event.
                 do {

@@ -4,6 +4,14 @@ internal import Waiting
 /// The known values of a peripheral's declared characteristics, their observers, and the callers that wait until they
 /// are ready.
 final class ValueStore: Sendable {
+    /// A reader of changes.
+    private struct Observer: Sendable {
+        /// The value that it observes. Nil for all.
+        let key: CharacteristicKey?
+        let yield: @Sendable (CharacteristicKey, ValueChange<[UInt8]>) -> Void
+        let finish: @Sendable (BLEError) -> Void
+    }
+
     private struct State {
         var values: [CharacteristicKey: [UInt8]] = [:]
         var failures: [CharacteristicKey: BLEError] = [:]
@@ -18,7 +26,7 @@ final class ValueStore: Sendable {
         var failure: BLEError?
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
-        var observers: [Int: (key: CharacteristicKey, producer: BoundedStream<ValueChange<[UInt8]>>.Producer)] = [:]
+        var observers: [Int: Observer] = [:]
         var lastToken = 0
 
         mutating func token() -> Int {
@@ -30,8 +38,8 @@ final class ValueStore: Sendable {
             let old = values[key]
             values[key] = value
             guard value != nil || old != nil else { return }
-            for observer in observers.values where observer.key == key {
-                observer.producer.yield(ValueChange(old: old, new: value))
+            for observer in observers.values where observer.key == nil || observer.key == key {
+                observer.yield(key, ValueChange(old: old, new: value))
             }
         }
     }
@@ -166,7 +174,7 @@ final class ValueStore: Sendable {
             return (state.waiters, state.observers)
         }
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
-        for observer in observers.values { observer.producer.finish(throwing: error) }
+        for observer in observers.values { observer.finish(error) }
     }
 
     func untilReady() async throws(BLEError) {
@@ -191,16 +199,31 @@ final class ValueStore: Sendable {
     // MARK: Changes
 
     func changes(of key: CharacteristicKey, initial: Bool) -> BoundedStream<ValueChange<[UInt8]>> {
+        observe(key, initial: initial) { $1 }
+    }
+
+    func changes(initial: Bool) -> BoundedStream<KeyedValueChange> {
+        observe(nil, initial: initial) { KeyedValueChange(key: $0, old: $1.old, new: $1.new) }
+    }
+
+    private func observe<Element: Sendable>(
+        _ key: CharacteristicKey?, initial: Bool,
+        _ element: @escaping @Sendable (CharacteristicKey, ValueChange<[UInt8]>) -> Element
+    ) -> BoundedStream<Element> {
         let token = state.withLock { $0.token() }
-        let (stream, producer) = BoundedStream.make(
-            of: ValueChange<[UInt8]>.self, policy: .dropOldest(capacity: 64)
-        ) { [weak self] in
+        let (stream, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: 64)) {
+            [weak self] in
             self?.state.withLock { $0.observers[token] = nil }
         }
+        let observer = Observer(
+            key: key, yield: { producer.yield(element($0, $1)) }, finish: { producer.finish(throwing: $0) })
         let end: BLEError? = state.withLock { state in
             if let end = state.end { return end }
-            state.observers[token] = (key, producer)
-            if initial, let value = state.values[key] { producer.yield(ValueChange(old: nil, new: value)) }
+            state.observers[token] = observer
+            guard initial else { return nil }
+            for (known, value) in state.values where key == nil || key == known {
+                producer.yield(element(known, ValueChange(old: nil, new: value)))
+            }
             return nil
         }
         // Not under the lock, because ending a stream calls back.

@@ -22,7 +22,8 @@ extension Central {
                 }
             }
             let answers = try await subscribe(
-                to: key, of: id, overflow: .fail(capacity: 64), timeout: max(.zero, end - elapsed()))
+                to: key, of: id, overflow: .fail(capacity: 64), timeout: max(.zero, end - elapsed())
+            ).packets
             let sending = Sending()
             do throws(BLEError) {
                 return try await perform(

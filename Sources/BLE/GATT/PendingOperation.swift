@@ -80,6 +80,9 @@ extension Central {
     /// Ends an operation with its result. It may have been abandoned.
     private func complete(_ pending: PendingOperation, _ result: Result<[UInt8], BLEError>) {
         pending.deadline.cancel()
+        if case .read(offset: 0) = pending.operation, case .success(let value) = result {
+            connections[pending.attribute.peripheral]?.didRead(value, from: pending.attribute.handle, at: elapsed())
+        }
         leave(pending.token, on: pending.attribute.peripheral, isComplete: true)
         operations.finish(pending.token, using: .value(pending.attribute))?()
         pending.outcome.deliver(result)

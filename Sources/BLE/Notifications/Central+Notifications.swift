@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 extension Central {
     /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link without a time limit,
@@ -6,7 +7,7 @@ extension Central {
     func subscribePatiently(
         to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
         timeout: Duration?
-    ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
+    ) async throws(BLEError) -> Subscribed {
         var failures = 0
         while true {
             do throws(BLEError) {
@@ -26,12 +27,19 @@ extension Central {
         }
     }
 
+    /// A stream of values, and what ends it before its reader does.
+    struct Subscribed: Sendable {
+        let packets: BoundedStream<NotificationPacket>
+        /// Returns when the peripheral was asked to stop, if no other reader is left.
+        let end: @Sendable () async -> Void
+    }
+
     /// Returns a stream of the characteristic's values. The reader is registered before the peripheral is asked to
     /// send, so that it receives the first value.
     func subscribe(
         to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy, timeout: Duration?
-    ) async throws(BLEError) -> BoundedStream<NotificationPacket> {
+    ) async throws(BLEError) -> Subscribed {
         let target = try await resolve(key, on: id)
         guard !target.characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
             throw BLEError(.notSupported, "the characteristic neither notifies nor indicates", isRetryable: false)
@@ -51,7 +59,17 @@ extension Central {
         fanout.add(reader, producer, pausesChannel: delivery == .socket)
         do throws(BLEError) {
             try await start(subscription, at: target.attribute, timeout: timeout)
-            return stream
+            return Subscribed(packets: stream) { [weak self] in
+                let hasStopped = Outcome<Void>()
+                // In a task of its own: the peripheral is asked to stop even if the caller does not wait.
+                Task {
+                    fanout.remove(reader)
+                    await self?.readerLeft(subscription)
+                    producer.finish()
+                    hasStopped.deliver(.success(()))
+                }
+                try? await hasStopped.wait()
+            }
         } catch {
             // Dropping the stream removes the reader. Removing the last reader asks the peripheral to stop.
             throw error.at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)

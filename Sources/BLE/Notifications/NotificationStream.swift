@@ -14,13 +14,24 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
 
     private let packets: BoundedStream<NotificationPacket>
     private let decode: @Sendable ([UInt8]) throws(BLEError) -> Value
+    private let stop: @Sendable () async -> Void
 
     init(
-        packets: BoundedStream<NotificationPacket>, decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value
+        packets: BoundedStream<NotificationPacket>, decode: @escaping @Sendable ([UInt8]) throws(BLEError) -> Value,
+        end: @escaping @Sendable () async -> Void = {}
     ) {
         self.packets = packets
         self.decode = decode
+        stop = end
     }
+
+    /// Ends the stream, also while another task reads it: the values that have arrived are read, and then the iteration
+    /// ends.
+    ///
+    /// Returns when the peripheral was asked to stop sending, and has answered; at once if there are other readers of the
+    /// characteristic. A cancelled task does not wait. Errors are in ``Central/unhandledErrors()``. Without this call, the
+    /// same happens in the background when the stream is no longer read.
+    public func end() async { await stop() }
 
     /// The number of values that the overflow policy has dropped so far.
     public var droppedCount: Int { packets.droppedCount }

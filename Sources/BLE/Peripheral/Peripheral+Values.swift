@@ -78,9 +78,10 @@ extension Peripheral {
         _ characteristic: Characteristic<Value>, delivery: NotificationDelivery = .standard,
         overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
-        let packets = try await central.subscribePatiently(
+        let subscribed = try await central.subscribePatiently(
             to: characteristic.key, of: id, delivery: delivery, overflow: overflow, timeout: timeout)
-        return NotificationStream(packets: packets, decode: characteristic.decoder(for: id))
+        return NotificationStream(
+            packets: subscribed.packets, decode: characteristic.decoder(for: id), end: subscribed.end)
     }
 
     // MARK: Declared values

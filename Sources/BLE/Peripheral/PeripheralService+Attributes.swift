@@ -8,7 +8,7 @@ extension PeripheralService {
     public func readBytes(
         of key: CharacteristicKey, offset: Int = 0, timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
-        try await peripheral.readBytes(of: self.key(key), offset: offset, timeout: timeout)
+        try await peripheral.readBytes(of: own(key), offset: offset, timeout: timeout)
     }
 
     /// Writes a characteristic's value as bytes, or a part of it.
@@ -18,7 +18,7 @@ extension PeripheralService {
         _ value: [UInt8], to key: CharacteristicKey, type: WriteType = .withResponse, offset: Int = 0,
         timeout: Duration? = nil
     ) async throws(BLEError) {
-        try await peripheral.writeBytes(value, to: self.key(key), type: type, offset: offset, timeout: timeout)
+        try await peripheral.writeBytes(value, to: own(key), type: type, offset: offset, timeout: timeout)
     }
 
     // MARK: Descriptors
@@ -30,7 +30,7 @@ extension PeripheralService {
         _ descriptor: BluetoothUUID, handle: UInt16? = nil, of characteristic: CharacteristicKey,
         timeout: Duration? = nil
     ) async throws(BLEError) -> [UInt8] {
-        try await peripheral.readDescriptor(descriptor, handle: handle, of: key(characteristic), timeout: timeout)
+        try await peripheral.readDescriptor(descriptor, handle: handle, of: own(characteristic), timeout: timeout)
     }
 
     /// Writes a descriptor's value. Throws `notSupported` for the client characteristic configuration (0x2902), which
@@ -42,7 +42,7 @@ extension PeripheralService {
         timeout: Duration? = nil
     ) async throws(BLEError) {
         try await peripheral.writeDescriptor(
-            value, to: descriptor, handle: handle, of: key(characteristic), timeout: timeout)
+            value, to: descriptor, handle: handle, of: own(characteristic), timeout: timeout)
     }
 
     /// Reads the user-readable name of the characteristic (Characteristic User Description, 0x2901). Nil if it has
@@ -50,7 +50,7 @@ extension PeripheralService {
     public func userDescription(
         of characteristic: CharacteristicKey, timeout: Duration? = nil
     ) async throws(BLEError) -> String? {
-        try await peripheral.userDescription(of: key(characteristic), timeout: timeout)
+        try await peripheral.userDescription(of: own(characteristic), timeout: timeout)
     }
 
     /// Reads the presentation format of the characteristic's value (Characteristic Presentation Format, 0x2904). Nil if
@@ -58,6 +58,6 @@ extension PeripheralService {
     public func presentationFormat(
         of characteristic: CharacteristicKey, timeout: Duration? = nil
     ) async throws(BLEError) -> PresentationFormat? {
-        try await peripheral.presentationFormat(of: key(characteristic), timeout: timeout)
+        try await peripheral.presentationFormat(of: own(characteristic), timeout: timeout)
     }
 }

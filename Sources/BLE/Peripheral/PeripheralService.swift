@@ -2,7 +2,7 @@
 ///
 /// Operations connect and discover services if necessary. They throw `serviceNotFound` or `characteristicNotFound` if
 /// the peripheral does not have the service or the characteristic, and otherwise what the same operations of
-/// ``Peripheral`` throw.
+/// ``Peripheral`` throw. A characteristic or a key that names another service throws `invalidArgument`.
 public struct PeripheralService: Hashable, Sendable {
     /// The peripheral with the service.
     public let peripheral: Peripheral
@@ -33,6 +33,28 @@ public struct PeripheralService: Hashable, Sendable {
         return key
     }
 
+    /// Returns the characteristic, limited to this service. Throws `invalidArgument` if it names another one.
+    func own<Value>(_ characteristic: Characteristic<Value>) throws(BLEError) -> Characteristic<Value> {
+        var characteristic = characteristic
+        characteristic.key = try own(characteristic.key)
+        return characteristic
+    }
+
+    /// Returns the key, limited to this service. Throws `invalidArgument` if it names another one.
+    func own(_ key: CharacteristicKey) throws(BLEError) -> CharacteristicKey {
+        let isOther = key.service.map { $0 != uuid } ?? false
+        let isOtherHandle = handle != nil && key.serviceHandle.map { $0 != handle } ?? false
+        guard !isOther, !isOtherHandle else {
+            let other = key.service.map { "service \($0)" } ?? "another service"
+            throw BLEError(
+                .invalidArgument,
+                "the characteristic \(key.characteristic) is looked up in \(other), not in service \(uuid)",
+                peripheral: peripheral.id, service: key.service, characteristic: key.characteristic,
+                remedy: "Leave the service out of the key, or use the peripheral's own method.")
+        }
+        return self.key(key)
+    }
+
     /// Returns the discovered service. Throws `serviceNotFound`.
     public func discover() async throws(BLEError) -> GATTService {
         let database = try await peripheral.services()
@@ -46,14 +68,17 @@ public struct PeripheralService: Hashable, Sendable {
     public func characteristic<Value>(
         _ characteristic: Characteristic<Value>
     ) async throws(BLEError) -> GATTCharacteristic? {
-        try await discover()[characteristic.key.characteristic]
+        let key = try own(characteristic.key)
+        return try await discover().first {
+            $0.uuid == key.characteristic && (key.handle == nil || $0.handle == key.handle)
+        }
     }
 
     /// Reads a value.
     public func read<Value>(
         _ characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> Value {
-        try await peripheral.read(key(characteristic), timeout: timeout)
+        try await peripheral.read(own(characteristic), timeout: timeout)
     }
 
     /// Reads a value that the specification defines as optional. Nil if the service has no such characteristic, or if
@@ -70,7 +95,7 @@ public struct PeripheralService: Hashable, Sendable {
         _ value: Value, to characteristic: Characteristic<Value>, type: WriteType = .withResponse,
         timeout: Duration? = nil
     ) async throws(BLEError) {
-        try await peripheral.write(value, to: key(characteristic), type: type, timeout: timeout)
+        try await peripheral.write(value, to: own(characteristic), type: type, timeout: timeout)
     }
 
     /// Subscribes to the values that are notified or indicated from now on.
@@ -79,14 +104,14 @@ public struct PeripheralService: Hashable, Sendable {
         overflow: OverflowPolicy = .dropOldest(capacity: 256), timeout: Duration? = nil
     ) async throws(BLEError) -> NotificationStream<Value> {
         try await peripheral.notifications(
-            key(characteristic), delivery: delivery, overflow: overflow, timeout: timeout)
+            own(characteristic), delivery: delivery, overflow: overflow, timeout: timeout)
     }
 
     /// Opens a writer for values without response. A characteristic can have one writer at a time.
     public func packetWriter<Value>(
         to characteristic: Characteristic<Value>, timeout: Duration? = nil
     ) async throws(BLEError) -> PacketWriter<Value> {
-        try await peripheral.packetWriter(to: key(characteristic), timeout: timeout)
+        try await peripheral.packetWriter(to: own(characteristic), timeout: timeout)
     }
 
     /// Writes a request to a control point and returns its answer; see
@@ -95,6 +120,6 @@ public struct PeripheralService: Hashable, Sendable {
         _ value: Value, on characteristic: Characteristic<Value>, timeout: Duration? = nil,
         matching isAnswer: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) async throws(BLEError) -> Value {
-        try await peripheral.request(value, on: key(characteristic), timeout: timeout, matching: isAnswer)
+        try await peripheral.request(value, on: own(characteristic), timeout: timeout, matching: isAnswer)
     }
 }

@@ -2,7 +2,9 @@
 ///
 /// Stored and sent as an object with the peripheral's id and the advertisement. Reading requires the central, as for a
 /// ``Peripheral``.
-public struct Discovery: Hashable, Codable, Sendable {
+public struct Discovery: Hashable, Codable, Identifiable, Sendable {
+    /// The id of the peripheral.
+    public var id: Peripheral.ID { peripheral.id }
     /// The peripheral.
     public let peripheral: Peripheral
     /// The data that it advertises.

@@ -113,7 +113,11 @@ struct Scanning {
     private var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
     /// The filter that the backend runs with. Nil if it does not scan.
     private var applied: DiscoveryFilter? {
-        didSet { if (applied == nil) != (oldValue == nil) { observers.yield(isRunning) } }
+        didSet {
+            guard (applied == nil) != (oldValue == nil) else { return }
+            observers.yield(isRunning)
+            didChange(isRunning)
+        }
     }
     private var observers = Observers<Bool>()
     /// Whether the backend may still scan although the last change failed.
@@ -123,6 +127,11 @@ struct Scanning {
     /// What the scans were last told that they wait for. Nil since the backend scans.
     private var obstacle: BLEError.Code?
     private var isChanging = false
+
+    private let didChange: @Sendable (_ isRunning: Bool) -> Void
+
+    /// - Parameter didChange: called when ``isRunning`` has changed.
+    init(didChange: @escaping @Sendable (_ isRunning: Bool) -> Void = { _ in }) { self.didChange = didChange }
 
     // MARK: Scans and searches
 

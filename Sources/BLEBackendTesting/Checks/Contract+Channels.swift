@@ -145,11 +145,11 @@ extension Contract {
             }
             #expect(full?.code == .timedOut)
             #expect(full?.peripheral == strap.id)
-            // A wait ends with its task, and with the channel.
-            let cancelled = failing { try await channel.send(packet) }
+            // A wait ends with its task, and with the channel. A slow stack may take some more packets before.
+            let cancelled = failing { while true { try await channel.send(packet) } }
             cancelled.cancel()
             #expect(await cancelled.value?.code == .cancelled)
-            let waiting = failing { try await channel.send(packet) }
+            let waiting = failing { while true { try await channel.send(packet) } }
             channel.close()
             #expect(await waiting.value?.code == .disconnected)
             _ = try await strap.read(EchoStrap.output)

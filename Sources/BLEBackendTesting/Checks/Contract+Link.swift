@@ -24,8 +24,19 @@ extension Contract {
         }
     }
 
+    /// What the stack has, with the names that bluetoothd has.
+    private func checkSystemProperties(_ strap: Peripheral) async throws {
+        let properties = try await strap.systemProperties()
+        #expect(properties["Address"] == .text(EchoStrap.id.rawValue))
+        #expect(properties["Connected"] == .boolean(true))
+        #expect(properties["Paired"] == .boolean(false))
+        let unknown = await error { _ = try await strap.central.peripheral("00:00:5E:00:53:99").systemProperties() }
+        #expect(unknown?.code == .peripheralNotFound)
+    }
+
     func signalStrength() async throws {
         try await withStrap { strap in
+            try await checkSystemProperties(strap)
             let unknown = await error { _ = try await strap.signalStrength() }
             #expect(unknown?.code == .notSupported)
             #expect(unknown?.isRetryable == false)

@@ -101,6 +101,7 @@ extension Contract {
             #expect(try await values.next() == [1])
             #expect(try await strap.withConnection { try await Battery($0).level() } == 87)
             #expect(await strap.connectionState == .connected)
+            withExtendedLifetime(values) {}
         }
     }
 }

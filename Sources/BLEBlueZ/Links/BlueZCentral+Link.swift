@@ -35,6 +35,16 @@ extension BlueZCentral {
         return strength
     }
 
+    /// Returns the properties of the peripheral's `Device1`.
+    public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
+        let call = BlueZ.call(try path(of: peripheral), BlueZ.properties, "GetAll", .string(BlueZ.device))
+        let reply = try await host.call(call, during: .setting)
+        guard let value = reply.values.first, case .dictionary(let properties) = SystemValue(value) else {
+            throw BLEError(.failed, "bluetoothd answered something unexpected")
+        }
+        return properties
+    }
+
     /// Returns a property's current value; nil if it does not exist.
     private func property(
         _ name: String, of interface: String, at path: String

@@ -94,7 +94,9 @@ public final class Device: Sendable {
 }
 
 /// A device in range.
-public struct DiscoveredDevice: Sendable, Equatable {
+public struct DiscoveredDevice: Identifiable, Sendable, Equatable {
+    /// The serial number.
+    public var id: String { serial }
     /// The serial number, twelve lowercase hexadecimal digits.
     public let serial: String
     /// The peripheral of the device.

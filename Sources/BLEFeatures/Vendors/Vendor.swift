@@ -54,7 +54,9 @@ public struct Vendors: Sendable {
 }
 
 /// A discovered peripheral and its owner.
-public struct VendorDiscovery: Sendable {
+public struct VendorDiscovery: Identifiable, Sendable {
+    /// The id of the peripheral.
+    public var id: Peripheral.ID { discovery.id }
     /// The discovery.
     public let discovery: Discovery
     /// The vendor that owns the peripheral. Nil if no vendor claims it.

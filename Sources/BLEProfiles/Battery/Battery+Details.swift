@@ -71,14 +71,18 @@ extension Battery {
 
     /// Returns the battery's manufacturer.
     public func manufacturerName() async throws(BLEError) -> String? {
-        try await service.readIfPresent(.manufacturerName)
+        try await service.readIfPresent(service.key(.manufacturerName))
     }
 
     /// Returns the battery's model.
-    public func modelNumber() async throws(BLEError) -> String? { try await service.readIfPresent(.modelNumber) }
+    public func modelNumber() async throws(BLEError) -> String? {
+        try await service.readIfPresent(service.key(.modelNumber))
+    }
 
     /// Returns the battery's serial number.
-    public func serialNumber() async throws(BLEError) -> String? { try await service.readIfPresent(.serialNumber) }
+    public func serialNumber() async throws(BLEError) -> String? {
+        try await service.readIfPresent(service.key(.serialNumber))
+    }
 }
 
 extension Characteristic where Value == BatteryCriticalStatus {

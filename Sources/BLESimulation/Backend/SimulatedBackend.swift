@@ -94,6 +94,11 @@ public actor SimulatedBackend: CentralBackend {
         try await radio.signalStrength(peripheral, port)
     }
 
+    /// Returns some properties, under bluetoothd's names.
+    public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
+        try await radio.systemProperties(peripheral)
+    }
+
     /// Reads a value from the definition.
     public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
         try await radio.read(characteristic, offset: offset, port)

@@ -24,6 +24,21 @@ extension SimulatedRadio {
         return strength
     }
 
+    func systemProperties(_ id: Peripheral.ID) throws(BLEError) -> [String: SystemValue] {
+        guard let device = peripherals[id] else {
+            throw BLEError(.peripheralNotFound, "the radio does not have it: \(id)")
+        }
+        var properties: [String: SystemValue] = [
+            "Address": .text(id.rawValue), "Connected": .boolean(device.link != nil),
+            "Paired": .boolean(device.bond != nil), "Trusted": .boolean(device.isTrusted),
+            "Blocked": .boolean(device.isBlocked),
+            "UUIDs": .list(device.services.sorted().map { .text($0.description) }),
+        ]
+        properties["Name"] = device.definition.advertisement.localName.map { .text($0) }
+        properties["RSSI"] = device.link == nil ? device.definition.advertisement.rssi.map { .integer($0) } : nil
+        return properties
+    }
+
     func setSignalStrength(_ strength: Int?, _ id: Peripheral.ID) {
         peripherals[id]?.signalStrength = strength
     }

@@ -71,16 +71,27 @@ import Testing
         let strap = bench.strap
         let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
         await bench.backend.emit(.stackLost(lost), .adapterStateChanged(.resetting))
-        let works: [@Sendable () async throws -> Void] = [
-            { try await strap.connect() }, { _ = try await strap.read(Bench.level) }, { try await strap.pair() },
-            { _ = try await strap.isPaired }, { for try await _ in central.discoveries() {} },
-            { for try await _ in central.nearby() {} }, { _ = try await central.first(matching: .any) },
+        let hasEvent = SharedValue(false)
+        let isConnecting = { await until { await strap.connectionState == .connecting } }
+        let clock = bench.clock
+        /// The works, and when they wait.
+        let works: [(run: @Sendable () async throws -> Void, begin: () async -> Void)] = [
+            ({ try await strap.connect() }, isConnecting), ({ _ = try await strap.read(Bench.level) }, isConnecting),
+            ({ try await strap.pair() }, { await clock.sleepers(1, for: .seconds(30)) }),
+            ({ _ = try await strap.isPaired }, { await clock.sleepers(1, for: .seconds(30)) }),
+            ({ _ = try await central.first(matching: .any) }, { await clock.sleepers(1, for: .seconds(20)) }),
+            ({ for try await _ in central.nearby() {} }, { await clock.sleepers(1, for: .seconds(1)) }),
+            (
+                { for try await _ in central.discoveryEvents() { hasEvent.change { $0 = true } } },
+                { await until { hasEvent.value } }
+            ),
         ]
-        for work in works {
-            let task = Task { try await central.withDeadline(.seconds(5)) { try await work() } }
-            await bench.clock.sleepers(1, for: .seconds(5))
-            await bench.settle()
-            bench.clock.advance(by: .seconds(5))
+        for (run, begin) in works {
+            await until { await strap.connectionState == .disconnected }
+            let task = Task { try await central.withDeadline(.seconds(5)) { try await run() } }
+            await clock.sleepers(1, for: .seconds(5))
+            await begin()
+            clock.advance(by: .seconds(5))
             let error = await expectError(.timedOut) { try await task.value }
             #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
             #expect(error?.remedy == "Start it.")

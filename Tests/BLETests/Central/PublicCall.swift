@@ -53,9 +53,21 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
     ]
 
     private static let links =
-        onLink("Peripheral.connect(timeout:)", nil) { try await $0.strap.connect() }
+        [
+            PublicCall("Peripheral.systemProperties()", .systemProperties) {
+                _ = try await $0.strap.systemProperties()
+            }
+        ]
+        + onLink("Peripheral.connect(timeout:)", nil) { try await $0.strap.connect() }
         + onLink("Peripheral.services()", nil) { _ = try await $0.strap.services() }
         + onLink("Profile.all(on:)", nil) { _ = try await Gauge.all(on: $0.strap) }
+        + onLink("Peripheral.readBytes(handle:timeout:)", .read) { _ = try await $0.strap.readBytes(handle: 2) }
+        + onLink("Peripheral.writeBytes(_:handle:type:timeout:)", .write) {
+            try await $0.strap.writeBytes([1], handle: 11)
+        }
+        + onLink("Peripheral.notifications(handle:overflow:timeout:)", .startNotifications) {
+            _ = try await $0.strap.notifications(handle: 2)
+        }
         + onLink("Peripheral.withConnection(isolation:_:)", nil) { try await $0.strap.withConnection { _ in } }
         + onLink("Peripheral.attMTU()", .attMTU) { _ = try await $0.strap.attMTU() }
         + onLink("Peripheral.maximumWriteLength(for:)", .attMTU) {

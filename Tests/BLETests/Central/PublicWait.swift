@@ -89,6 +89,10 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
             bench.backend.channel.setRoom(0)
             return { try await channel.send([1]) }
         },
+        PublicWait("L2CAPChannel.receive(timeout:)") { bench in
+            let channel = try await bench.strap.openChannel(0x0080)
+            return { _ = try await channel.receive(timeout: .seconds(3600)) }
+        },
         PublicWait("L2CAPChannel.Packets.Iterator.next()") { bench in
             let channel = try await bench.strap.openChannel(0x0080)
             return { for try await _ in channel.packets {} }

@@ -87,6 +87,29 @@ import Testing
         }
     }
 
+    @Test func `waiting for a packet ends at its deadline, and loses nothing`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, _) = try await world.add(
+            definition { channel in for try await packet in channel.packets { try await channel.send(packet) } })
+        let channel = try await peripheral.openChannel(Self.psm)
+        let late = Task { try await channel.receive(timeout: .seconds(3)) }
+        await world.clock.sleepers(1, for: .seconds(3))
+        world.clock.advance(by: .seconds(3))
+        let error = await expectError(.timedOut) { try await late.value }
+        #expect(error?.peripheral == peripheral.id)
+        try await channel.send([1])
+        #expect(try await channel.receive(timeout: .seconds(3)) == [1])
+        let cancelled = Task { try await channel.receive(timeout: .seconds(3)) }
+        await world.clock.sleepers(1, for: .seconds(3))
+        cancelled.cancel()
+        await expectError(.cancelled) { try await cancelled.value }
+        channel.close()
+        #expect(try await channel.receive(timeout: .seconds(3)) == nil)
+        // No time runs any more.
+        await until { world.clock.sleeperCount == 0 }
+        await world.central.shutDown()
+    }
+
     @Test func `packets that have arrived are read before the loss of the link`() async throws {
         let world = try await SimulatedWorld()
         let sent = SharedValue(false)

@@ -40,6 +40,22 @@ import Testing
         #expect(try values.value(of: Bench.level) == 51)
     }
 
+    @Test func `one loop has the changes of all values`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level), .readAndNotify(Bench.setting)])
+        var initial = values.changes().makeAsyncIterator()
+        #expect(try await Set([initial.next()?.key, initial.next()?.key]) == [Bench.level.key, Bench.setting.key])
+        var changes = values.changes(initial: false).makeAsyncIterator()
+        await bench.backend.notify([7], from: 2)
+        let first = try await #require(changes.next())
+        #expect(first == KeyedValueChange(key: Bench.level.key, old: [50], new: [7]))
+        #expect(try first.change(of: Bench.level) == ValueChange(old: 50, new: 7))
+        #expect(try first.change(of: Bench.setting) == nil)
+        await bench.backend.notify([8, 9], from: 14)
+        #expect(try await changes.next()?.new == [8, 9])
+        values.end()
+        await expectError(.cancelled) { while try await changes.next() != nil {} }
+    }
+
     @Test func `without the initial value only changes are told`() async throws {
         let values = try await strap.values([.readAndNotify(Bench.level)])
         var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()

@@ -26,6 +26,44 @@ import Testing
         #expect(stream.droppedCount == 0)
     }
 
+    @Test func `ending a stream from outside ends its reader, and waits for the peripheral`() async throws {
+        let stream = try await strap.notifications(Bench.level)
+        let other = try await strap.notifications(Bench.level)
+        let reading = Task { try await stream.reduce(into: [UInt8]()) { $0.append($1) } }
+        await bench.backend.notify([5], from: 2)
+        // Another reader is left: the peripheral goes on.
+        await stream.end()
+        #expect(try await reading.value == [5])
+        #expect(await bench.backend.count(.stopNotifications) == 0)
+        await bench.backend.script(.stopNotifications, .hold)
+        let isOver = SharedValue(false)
+        let ending = Task {
+            await other.end()
+            isOver.change { $0 = true }
+        }
+        await bench.backend.asked(.stopNotifications)
+        #expect(!isOver.value)
+        await bench.backend.release(.stopNotifications)
+        await ending.value
+        for try await _ in other {}
+        await other.end()
+        #expect(await bench.backend.count(.stopNotifications) == 1)
+        // A new subscription starts anew.
+        _ = try await strap.notifications(Bench.level)
+        #expect(await bench.backend.count(.startNotifications) == 2)
+    }
+
+    @Test func `a cancelled task does not wait for the end of its stream, which comes anyway`() async throws {
+        let stream = try await strap.notifications(Bench.level)
+        await bench.backend.script(.stopNotifications, .hold)
+        let ending = Task { await stream.end() }
+        await bench.backend.asked(.stopNotifications)
+        ending.cancel()
+        await ending.value
+        await bench.backend.release(.stopNotifications)
+        for try await _ in stream {}
+    }
+
     @Test func `a value that cannot be decoded throws, and the next one follows`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.backend.notify([], from: 2)

@@ -57,6 +57,30 @@ import Testing
         #expect(handles.allSatisfy { (31...34).contains($0) })
     }
 
+    @Test func `a characteristic of another service is refused, with the service that it names`() async throws {
+        let (service, other) = (second, Bench.level)
+        let bytes = Characteristic<[UInt8]>(Self.value, service: Bench.battery)
+        let calls: [() async throws -> Void] = [
+            { _ = try await service.read(other) }, { _ = try await service.readIfPresent(other) },
+            { try await service.write(1, to: other) }, { _ = try await service.notifications(other) },
+            { _ = try await service.packetWriter(to: other) }, { _ = try await service.request(1, on: other) },
+            { _ = try await service.read(other.key.bytes) }, { _ = try await service.readBytes(of: other.key) },
+            { try await service.writeBytes([1], to: other.key) }, { _ = try await service.read(bytes) },
+            { _ = try await service.userDescription(of: other.key) }, { _ = try await service.characteristic(other) },
+            { _ = try await service.readDescriptor(BluetoothUUID(0x2901), of: other.key) },
+        ]
+        for call in calls {
+            let error = await expectError(.invalidArgument) { try await call() }
+            #expect(error?.service == Bench.battery)
+            #expect(error?.message.contains(Self.type.description) == true)
+        }
+        #expect(await bench.backend.calls == [.start])
+        var key = Self.key
+        key.service = Self.type
+        key.serviceHandle = 20
+        await expectError(.invalidArgument) { try await service.readBytes(of: key) }
+    }
+
     @Test(arguments: [true, false]) func `a request goes to the second service`(_ isTyped: Bool) async throws {
         let answer = Task {
             isTyped

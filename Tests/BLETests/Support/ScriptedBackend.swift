@@ -11,7 +11,7 @@ actor ScriptedBackend: CentralBackend {
         case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
             discoverServices
         case read, write, readDescriptor, writeDescriptor, startNotifications, stopNotifications
-        case attMTU, signalStrength, acquireNotifications, acquireWriting, openChannel
+        case attMTU, signalStrength, systemProperties, acquireNotifications, acquireWriting, openChannel
         case pair, unpair, pairingState, set
     }
 
@@ -32,6 +32,7 @@ actor ScriptedBackend: CentralBackend {
         case stopNotifications(UInt16)
         case attMTU(Peripheral.ID)
         case signalStrength(Peripheral.ID)
+        case systemProperties(Peripheral.ID)
         case acquireNotifications(UInt16)
         case acquireWriting(UInt16)
         case openChannel(PSM)
@@ -61,6 +62,7 @@ actor ScriptedBackend: CentralBackend {
             case .attMTU: .attMTU
             case .signalStrength: .signalStrength
             case .acquireNotifications: .acquireNotifications
+            case .systemProperties: .systemProperties
             case .acquireWriting: .acquireWriting
             case .openChannel: .openChannel
             case .pair: .pair
@@ -229,6 +231,11 @@ actor ScriptedBackend: CentralBackend {
     func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await answer(.attMTU(peripheral))
         return attMTU
+    }
+
+    func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
+        try await answer(.systemProperties(peripheral))
+        return ["Address": .text(peripheral.rawValue)]
     }
 
     func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
