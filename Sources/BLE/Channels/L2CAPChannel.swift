@@ -172,16 +172,22 @@ public final class L2CAPChannel: Sendable {
         } while try !attempt(packet)
     }
 
-    /// Returns when no packet waits in this system anymore: the controller has all that were sent.
+    /// The number of times that ``waitUntilSent(timeout:)`` sees a packet waiting before it takes it to be stuck: at
+    /// least a second, in which a link with credits would have taken it.
+    private static let patience = 500
+
+    /// Returns when no packet waits in this system anymore: the controller has all that were sent. Also returns if the
+    /// channel ends soon after the last was sent, because the system does not tell then whether it has left.
     ///
-    /// Throws `disconnected` if the channel has ended before, and `timedOut` if the other side gives no credits within
-    /// the timeout.
+    /// Throws `disconnected` if the channel ends when a packet has waited for more than a second, and `timedOut` if the
+    /// other side gives no credits within the timeout.
     package func waitUntilSent(timeout: Duration? = nil) async throws(BLEError) {
         let timeout = timeout ?? defaultTimeout
         let limit = SharedDeadline(timeout, clock: clock) {
             BLEError(.timedOut, "the other side has not taken the packet for \(timeout)")
         }
         defer { limit.end() }
+        var waits = 0
         while true {
             do throws(BLEError) {
                 guard try transport.hasUnsentPackets() else { return }
@@ -191,7 +197,9 @@ public final class L2CAPChannel: Sendable {
                 try await limit.race { () throws(BLEError) in
                     guard (try? await clock.sleep(for: .milliseconds(2))) != nil else { throw .cancelled }
                 }
+                waits += 1
             } catch {
+                if core.end != nil || error.code == .disconnected, waits < Self.patience { return }
                 throw specific(error)
             }
         }

@@ -23,8 +23,6 @@ final class SimulatedTransport: ChannelTransport {
         var senders: [Outcome<Void>] = []
         var isPaused = false
         var isClosed = false
-        /// Whether the other end was closed before it had delivered all packets.
-        var hasLost = false
         /// How the channel has ended for this side, which is told after the last packet.
         var end: Result<Void, BLEError>?
         var deliver: (@Sendable ([UInt8]) -> Bool)?
@@ -142,9 +140,8 @@ final class SimulatedTransport: ChannelTransport {
 
     /// What the other end has not delivered to its reader.
     func hasUnsentPackets() throws(BLEError) -> Bool {
-        let (other, hasLost) = state.withLock { ($0.other, $0.hasLost) }
-        guard !hasLost else { throw Self.ended }
-        return other?.state.withLock { !$0.arrived.isEmpty } ?? false
+        guard let other = state.withLock({ $0.other }) else { throw Self.ended }
+        return other.state.withLock { !$0.arrived.isEmpty }
     }
 
     private func roomAppeared() {
@@ -158,14 +155,12 @@ final class SimulatedTransport: ChannelTransport {
     // MARK: Ending
 
     func close() {
-        let (other, loses) = state.withLock { state in
-            let loses = !state.arrived.isEmpty
+        let other = state.withLock { state in
             (state.isClosed, state.deliver, state.onEnd, state.arrived) = (true, nil, nil, [])
             defer { state.other = nil }
-            return (state.other, loses)
+            return state.other
         }
         failSenders()
-        if loses { other?.state.withLock { $0.hasLost = true } }
         other?.end(.success(()))
     }
 

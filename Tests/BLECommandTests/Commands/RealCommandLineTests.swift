@@ -85,6 +85,17 @@ struct RealCommandLineTests {
         #expect(try await Tool.run("read", "Bumble HR", "battery-level").output == "57  87 %\n")
     }
 
+    /// The strap's channel 0x0082 takes orders: FF closes it, and so does one that makes no sense.
+    @Test func `channel says whether the strap has closed it before all was sent`() async throws {
+        let long = String(repeating: String(repeating: "00", count: 512) + "\n", count: 400)
+        let cut = try await Tool(["channel", "Bumble HR", "--psm", "0x82"], input: "00\n" + long).run()
+        #expect(cut.status == 15)
+        #expect(cut.errors.contains("before all input was sent") || cut.errors.contains("has closed the channel"))
+        let whole = try await Tool(["channel", "Bumble HR", "--psm", "0x82"], input: "ff\n").run()
+        #expect(whole.status == 0)
+        #expect(whole.output == "")
+    }
+
     @Test func `an interrupt leaves no link`() async throws {
         let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { program in
             program.send(.interrupt)

@@ -39,7 +39,8 @@ struct OutputSchema {
         {
             return ["\(place): \(text) does not match \(pattern)"]
         }
-        if let list = value as? [Any], let items = schema["items"] as? [String: Any] {
+        if let list = value as? [Any] {
+            let items = schema["items"] as? [String: Any] ?? [:]
             return list.enumerated().flatMap { check($0.element, items, "\(place)[\($0.offset)]") }
         }
         return (value as? [String: Any]).map { check($0, schema, place) } ?? []

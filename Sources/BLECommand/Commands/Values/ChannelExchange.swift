@@ -52,8 +52,15 @@ struct ChannelExchange: Sendable {
         }
         let hasMore = input?.hasMore == true
         try await sent.settle()
-        try sent.check()
-        guard !hasMore else {
+        var isCut = hasMore
+        do throws(BLEError) {
+            try sent.check()
+        } catch {
+            // A packet for which the channel has ended.
+            guard error.code == .disconnected else { throw error }
+            isCut = true
+        }
+        guard !isCut else {
             throw BLEError(
                 .disconnected, "the other side has closed the channel before all input was sent", isRetryable: false)
         }

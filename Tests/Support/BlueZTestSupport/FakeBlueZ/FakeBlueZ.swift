@@ -91,6 +91,8 @@ public actor FakeBlueZ {
 
     /// Its version is 5 and this.
     public nonisolated let minorVersion: Int
+    /// The clients whose filters have services.
+    public internal(set) var serviceFilters: Set<String> = []
 
     /// A daemon on the bus at `address`; it is not there yet.
     public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66) {

@@ -82,6 +82,8 @@ extension FakeBlueZ {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
             changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            // It hears a peripheral, and crashes: BlueZ issue 2282.
+            if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
             try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
         default:
@@ -140,6 +142,7 @@ extension FakeBlueZ {
         limits[call.sender] = Limits(
             rssi: call.arguments.first?[key: "RSSI"]?.integer, pathloss: call.arguments.first?[key: "Pathloss"]?.integer
         )
+        if call.arguments.first?[key: "UUIDs"] != nil { serviceFilters.insert(call.sender) }
         if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())
     }
