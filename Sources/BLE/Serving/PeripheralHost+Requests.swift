@@ -6,7 +6,7 @@ struct PendingRequest {
     let application: Int
     /// The central that waits for its answer.
     let central: Peripheral.ID
-    /// Ends what it waits for: its turn, or its handler, which is cancelled first.
+    /// Ends what it waits for: its turn, or its handler, which is cancelled.
     var end: (BLEError) -> Void = { _ in }
     /// Ends it, whatever it waits for.
     var failure: BLEError?
@@ -222,10 +222,11 @@ extension PeripheralHost {
             }
             if !outcome.deliver(.success(result)) { await self?.handlerReturned(number) }
         }
-        // Cancelled before anything else is told that the request has ended.
+        // Cancelled before anything else is told that the request has ended, and not before the outcome is decided: what a
+        // cancelled handler returns is no answer.
         requests[number]?.end = { error in
-            task.cancel()
             outcome.deliver(.failure(error))
+            task.cancel()
         }
         defer { requests[number]?.end = { _ in } }
         let result: Result<Value, ATTError>
