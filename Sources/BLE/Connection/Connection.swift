@@ -109,6 +109,8 @@ struct Connection {
     mutating func discovered(_ database: GATTDatabase) {
         self.database = database
         targets = [:]
+        // A read of the link before may have been answered late.
+        lastReads = [:]
     }
 
     /// Returns a characteristic; nil if it was not discovered.

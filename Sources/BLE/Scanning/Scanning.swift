@@ -14,6 +14,8 @@ struct Scanning {
         let waits: Bool
         private let tracker: Mutex<DiscoveryTracker>
         private let sink: Sink
+        /// What it has reported that it waits for. Nil while the backend scans.
+        private let reported = Mutex<BLEError.Code?>(nil)
         private let staleness: Task<Void, Never>?
         /// Delivered when the backend runs a scan for this one.
         let started = Outcome<Void>()
@@ -65,11 +67,18 @@ struct Scanning {
             for id in stale { sink.yield(.lost(peripheral(id))) }
         }
 
-        /// Reports that nothing can be found at present. A scan that waits has started.
+        /// Reports that nothing can be found at present, unless it has reported that. A scan that waits has started.
         func wait(for obstacle: BLEError) {
-            sink.yield(.waiting(obstacle))
+            let isNew = reported.withLock { reported in
+                defer { reported = obstacle.code }
+                return reported != obstacle.code
+            }
+            if isNew { sink.yield(.waiting(obstacle)) }
             hasStarted()
         }
+
+        /// Records that the backend scans.
+        fileprivate func resume() { reported.withLock { $0 = nil } }
 
         fileprivate func hasStarted() { started.deliver(.success(())) }
 
@@ -124,8 +133,6 @@ struct Scanning {
     private var mayBeScanning = false
     /// The number of times that the backend has stopped scanning on its own.
     private var interruptions = 0
-    /// What the scans were last told that they wait for. Nil since the backend scans.
-    private var obstacle: BLEError.Code?
     private var isChanging = false
 
     private let didChange: @Sendable (_ isRunning: Bool) -> Void
@@ -225,7 +232,7 @@ struct Scanning {
     mutating func changed(_ change: Change, mark: Int) {
         if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
         mayBeScanning = false
-        if applied != nil { obstacle = nil }
+        if applied != nil { for scan in scans.values { scan.resume() } }
     }
 
     /// Ends the scans that do not wait: the adapter is off or absent. They throw the error.
@@ -257,8 +264,6 @@ struct Scanning {
         mayBeScanning = false
         interruptions += 1
         if error.code != .bluetoothLost { refuse(error) }
-        guard error.code != obstacle else { return }
-        obstacle = error.code
         for scan in scans.values { scan.wait(for: error) }
     }
 

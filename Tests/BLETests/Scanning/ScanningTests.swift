@@ -142,4 +142,34 @@ import Waiting
         scanning.endSearch(1, for: strap)
         #expect(scanning.wanted == nil)
     }
+
+    @Test func `each scan is told once what it waits for, also one that begins between two interruptions`() async throws {
+        let told = SharedValue<[String]>([])
+        func scan(_ name: String) -> Scanning.Scan {
+            let sink = Scanning.Sink { event in
+                if case .waiting(let error) = event { told.change { $0.append("\(name): \(error.code)") } }
+            } finish: { _ in
+            }
+            return Scanning.Scan(DiscoveryTracker(criteria: .any, duplicates: false, staleAfter: nil), sink)
+        }
+        var scanning = Scanning()
+        let off = BLEError(.poweredOff, "off")
+        scanning.add(scan("first"), 1)
+        _ = change(&scanning)
+        scanning.interrupt(off)
+        scanning.interrupt(off)
+        #expect(told.value == ["first: poweredOff"])
+        // The adapter is on again, and off before the second scan has begun.
+        let second = scan("second")
+        scanning.add(second, 2)
+        let begun = scanning.beginChanging()
+        #expect(begun)
+        scanning.interrupt(off)
+        try await second.started.wait()
+        #expect(told.value == ["first: poweredOff", "second: poweredOff"])
+        scanning.endChanging()
+        _ = change(&scanning)
+        scanning.interrupt(off)
+        #expect(told.value.count == 4)
+    }
 }

@@ -50,11 +50,11 @@ public actor FakeBlueZ {
     var lastListener = 0
     /// What the kernel has of them.
     nonisolated let bound = Mutex(BoundChannels())
-    /// Values that clients have signaled, on their way to the radio.
-    var isSendingChangedValues = false
+    /// Whether values are on their way to the radio.
+    var isSendingValues = false
     /// What clients have signaled so far.
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
-    nonisolated let changedValues = Mutex<[(path: String, value: [UInt8])]>([])
+    nonisolated let arrivedValues = Mutex<[FakeServing.Value]>([])
     var refusesMonitors = false
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.

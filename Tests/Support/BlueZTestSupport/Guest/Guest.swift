@@ -36,10 +36,10 @@ public enum Guest {
 
     /// Runs a shell command on this thread. Returns its wait status, which is 0 for success.
     public static func shell(_ command: String) -> Int32 {
-        GuestProgress.shared.note("\(command) …")
+        GuestProgress.shared.begin(command: command)
         let quoted = command.replacingOccurrences(of: "'", with: "'\\''")
         let status = system("exec timeout -k 5 \(limit) bash -c '\(quoted)'")
-        GuestProgress.shared.note("\(command): status \(status)")
+        GuestProgress.shared.end(command: command, "status \(status)")
         return status
     }
 
@@ -50,9 +50,11 @@ public enum Guest {
 
     /// Sends one line to the peer. Returns its answer.
     @discardableResult public static func tellPeer(_ command: String) async throws -> String {
-        GuestProgress.shared.note("peer: \(command) …")
+        GuestProgress.shared.begin(command: "peer: \(command)")
+        var outcome = "failed"
+        defer { GuestProgress.shared.end(command: "peer: \(command)", outcome) }
         let answer = try await onThread { try converse(command) }
-        GuestProgress.shared.note("peer: \(command): \(answer.prefix(80))")
+        outcome = String(answer.prefix(80))
         guard !answer.hasPrefix("error") else { throw Failure(command: command, answer: answer) }
         return answer
     }

@@ -5,15 +5,21 @@ internal import Synchronization
 final class GuestProgress: Sendable {
     static let shared = GuestProgress()
 
-    /// The time without progress after which a test fails. No step of any test takes half as long.
+    /// The time without progress after which a test fails, while no command of the test is being carried out.
     static let limit = Duration.seconds(60)
+    /// The same during a command, each of which has a shorter limit of its own (``Guest``).
+    private static let commandLimit = Duration.seconds(180)
     /// The time that a cancelled test has to end.
     private static let grace = Duration.seconds(30)
     private static let capacity = 20
 
     private struct State {
         /// The test that runs, and what cancels it.
-        var test: (name: String, cancel: @Sendable () -> Void)?
+        var test: (name: String, number: Int, cancel: @Sendable () -> Void)?
+        /// The number of the last test.
+        var number = 0
+        /// The commands that are being carried out.
+        var commands = 0
         /// When it last made progress.
         var last = ContinuousClock.now
         /// Its last steps.
@@ -29,12 +35,18 @@ final class GuestProgress: Sendable {
         Thread.detachNewThread { self.watch() }
     }
 
-    /// Records a step.
-    func note(_ step: String) {
+    /// Records that a command is being carried out.
+    func begin(command: String) { note("\(command) …", commands: 1) }
+
+    /// Records the end of a command.
+    func end(command: String, _ answer: String) { note("\(command): \(answer)", commands: -1) }
+
+    private func note(_ step: String, commands: Int) {
         let now = ContinuousClock.now
         let time = String(format: "%.1f", (now - began) / .seconds(1))
         state.withLock { state in
             state.last = now
+            state.commands += commands
             state.steps.append("\(time) s: \(step)")
             if state.steps.count > Self.capacity { state.steps.removeFirst() }
         }
@@ -43,7 +55,8 @@ final class GuestProgress: Sendable {
     /// Begins to watch a test.
     func begin(_ test: String, cancel: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            (state.test, state.last, state.steps, state.isStuck) = ((test, cancel), .now, [], false)
+            state.number += 1
+            (state.test, state.last, state.steps, state.isStuck) = ((test, state.number, cancel), .now, [], false)
         }
     }
 
@@ -58,17 +71,21 @@ final class GuestProgress: Sendable {
     private func watch() {
         while true {
             Thread.sleep(forTimeInterval: 1)
-            let stuck = state.withLock { state -> (name: String, cancel: @Sendable () -> Void, steps: [String])? in
-                guard let test = state.test, !state.isStuck, .now - state.last > Self.limit else { return nil }
+            let stuck = state.withLock { state -> (name: String, number: Int, steps: [String])? in
+                let limit = state.commands > 0 ? Self.commandLimit : Self.limit
+                guard let test = state.test, !state.isStuck, .now - state.last > limit else { return nil }
                 state.isStuck = true
-                return (test.name, test.cancel, state.steps)
+                return (test.name, test.number, state.steps)
             }
             guard let stuck else { continue }
-            say("\(stuck.name): no progress for \(Self.limit); its last steps:\n" + stuck.steps.joined(separator: "\n"))
-            _ = system("exec timeout -k 5 60 /run/bluez/report >&2")
-            stuck.cancel()
+            say("\(stuck.name): no progress; its last steps:\n" + stuck.steps.joined(separator: "\n"))
+            _ = system("exec timeout -k 5 90 /run/bluez/report >&2")
+            // Only while it runs: `end()` waits for the lock.
+            state.withLock { state in
+                if let test = state.test, test.number == stuck.number { test.cancel() }
+            }
             Thread.sleep(forTimeInterval: Self.grace / .seconds(1))
-            if state.withLock({ $0.isStuck && $0.test?.name == stuck.name }) {
+            if state.withLock({ $0.test?.number == stuck.number }) {
                 say("\(stuck.name): it was cancelled, and has not ended within \(Self.grace)")
                 _exit(70)
             }

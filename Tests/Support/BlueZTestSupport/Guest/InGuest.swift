@@ -15,7 +15,7 @@ public struct InGuest: SuiteTrait, TestTrait, TestScoping {
             GuestProgress.shared.begin(test.displayName ?? test.name) { task?.cancel() }
             defer {
                 if let steps = GuestProgress.shared.end() {
-                    Issue.record("no progress for \(GuestProgress.limit); its last steps: \(steps)")
+                    Issue.record("no progress; its last steps: \(steps)")
                 }
             }
             try await body()

@@ -29,6 +29,14 @@ final class FakeServing {
         var sockets: [ServedAttribute: [Peripheral.ID: PacketSocket]] = [:]
     }
 
+    /// A value of a client, on its way to the radio.
+    enum Value {
+        /// To all subscribers.
+        case signal([UInt8], path: String)
+        /// Over the socket of one.
+        case packet([UInt8], ServedAttribute, Peripheral.ID)
+    }
+
     struct Advertisement {
         let client: String
         let path: String
@@ -88,6 +96,7 @@ extension FakeBlueZ {
     func endServing() async {
         guard let serving else { return }
         self.serving = nil
+        for application in serving.applications.values { closeSockets(of: application) }
         await serving.backend.shutDown()
     }
 
@@ -96,6 +105,7 @@ extension FakeBlueZ {
         guard let serving else { return }
         for (number, application) in serving.applications where application.client == client {
             serving.applications[number] = nil
+            closeSockets(of: application)
             await serving.backend.unregister(number)
         }
         for (number, advertisement) in serving.advertisements where advertisement.client == client {
@@ -125,7 +135,7 @@ extension FakeBlueZ {
             let registered = serving.applications.first { $0.value.root == root && $0.value.client == call.sender }
             guard call.method == "RegisterApplication" else {
                 guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
-                serving.applications[number] = nil
+                if let ended = serving.applications.removeValue(forKey: number) { closeSockets(of: ended) }
                 await serving.backend.unregister(number)
                 return .success(MethodReply())
             }
@@ -366,17 +376,33 @@ extension FakeBlueZ {
         }
         guard let value else { return }
         signaledValues.withLock { $0.append(value) }
-        changedValues.withLock { $0.append((path, value)) }
-        Task { await self.sendChangedValues() }
+        valueArrived(.signal(value, path: path))
     }
 
-    private func sendChangedValues() async {
-        // One task sends them all, in the order of the signals.
-        guard !isSendingChangedValues else { return }
-        isSendingChangedValues = true
-        defer { isSendingChangedValues = false }
-        while let (path, value) = changedValues.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+    /// A client has signaled a value, or written it to a socket. On the bus thread.
+    nonisolated func valueArrived(_ value: FakeServing.Value) {
+        arrivedValues.withLock { $0.append(value) }
+        Task { await self.sendValues() }
+    }
+
+    private func sendValues() async {
+        // One task sends them all, in the order of their arrival, as the daemon's loop does.
+        guard !isSendingValues else { return }
+        isSendingValues = true
+        defer { isSendingValues = false }
+        while let next = arrivedValues.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             guard let serving else { continue }
+            guard case .signal(let value, let path) = next else {
+                if case .packet(let packet, let attribute, let central) = next {
+                    if serving.applications[attribute.application]?.indicating.contains(attribute) == true {
+                        // It waits for its confirmation, and others do not wait for it.
+                        Task { await self.send(packet, from: attribute, to: central) }
+                    } else {
+                        await send(packet, from: attribute, to: central)
+                    }
+                }
+                continue
+            }
             for (_, application) in serving.applications {
                 for (attribute, own) in application.paths where own == path {
                     try? await serving.backend.notify(value, from: attribute, to: nil)

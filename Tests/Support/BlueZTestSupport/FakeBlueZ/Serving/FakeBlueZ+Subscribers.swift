@@ -10,31 +10,30 @@ extension FakeBlueZ {
         guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
             let descriptor = try? await acquire(attribute, central, attMTU)
         else { return false }
-        let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
-        let socket = open(descriptor) { packet in
-            arrivals.yield(packet)
+        let socket = open(descriptor) { [weak self] packet in
+            self?.valueArrived(.packet(packet, attribute, central))
         } onEnd: { daemon, socket in
-            arrivals.finish()
             guard daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] === socket else {
                 return
             }
             daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] = nil
         }
         // The link may have ended meanwhile.
-        guard let application = serving?.applications[attribute.application], devices[central]?.isConnected == true
-        else {
+        guard serving?.applications[attribute.application] != nil, devices[central]?.isConnected == true else {
             close(socket)
             return true
         }
         serving?.applications[attribute.application]?.sockets[attribute, default: [:]][central] = socket
-        let isIndicated = application.indicating.contains(attribute)
-        Task {
-            for await packet in packets {
-                try? await self.serving?.backend.notify(packet, from: attribute, to: central)
-                if isIndicated { _ = try? socket.send([1]) }
-            }
-        }
         return true
+    }
+
+    /// Sends what a client has written to the socket of a subscriber. Returns once the central has confirmed it.
+    func send(_ packet: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID) async {
+        try? await serving?.backend.notify(packet, from: attribute, to: central)
+        guard let application = serving?.applications[attribute.application],
+            application.indicating.contains(attribute)
+        else { return }
+        _ = try? application.sockets[attribute]?[central]?.send([1])
     }
 
     private func acquire(
@@ -59,6 +58,11 @@ extension FakeBlueZ {
         for application in serving?.applications.values.map(\.self) ?? [] {
             for attribute in application.sockets.keys { _ = closeSocket(of: central, attribute) }
         }
+    }
+
+    /// An application is no longer served.
+    func closeSockets(of application: FakeServing.Application) {
+        for socket in application.sockets.values.flatMap(\.values) { close(socket) }
     }
 
     // MARK: Centrals that are not on the radio
