@@ -94,7 +94,9 @@ struct RealSoakTests {
         await central.shutDown()
         print("soak: served again \(watch.returns) times, advertised again \(watch.starts - 1) times")
         let version = Guest.bluetoothdVersion.map { "5.\($0)" } ?? ""
-        print("soak: bluetoothd \(version), \(soakRounds!) rounds, \(sent.count) values to each of 2 subscribers, none missed")
+        print(
+            "soak: bluetoothd \(version), \(soakRounds!) rounds, \(sent.count) values to each of 2 subscribers, none missed"
+        )
         for (fault, seen) in faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             print("soak: \(seen.count) × \(fault.rawValue), back after at most \(seen.longest.formatted)")
         }

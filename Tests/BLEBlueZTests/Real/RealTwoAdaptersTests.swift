@@ -19,7 +19,8 @@ struct RealTwoAdaptersTests {
     private func whileHeard(_ id: Peripheral.ID, body: () async throws -> Void) async throws {
         try await peer.tell("second on")
         try await peer.run(
-            "until busctl get-property org.bluez \(Self.second) org.bluez.Adapter1 Powered | grep true; do sleep 0.1; done")
+            "until busctl get-property org.bluez \(Self.second) org.bluez.Adapter1 Powered | grep true; do sleep 0.1; done"
+        )
         let listener = try await Central(backend: .bluez(adapter: "hci1"))
         _ = try await listener.find(id)
         try await body()
@@ -46,7 +47,8 @@ struct RealTwoAdaptersTests {
             try await peer.tell("central 1 adv on")
             try await whileHeard(Peripheral.ID(address: "F8:F9:FA:FB:FC:01")) {
                 try await peer.run(
-                    "busctl call org.bluez \(Self.second) org.bluez.Adapter1 RemoveDevice o \(Self.second)/\(Self.central)")
+                    "busctl call org.bluez \(Self.second) org.bluez.Adapter1 RemoveDevice o \(Self.second)/\(Self.central)"
+                )
                 try await served.setValue([1], of: Self.output)
                 #expect(try await values.next() == [1])
             }
