@@ -17,6 +17,7 @@ actor TerminalUser: PairingDelegate {
 
     private let saysYes: Bool
     private let source: Source
+    private let input: StandardInput
     private var prompt = PromptState()
     /// What waits for the line that answers the prompt.
     private var waiter: Outcome<String?>?
@@ -36,8 +37,9 @@ actor TerminalUser: PairingDelegate {
         case agreed
     }
 
-    init(saysYes: Bool, source: Source = .standardInput) {
-        (self.saysYes, self.source) = (saysYes, source)
+    /// - Parameter input: the input that the lines come from.
+    init(saysYes: Bool, source: Source = .standardInput, input: StandardInput = .shared) {
+        (self.saysYes, self.source, self.input) = (saysYes, source, input)
     }
 
     // MARK: Of a central
@@ -128,6 +130,9 @@ actor TerminalUser: PairingDelegate {
 
     // MARK: Lines
 
+    /// Whether a prompt waits for its answer.
+    var isAsking: Bool { waiter != nil }
+
     /// Uses a line as the answer to the prompt that is shown. Returns false if there is none. Nil is the end of the
     /// input.
     @discardableResult
@@ -143,7 +148,9 @@ actor TerminalUser: PairingDelegate {
     private func ask(_ question: String) async -> String? {
         guard !saysYes, !prompt.isAtEnd, waiter == nil else { return nil }
         let actions = prompt.ask()
-        if source == .standardInput { StandardInput.shared.drop(whatArrived: actions.drops && actions.reads) }
+        // A command that also reads other lines has taken those that have arrived, and goes on reading. What is typed
+        // is dropped in any case: the beginning of a line for another prompt would become that of this one's answer.
+        input.drop(whatArrived: source == .standardInput && actions.drops && actions.reads)
         Progress.write(question)
         let outcome = Outcome<String?>()
         waiter = outcome
@@ -159,7 +166,7 @@ actor TerminalUser: PairingDelegate {
     }
 
     private func read() {
-        Task { self.take(await StandardInput.shared.nextLine()) }
+        Task { self.take(await self.input.nextLine()) }
     }
 }
 
