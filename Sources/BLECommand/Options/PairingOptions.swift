@@ -22,10 +22,12 @@ struct PairingOptions: ParsableArguments {
 
     /// Returns what answers the prompts, with the lines that the command gives it, and the agent for it. Nil if another
     /// program is to answer.
-    func makeAgent() -> (user: TerminalUser, agent: PairingAgent)? {
+    ///
+    /// - Parameter json: whether prompts are written as JSON.
+    func makeAgent(json: Bool) -> (user: TerminalUser, agent: PairingAgent)? {
         guard let capability = pairing?.capability else { return nil }
         // Without a user, a pairing without numbers is what was asked for.
-        let user = TerminalUser(saysYes: !mayAsk, source: .given)
+        let user = TerminalUser(saysYes: !mayAsk, source: .given, output: Output(json: json))
         return (user, PairingAgent(capability: { capability }, isDefault: true) { await user.reply(to: $1, of: $0) })
     }
 

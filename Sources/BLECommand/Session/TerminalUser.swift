@@ -17,6 +17,7 @@ actor TerminalUser: PairingDelegate {
 
     private let saysYes: Bool
     private let source: Source
+    private let output: Output
     private let input: StandardInput
     private var prompt = PromptState()
     /// What waits for the line that answers the prompt.
@@ -37,9 +38,11 @@ actor TerminalUser: PairingDelegate {
         case agreed
     }
 
-    /// - Parameter input: the input that the lines come from.
-    init(saysYes: Bool, source: Source = .standardInput, input: StandardInput = .shared) {
-        (self.saysYes, self.source, self.input) = (saysYes, source, input)
+    /// - Parameters:
+    ///   - output: writes the prompts.
+    ///   - input: the input that the lines come from.
+    init(saysYes: Bool, source: Source = .standardInput, output: Output, input: StandardInput = .shared) {
+        (self.saysYes, self.source, self.output, self.input) = (saysYes, source, output, input)
     }
 
     // MARK: Of a central
@@ -93,9 +96,9 @@ actor TerminalUser: PairingDelegate {
             }
             answer = .entered
             return .pinCode(code)
-        case .show(let passkey, entered: 0): Progress.write("Enter \(passkey) on \(device).\n")
-        case .show(_, let entered): Progress.write("\(entered) of 6 digits entered on \(device).\n")
-        case .showPINCode(let code): Progress.write("Enter \(code.harmless) on \(device).\n")
+        case .show(let passkey, entered: 0): output.prompt("Enter \(passkey) on \(device).\n")
+        case .show(_, let entered): output.prompt("\(entered) of 6 digits entered on \(device).\n")
+        case .showPINCode(let code): output.prompt("Enter \(code.harmless) on \(device).\n")
         }
         return .accept
     }
@@ -106,14 +109,14 @@ actor TerminalUser: PairingDelegate {
                 answer = .entered
                 return .passkey(passkey)
             }
-            Progress.write("That is not a number of up to six digits.\n")
+            output.prompt("That is not a number of up to six digits.\n")
         }
         return refuse()
     }
 
     private func agree(_ question: String) async -> PairingAnswer {
         if saysYes {
-            Progress.write("\(question) yes\n")
+            output.prompt("\(question) yes\n")
             answer = .agreed
             return .accept
         }
@@ -151,7 +154,7 @@ actor TerminalUser: PairingDelegate {
         // A command that also reads other lines has taken those that have arrived, and goes on reading. What is typed
         // is dropped in any case: the beginning of a line for another prompt would become that of this one's answer.
         input.drop(whatArrived: source == .standardInput && actions.drops && actions.reads)
-        Progress.write(question)
+        output.prompt(question)
         let outcome = Outcome<String?>()
         waiter = outcome
         if source == .standardInput, actions.reads { read() }
@@ -160,7 +163,7 @@ actor TerminalUser: PairingDelegate {
         } catch {
             if waiter === outcome { waiter = nil }
             prompt.withdraw()
-            Progress.write("\n")
+            output.prompt("\n")
             return nil
         }
     }

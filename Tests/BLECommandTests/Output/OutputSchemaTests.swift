@@ -92,6 +92,15 @@ struct OutputSchemaTests {
         try check(served.errors, ["note"], optional: ["failure"])
     }
 
+    @Test func `prompts of a pairing are, too`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.lock(.display(Passkey(42)!)))
+        let result = try await world.ble("pair", "Lock", "--json", input: "none\n").run()
+        #expect(result.status == 21)
+        try check(result.errors, ["prompt", "failure"])
+        #expect(try result.errorObjects.compactMap { $0["prompt"] }.count == 3)
+    }
+
     #if DeviceCommands
         @Test func `steps of the demonstration are, too`() async throws {
             try check(try await Tool(["demo", "lock", "--json"], time: .virtual).run().output, ["demo"])

@@ -42,7 +42,7 @@ struct TerminalUserTests {
     {
         let terminal = try Terminal()
         let input = StandardInput(terminal.descriptor)
-        let user = TerminalUser(saysYes: false, source: source, input: input)
+        let user = TerminalUser(saysYes: false, source: source, output: Output(json: true), input: input)
         @Sendable func ask() async -> PairingAnswer { await user.reply(to: .authorizePairing, of: "C0:00:00:00:00:01") }
         let reading = Task {
             guard source == .given else { return }

@@ -75,7 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
         // Before signals are handled, so that they end the reading of a long file.
         let definition = try definition()
         let warning = pairing.warning(about: definition)
-        let agent = pairing.makeAgent()
+        let agent = pairing.makeAgent(json: options.json)
         try await Session.serve(options, pairing: agent?.agent) { host, output in
             for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
                 output.note("\(diagnostic)")

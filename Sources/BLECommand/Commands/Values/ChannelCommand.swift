@@ -80,7 +80,7 @@ struct ChannelCommand: AsyncParsableCommand {
                 try await exchange.run(channel, output.about(peripheral))
             }
         } else {
-            let (name, agent) = (name, pairing.makeAgent()?.agent)
+            let (name, agent) = (name, pairing.makeAgent(json: options.json)?.agent)
             let warning = pairing.warning(
                 ifRequired: security != .open, isAuthenticated: security == .authenticated)
             try await Session.serve(options, pairing: agent) { host, output in
