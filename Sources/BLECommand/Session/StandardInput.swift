@@ -118,7 +118,8 @@ final class StandardInput: Sendable {
     /// They move from the system to the state under its lock, so that ``hasMore`` sees them in one of the two.
     private func read(atMost count: Int) -> Bool {
         var bytes = [UInt8](repeating: 0, count: count)
-        while true {
+        // The end that was typed on a terminal is reported once.
+        while !state.withLock({ $0.isAtEnd }) {
             _ = isReady(within: -1)
             let hasRead: Bool? = state.withLock { state in
                 guard !state.isAtEnd else { return false }
@@ -135,6 +136,7 @@ final class StandardInput: Sendable {
             }
             if let hasRead { return hasRead }
         }
+        return false
     }
 
     private static func takeLine(_ state: inout State) -> String? {

@@ -32,8 +32,24 @@ struct TerminalUserTests {
             for _ in bytes { try #require(read(keyboard, &byte, 1) == 1) }
         }
 
-        /// Ends the input.
+        /// Types what ends the input, which has no echo.
+        func typeEnd() throws {
+            var end: UInt8 = 4
+            try #require(write(keyboard, &end, 1) == 1)
+        }
+
+        /// Ends the terminal.
         func hangUp() { close(keyboard) }
+    }
+
+    @Test func `an end of the input that was typed remains the end`() async throws {
+        let terminal = try Terminal()
+        let input = StandardInput(terminal.descriptor)
+        try terminal.typeEnd()
+        #expect(await input.nextLine() == nil)
+        #expect(await input.nextLine() == nil)
+        #expect(!input.hasMore)
+        terminal.hangUp()
     }
 
     @Test(arguments: [TerminalUser.Source.given, .standardInput])
