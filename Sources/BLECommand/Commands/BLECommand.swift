@@ -39,13 +39,19 @@ struct BLECommand: AsyncParsableCommand {
         private static let deviceCommands: [any ParsableCommand.Type] = []
     #endif
 
+    /// The names of the commands, with those of their own commands.
+    private static var names: [String: [String]] {
+        configuration.subcommands.reduce(into: [:]) { names, command in
+            guard let name = command.configuration.commandName else { return }
+            names[name] = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+        }
+    }
+
     /// Runs the command, and ends the process.
     static func main() async {
         var running: (any ParsableCommand.Type)?
         do {
-            let invocation = try Invocation(
-                Array(CommandLine.arguments.dropFirst()),
-                commands: configuration.subcommands.compactMap { $0.configuration.commandName })
+            let invocation = try Invocation(Array(CommandLine.arguments.dropFirst()), commands: names)
             guard !invocation.asksForStatuses else { return print(ExitStatus.table) }
             var command = try await asyncParseAsRoot(invocation.arguments)
             running = type(of: command)

@@ -15,18 +15,36 @@ struct Invocation {
     static let deviceCommands = ["devices", "demo"]
 
     /// Throws `ValidationError` for a command that there is not.
-    init(_ given: [String], commands: [String]) throws {
-        let options = given.prefix { $0 == "--verbose" || $0.wholeMatch(of: /-v+/) != nil || $0 == "--json" }
-        let rest = given.dropFirst(options.count)
-        guard let name = rest.first, !name.hasPrefix("-") else {
+    ///
+    /// - Parameter commands: the commands, with the names of their own ones.
+    init(_ given: [String], commands: [String: [String]]) throws {
+        var (options, rest) = Self.split(given[...])
+        guard let name = rest.popFirst(), !name.hasPrefix("-") else {
             (arguments, asksForStatuses) = (given, false)
             return
         }
         let isHelp = name == "help"
-        let topic = isHelp ? rest.dropFirst().first { !$0.hasPrefix("-") } : name
+        let topic = isHelp ? rest.first { !$0.hasPrefix("-") } : name
         asksForStatuses = isHelp && topic == Self.statuses
-        if let topic, !asksForStatuses { try Self.check(topic, commands + ["help"]) }
-        arguments = isHelp ? Array(rest) : [name] + options + rest.dropFirst()
+        if let topic, !asksForStatuses { try Self.check(topic, commands.keys.sorted() + ["help"]) }
+        guard !isHelp, let inner = commands[name], !inner.isEmpty else {
+            arguments = [name] + (isHelp ? [] : options) + rest
+            return
+        }
+        // Options belong to the innermost command. Without one there is help, which has none.
+        let (further, end) = Self.split(rest)
+        options += further
+        if let command = end.first, inner.contains(command) {
+            arguments = [name, command] + options + end.dropFirst()
+        } else {
+            arguments = [name] + end
+        }
+    }
+
+    /// Returns the options that may come before a command, and what is behind them.
+    private static func split(_ given: ArraySlice<String>) -> (options: ArraySlice<String>, rest: ArraySlice<String>) {
+        let options = given.prefix { $0 == "--verbose" || $0.wholeMatch(of: /-v+/) != nil || $0 == "--json" }
+        return (options, given.dropFirst(options.count))
     }
 
     private static func check(_ name: String, _ commands: [String]) throws {

@@ -45,22 +45,27 @@ struct ScanTable {
     mutating func remove(_ id: Peripheral.ID) { rows[id] = nil }
 
     /// Returns the table, limited to the given columns and lines. If lines are missing, the last one says how many.
-    func lines(order: Order, now: Duration, width: Int, height: Int, heading: (String) -> String) -> [String] {
+    ///
+    /// - Parameter contents: returns what an advertisement says. It is called for the rows that are looked at only: those
+    ///   that are shown, and the first for which there is no room.
+    func lines(
+        order: Order, now: Duration, width: Int, height: Int,
+        contents: (Advertisement) -> String = ScanCommand.contents(of:), heading: (String) -> String
+    ) -> [String] {
         let head = "   RSSI       AGE  ID                 NAME                  SERVICES AND DATA"
-        let all = rows.sorted { before($0, $1, order) }.map { lines($0.key, $0.value, now, width) }
-        var (shown, room) = (0, height - 1)
-        while shown < all.count, all[shown].count + (shown + 1 < all.count ? 1 : 0) <= room {
-            room -= all[shown].count
-            shown += 1
+        var shown = [heading(head.prefix(columns: width))]
+        var rest = rows.count
+        for (id, row) in rows.sorted(by: { before($0, $1, order) }) {
+            let lines = lines(line(id, row, now), contents(row.advertisement), width)
+            guard shown.count + lines.count + (rest > 1 ? 1 : 0) <= height else { break }
+            shown += lines
+            rest -= 1
         }
-        let rest = all.count - shown
-        return [heading(head.prefix(columns: width))] + all.prefix(shown).joined()
-            + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
+        return shown + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
     }
 
     /// Returns the line of a peripheral. What it advertises has a second one if both do not fit into one.
-    private func lines(_ id: Peripheral.ID, _ row: Row, _ now: Duration, _ width: Int) -> [String] {
-        let (line, contents) = (line(id, row, now), ScanCommand.contents(of: row.advertisement))
+    private func lines(_ line: String, _ contents: String, _ width: Int) -> [String] {
         let whole = contents.isEmpty ? line : "\(line) \(contents)"
         if whole.columns <= width || contents.isEmpty { return [whole.clipped(columns: width)] }
         return [line.clipped(columns: width), (String(repeating: " ", count: 8) + contents).clipped(columns: width)]

@@ -17,13 +17,17 @@ struct PairingOptions: ParsableArguments {
         if yes, pairing == nil { throw ValidationError("--yes answers the questions of --pairing: give that, too.") }
     }
 
-    /// Returns what answers the prompts, and the agent for it. Nil if another program is to answer.
+    /// Whether a pairing may ask something that has to be answered with a line of input.
+    var mayAsk: Bool { pairing.map { !yes && $0.capability != .noInputNoOutput } ?? false }
+
+    /// Returns what answers the prompts, with the lines that the command gives it, and the agent for it. Nil if another
+    /// program is to answer.
     ///
-    /// - Parameter source: where the answers come from.
-    func makeAgent(_ source: TerminalUser.Source) -> (user: TerminalUser, agent: PairingAgent)? {
+    /// - Parameter json: whether prompts are written as JSON.
+    func makeAgent(json: Bool) -> (user: TerminalUser, agent: PairingAgent)? {
         guard let capability = pairing?.capability else { return nil }
         // Without a user, a pairing without numbers is what was asked for.
-        let user = TerminalUser(saysYes: yes || capability == .noInputNoOutput, source: source)
+        let user = TerminalUser(saysYes: !mayAsk, source: .given, output: Output(json: json))
         return (user, PairingAgent(capability: { capability }, isDefault: true) { await user.reply(to: $1, of: $0) })
     }
 

@@ -153,6 +153,14 @@ struct Output: Sendable {
         }
     }
 
+    /// Writes what a user is asked or shown while pairing to standard error: for people as it is, with or without the end
+    /// of the line.
+    func prompt(_ text: String) {
+        guard json else { return Progress.write(text) }
+        let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        if !words.isEmpty { complain(.object(["prompt": .string(words)])) }
+    }
+
     /// Writes an error to standard error, with its location and remedy.
     func complain(_ error: BLEError) {
         progress.clear()

@@ -17,6 +17,8 @@ actor TerminalUser: PairingDelegate {
 
     private let saysYes: Bool
     private let source: Source
+    private let output: Output
+    private let input: StandardInput
     private var prompt = PromptState()
     /// What waits for the line that answers the prompt.
     private var waiter: Outcome<String?>?
@@ -36,8 +38,11 @@ actor TerminalUser: PairingDelegate {
         case agreed
     }
 
-    init(saysYes: Bool, source: Source = .standardInput) {
-        (self.saysYes, self.source) = (saysYes, source)
+    /// - Parameters:
+    ///   - output: writes the prompts.
+    ///   - input: the input that the lines come from.
+    init(saysYes: Bool, source: Source = .standardInput, output: Output, input: StandardInput = .shared) {
+        (self.saysYes, self.source, self.output, self.input) = (saysYes, source, output, input)
     }
 
     // MARK: Of a central
@@ -91,9 +96,9 @@ actor TerminalUser: PairingDelegate {
             }
             answer = .entered
             return .pinCode(code)
-        case .show(let passkey, entered: 0): Progress.write("Enter \(passkey) on \(device).\n")
-        case .show(_, let entered): Progress.write("\(entered) of 6 digits entered on \(device).\n")
-        case .showPINCode(let code): Progress.write("Enter \(code.harmless) on \(device).\n")
+        case .show(let passkey, entered: 0): output.prompt("Enter \(passkey) on \(device).\n")
+        case .show(_, let entered): output.prompt("\(entered) of 6 digits entered on \(device).\n")
+        case .showPINCode(let code): output.prompt("Enter \(code.harmless) on \(device).\n")
         }
         return .accept
     }
@@ -104,14 +109,14 @@ actor TerminalUser: PairingDelegate {
                 answer = .entered
                 return .passkey(passkey)
             }
-            Progress.write("That is not a number of up to six digits.\n")
+            output.prompt("That is not a number of up to six digits.\n")
         }
         return refuse()
     }
 
     private func agree(_ question: String) async -> PairingAnswer {
         if saysYes {
-            Progress.write("\(question) yes\n")
+            output.prompt("\(question) yes\n")
             answer = .agreed
             return .accept
         }
@@ -128,6 +133,9 @@ actor TerminalUser: PairingDelegate {
 
     // MARK: Lines
 
+    /// Whether a prompt waits for its answer.
+    var isAsking: Bool { waiter != nil }
+
     /// Uses a line as the answer to the prompt that is shown. Returns false if there is none. Nil is the end of the
     /// input.
     @discardableResult
@@ -143,8 +151,10 @@ actor TerminalUser: PairingDelegate {
     private func ask(_ question: String) async -> String? {
         guard !saysYes, !prompt.isAtEnd, waiter == nil else { return nil }
         let actions = prompt.ask()
-        if source == .standardInput { StandardInput.shared.drop(whatArrived: actions.drops && actions.reads) }
-        Progress.write(question)
+        // A command that also reads other lines has taken those that have arrived, and goes on reading. What is typed
+        // is dropped in any case: the beginning of a line for another prompt would become that of this one's answer.
+        input.drop(whatArrived: source == .standardInput && actions.drops && actions.reads)
+        output.prompt(question)
         let outcome = Outcome<String?>()
         waiter = outcome
         if source == .standardInput, actions.reads { read() }
@@ -153,13 +163,13 @@ actor TerminalUser: PairingDelegate {
         } catch {
             if waiter === outcome { waiter = nil }
             prompt.withdraw()
-            Progress.write("\n")
+            output.prompt("\n")
             return nil
         }
     }
 
     private func read() {
-        Task { self.take(await StandardInput.shared.nextLine()) }
+        Task { self.take(await self.input.nextLine()) }
     }
 }
 

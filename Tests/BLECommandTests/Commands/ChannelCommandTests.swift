@@ -29,6 +29,30 @@ struct ChannelCommandTests {
         #expect(object["id"] is String)
     }
 
+    @Test func `a line that is no packet is told with its beginning only`() async throws {
+        let result = try await channel(
+            "--psm", "128", "--count", "1", input: String(repeating: "x", count: 100_000) + "\n0a\n")
+        #expect(result.status == 0)
+        let told = try #require(result.errors.split(separator: "\n").first { $0.contains("not a packet") })
+        #expect(told.count < 120)
+    }
+
+    @Test(arguments: [
+        (["--pairing", "display-yes-no"], false), (["--pairing", "display-only"], false),
+        (["--pairing", "display-yes-no", "--yes"], true), (["--pairing", "no-input-no-output"], true),
+    ])
+    func `questions of a pairing are refused, because their answers would be packets`(
+        _ arguments: [String], _ isRight: Bool
+    ) async throws {
+        // The wrong length is told when there is nothing else wrong.
+        let result = try await Tool(
+            ["channel", "--listen", "--backend", "simulated", "--length", "1"] + arguments
+        ).run()
+        #expect(result.status == 64)
+        #expect(result.errors.contains("no question of a pairing can be answered") == !isRight)
+        #expect(result.errors.contains("--length is 23 to 65535") == isRight)
+    }
+
     @Test func `what cannot be is refused`() async throws {
         let refused = try await channel("--psm", "0xf0")
         #expect(refused.status == 19)

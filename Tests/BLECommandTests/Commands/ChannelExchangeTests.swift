@@ -14,13 +14,38 @@ struct ChannelExchangeTests {
         private let left: Mutex<Int>
         init(_ count: Int) { left = Mutex(count) }
         var hasMore: Bool { left.withLock { $0 > 0 } }
-        func next(atMost count: Int) async -> [UInt8]? {
+        func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]? {
             left.withLock { left in
                 guard left > 0 else { return nil }
                 left -= 1
+                onTake()
                 return [UInt8](repeating: 7, count: 100)
             }
         }
+    }
+
+    /// A packet that is taken at once, and arrives once it was asked whether there is more.
+    private final class LateInput: ChannelInput {
+        private let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        private let (taken, take) = AsyncStream.makeStream(of: Void.self)
+        private let isTaken = Mutex(false)
+        var hasMore: Bool {
+            ask.finish()
+            return false
+        }
+        func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]? {
+            let isFirst = isTaken.withLock { isTaken in
+                defer { isTaken = true }
+                return !isTaken
+            }
+            guard isFirst else { return nil }
+            onTake()
+            take.finish()
+            for await _ in asked {}
+            return [7]
+        }
+        /// Returns when the packet was taken.
+        func untilTaken() async { for await _ in taken {} }
     }
 
     private final class Failures: Sendable {
@@ -77,6 +102,38 @@ struct ChannelExchangeTests {
             }
         }
         #expect(count == 3)
+    }
+
+    @Test func `a packet that was taken from the input and not yet sent is counted as input`() async throws {
+        let input = LateInput()
+        let error = await #expect(throws: BLEError.self) {
+            try await exchange(input) { _ in await input.untilTaken() }
+        }
+        #expect(error?.code == .disconnected)
+    }
+
+    @Test func `a line that is no packet leaves nothing to wait for`() async throws {
+        /// The second thing to take never comes.
+        final class Nonsense: ChannelInput {
+            private let (end, ending) = AsyncStream.makeStream(of: Void.self)
+            private let asked = Mutex(0)
+            var hasMore: Bool { false }
+            var isAskedTwice: Bool { asked.withLock { $0 == 2 } }
+            func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]? {
+                let number = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                guard number > 1 else {
+                    onTake()
+                    return []
+                }
+                for await _ in end {}
+                return nil
+            }
+        }
+        let input = Nonsense()
+        #expect(try await exchange(input) { _ in while !input.isAskedTwice { await Task.yield() } } == 0)
     }
 
     @Test func `a packet that does not fit is an error in the end, and the others are sent`() async throws {

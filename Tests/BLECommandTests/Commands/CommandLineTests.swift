@@ -115,6 +115,9 @@ struct CommandLineTests {
     @Test func `heart rate, notify, battery and info show what the strap says`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
+        let shown = try await world.ble("heart-rate", "--count", "1").run()
+        // As the library writes it.
+        #expect(shown.output == "72 bpm, RR 0.833 s, 10 kJ\n")
         let beats = try await world.ble("heart-rate", "--count", "2", "--json").run()
         #expect(beats.status == 0)
         #expect(try beats.objects.count == 2)

@@ -7,7 +7,7 @@
     @Suite(.startsProcesses, .hangLimit)
     struct DemoCommandTests {
         @Test func `the lock is found, set up, opened, lost and locked`() async throws {
-            let result = try await Tool(["demo", "lock", "--json"], time: .virtual).run()
+            let result = try await Tool(["--json", "demo", "lock"], time: .virtual).run()
             #expect(result.status == 0)
             // What takes a second on a slow machine says so.
             #expect(!result.errors.contains("ble:"))

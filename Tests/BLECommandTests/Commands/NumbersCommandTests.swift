@@ -30,6 +30,12 @@ struct NumbersCommandTests {
         #expect(result.output == output)
     }
 
+    @Test func `it takes the option of the log, as all commands do`() async throws {
+        let result = try await Tool.run("-v", "numbers", "2a37")
+        #expect(result.status == 0)
+        #expect(result.output.hasSuffix("Heart Rate Measurement\n"))
+    }
+
     @Test func `for programs there are stable keys`() async throws {
         let result = try await Tool.run("numbers", "heart", "rate", "--json")
         #expect(result.status == 0)

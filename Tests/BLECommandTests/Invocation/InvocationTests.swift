@@ -3,12 +3,15 @@ import Testing
 @testable import BLECommand
 
 @Suite struct InvocationTests {
-    private static let commands = ["scan", "read", "notify", "demo"]
+    private static let commands = ["scan": [], "read": [], "notify": [], "demo": ["lock"]]
 
     @Test(
         arguments: [
             (["-vv", "read", "X", "2a19"], ["read", "-vv", "X", "2a19"]), (["read", "-vv"], ["read", "-vv"]),
             (["--verbose", "--json", "scan"], ["scan", "--verbose", "--json"]), (["help", "scan"], ["help", "scan"]),
+            (["--json", "demo", "lock", "-v"], ["demo", "lock", "--json", "-v"]),
+            (["-v", "demo", "--json", "lock"], ["demo", "lock", "-v", "--json"]), (["-v", "demo"], ["demo"]),
+            (["-v", "demo", "look"], ["demo", "look"]), (["demo", "--help"], ["demo", "--help"]),
             ([], []), (["--version"], ["--version"]), (["-v"], ["-v"]), (["help"], ["help"]),
         ])
     func `options before the command belong to it`(_ given: [String], _ arguments: [String]) throws {

@@ -73,6 +73,23 @@ import Testing
         #expect(lines(80, 4).count == 4)
     }
 
+    @Test func `only what is shown is decoded, however many are in range`() {
+        var table = ScanTable()
+        for number in 0..<1000 {
+            table.update(Peripheral.ID(rawValue: "thing \(number)"), Advertisement(rssi: -70), now: .zero)
+        }
+        var decoded = 0
+        let lines = table.lines(order: .rssi, now: .zero, width: 80, height: 24) { _ in
+            decoded += 1
+            return ""
+        } heading: {
+            $0
+        }
+        #expect(lines.count == 24)
+        #expect(lines.last == "… 978 more")
+        #expect(decoded == 23)
+    }
+
     @Test func `known formats are shown with their meaning, others in hexadecimal`() {
         let advertisement = Advertisement(
             serviceUUIDs: [BluetoothUUID(0x180F)], manufacturerData: [0xFFFF: [1, 2]],

@@ -24,6 +24,9 @@ struct NumbersCommand: AsyncParsableCommand {
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: "Taken, as by other commands: nothing happens here that could be logged.")
+    var verbose: Int
+
     func run() async throws {
         let output = Output(json: json)
         let kinds = kind.isEmpty ? AssignedNumber.Kind.allCases : kind

@@ -68,7 +68,7 @@ struct PairCommand: AsyncParsableCommand {
     func run() async throws {
         let (id, timeout, trust) = (id, options.timeoutDuration, trust)
         let limit = Duration.milliseconds(Int64(pairingTimeout * 1000))
-        let user = TerminalUser(saysYes: yes)
+        let user = TerminalUser(saysYes: yes, output: Output(json: options.json))
         let behavior = PairingBehavior(capability: capability?.capability ?? .keyboardDisplay, delegate: user)
         try await Session.run(options, pairing: behavior) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)

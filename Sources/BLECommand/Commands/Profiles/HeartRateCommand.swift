@@ -35,7 +35,7 @@ struct HeartRateCommand: AsyncParsableCommand {
                     continue
                 }
                 received += 1
-                try output.line(Self.json(measurement), Self.text(measurement, output))
+                try output.line(Self.json(measurement), measurement.description)
                 if received == count { break }
             }
         }
@@ -48,16 +48,5 @@ struct HeartRateCommand: AsyncParsableCommand {
             "contact": .optional(measurement.contact) { .bool($0) },
             "energyExpendedKilojoules": .optional(measurement.energyExpendedKilojoules) { .int($0) },
         ])
-    }
-
-    private static func text(_ measurement: HeartRateMeasurement, _ output: Output) -> String {
-        var parts = [output.paint("\(measurement.beatsPerMinute)".paddedLeft(to: 3), .bold) + " bpm"]
-        if !measurement.rrIntervalsSeconds.isEmpty {
-            let intervals = measurement.rrIntervalsSeconds.map { String(Int(($0 * 1000).rounded())) }
-            parts.append("RR \(intervals.joined(separator: " ")) ms")
-        }
-        if let energy = measurement.energyExpendedKilojoules { parts.append("\(energy) kJ") }
-        if measurement.contact == false { parts.append(output.paint("no contact", .red)) }
-        return parts.joined(separator: "  ")
     }
 }

@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
             subscribers receive: a characteristic's UUID or name and the bytes in hexadecimal, such as "2a19 32", or \
             "2a19#2 32" for the second of that type; or the same as JSON, such as {"uuid": "battery-level", "value": \
             "32"}, with a "service" or a "number" where several have the characteristic. A line answers a question of a \
-            pairing instead, if there is one.
+            pairing instead, if there is one; what was typed of a line before the question appeared is dropped.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -75,7 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
         // Before signals are handled, so that they end the reading of a long file.
         let definition = try definition()
         let warning = pairing.warning(about: definition)
-        let agent = pairing.makeAgent(.given)
+        let agent = pairing.makeAgent(json: options.json)
         try await Session.serve(options, pairing: agent?.agent) { host, output in
             for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
                 output.note("\(diagnostic)")

@@ -8,7 +8,15 @@ struct ChannelCommand: AsyncParsableCommand {
             Each line on standard input is a packet in hexadecimal, and so is each line of the output. With --raw, both are \
             bytes, and the input is cut into packets of the greatest length. The end of the input does not end the channel: \
             the other side does, or Ctrl-C, or --count. If the other side ends it before all input was sent, or breaks \
-            the rules of the channel, the exit status is 15; what the other side does with what was sent is not known.
+            the rules of the channel, the exit status is 15.
+
+            A packet is counted as sent when it has left this machine, and also if the other side ends the channel \
+            within about a second after the system has taken the packet: the system does not tell then whether it has left. \
+            Exit status 0 therefore does not say that the other side has the last packet: let it answer, and count the \
+            answers with --count.
+
+            With --listen, --pairing goes with --yes, or is no-input-no-output: questions cannot be answered, because \
+            standard input is what the channel sends.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -49,6 +57,11 @@ struct ChannelCommand: AsyncParsableCommand {
         guard listen || pairing.pairing == nil else {
             throw ValidationError("--pairing answers centrals: it goes with --listen. To pair here: ble pair.")
         }
+        guard !pairing.mayAsk else {
+            throw ValidationError(
+                "Standard input is what the channel sends here, so that no question of a pairing can be answered: "
+                    + "give --yes, too, or --pairing no-input-no-output.")
+        }
         guard 23...65535 ~= length else { throw ValidationError("--length is 23 to 65535.") }
         guard !raw || !options.json else { throw ValidationError("--raw and --json exclude each other.") }
     }
@@ -67,7 +80,7 @@ struct ChannelCommand: AsyncParsableCommand {
                 try await exchange.run(channel, output.about(peripheral))
             }
         } else {
-            let (name, agent) = (name, pairing.makeAgent(.standardInput)?.agent)
+            let (name, agent) = (name, pairing.makeAgent(json: options.json)?.agent)
             let warning = pairing.warning(
                 ifRequired: security != .open, isAuthenticated: security == .authenticated)
             try await Session.serve(options, pairing: agent) { host, output in

@@ -4,9 +4,12 @@ internal import Waiting
 
 /// What is to be sent over a channel: standard input, or a test's.
 protocol ChannelInput: Sendable {
-    /// Returns the next packet, of at most so many bytes if the input is not in packets; nil at the end.
-    func next(atMost count: Int) async -> [UInt8]?
-    /// Whether more waits to be read.
+    /// Returns the next packet, of at most so many bytes if the input is not in packets; nil at the end. It is empty if
+    /// what was taken is none.
+    ///
+    /// - Parameter onTake: called at the moment at which ``hasMore`` no longer counts what is taken.
+    func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]?
+    /// Whether more waits to be taken.
     var hasMore: Bool { get }
 }
 
@@ -18,7 +21,7 @@ struct ChannelExchange: Sendable {
 
     func run(_ channel: L2CAPChannel, _ output: Output) async throws {
         output.note("opened \(channel.psm), packets of up to \(channel.maximumLength) bytes (Ctrl-C ends)")
-        let input = StandardChannelInput(isRaw: isRaw) { output.note("not a packet in hexadecimal: \($0)") }
+        let input = StandardChannelInput(isRaw: isRaw) { output.note("not a packet in hexadecimal: \($0.excerpt)") }
         try await run(channel, CommandClock.isVirtual ? nil : input) { packet in
             if isRaw {
                 try output.bytes(packet)
@@ -72,8 +75,11 @@ struct ChannelExchange: Sendable {
         _ input: any ChannelInput, _ channel: L2CAPChannel, _ sent: SentState,
         _ complain: @Sendable (BLEError) -> Void
     ) async {
-        while let packet = await input.next(atMost: channel.maximumLength) {
-            sent.begin()
+        while let packet = await input.next(atMost: channel.maximumLength, onTake: { sent.begin() }) {
+            guard !packet.isEmpty else {
+                sent.end(nil)
+                continue
+            }
             do throws(BLEError) {
                 try await channel.send(packet)
                 try await channel.waitUntilSent()
@@ -98,6 +104,7 @@ private final class SentState: Sendable {
 
     private let state = Mutex(State())
 
+    /// A packet was taken from the input.
     func begin() { state.withLock { $0.packet = Outcome() } }
 
     func end(_ failure: BLEError?) {
@@ -128,12 +135,11 @@ private struct StandardChannelInput: ChannelInput {
 
     var hasMore: Bool { StandardInput.shared.hasMore }
 
-    func next(atMost count: Int) async -> [UInt8]? {
-        if isRaw { return await StandardInput.shared.next(atMost: count) }
-        while let line = await StandardInput.shared.nextLine() {
-            if let bytes = Hex.bytes(line.filter { $0 != " " }), !bytes.isEmpty { return bytes }
-            onOther(line)
-        }
-        return nil
+    func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]? {
+        if isRaw { return await StandardInput.shared.next(atMost: count, onTake: onTake) }
+        guard let line = await StandardInput.shared.nextLine(onTake: onTake) else { return nil }
+        if let bytes = Hex.bytes(line.filter { $0 != " " }), !bytes.isEmpty { return bytes }
+        onOther(line)
+        return []
     }
 }

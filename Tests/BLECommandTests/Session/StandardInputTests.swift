@@ -1,0 +1,62 @@
+import BLETestSupport
+import Synchronization
+import Testing
+
+@testable import BLECommand
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What is read on demand, from a pipe.
+@Suite(.hangLimit)
+struct StandardInputTests {
+    private let reader: Int32
+    private let writer: Int32
+    private let input: StandardInput
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        (reader, writer) = (ends[0], ends[1])
+        input = StandardInput(reader)
+    }
+
+    private func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        #expect(write(writer, bytes, bytes.count) == bytes.count)
+    }
+
+    @Test func `what has arrived is dropped, and what comes later is read`() async {
+        send("old\nolder\nha")
+        input.drop(whatArrived: true)
+        #expect(!input.hasMore)
+        send("new\n")
+        #expect(await input.nextLine() == "new")
+        send("rest")
+        close(writer)
+        #expect(await input.nextLine() == "rest")
+        #expect(await input.nextLine() == nil)
+        #expect(!input.hasMore)
+        close(reader)
+    }
+
+    @Test func `what is taken is told at that moment, and no longer waits then`() async {
+        let taken = Mutex(0)
+        send("one\ntwo")
+        #expect(input.hasMore)
+        #expect(await input.nextLine { taken.withLock { $0 += 1 } } == "one")
+        #expect(taken.withLock { $0 } == 1)
+        #expect(input.hasMore)
+        #expect(await input.next(atMost: 3) { taken.withLock { $0 += 1 } } == Array("two".utf8))
+        #expect(taken.withLock { $0 } == 2)
+        #expect(!input.hasMore)
+        close(writer)
+        #expect(await input.next(atMost: 3) { taken.withLock { $0 += 1 } } == nil)
+        #expect(await input.nextLine { taken.withLock { $0 += 1 } } == nil)
+        #expect(taken.withLock { $0 } == 2)
+        close(reader)
+    }
+}
