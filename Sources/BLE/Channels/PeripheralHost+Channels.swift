@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 extension PeripheralHost {
     /// Accepts L2CAP channels of centrals.
@@ -29,7 +30,7 @@ extension PeripheralHost {
         try checkRunning()
         let options = ChannelOptions(security: security, maximumReceiveLength: maximumReceiveLength)
         let queue = SharedQueue<L2CAPChannel>(capacity: ChannelListener.capacity)
-        let (number, chosen) = try await publish(psm, options, limits, isHandled: false) { channel, _ in
+        let (number, chosen) = try await publish(psm, options, limits, of: nil) { channel, _ in
             if !queue.add(channel) { channel.close() }
         } onEnd: { error in
             queue.finish(throwing: error)
@@ -41,9 +42,9 @@ extension PeripheralHost {
 
     /// Accepts channels, under a number of the host's own: another publication may have the same PSM later.
     ///
-    /// - Parameter isHandled: whether a channel counts until its handler has returned.
+    /// - Parameter definition: the number of the definition whose handlers receive the channels, which count until then.
     private func publish(
-        _ psm: PSM?, _ options: ChannelOptions, _ limits: ChannelLimits, isHandled: Bool,
+        _ psm: PSM?, _ options: ChannelOptions, _ limits: ChannelLimits, of definition: Int?,
         accept: @escaping @Sendable (L2CAPChannel, _ publication: Int) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> (number: Int, PSM) {
@@ -51,7 +52,7 @@ extension PeripheralHost {
         let number = number()
         // Channels may arrive, and accepting may end, before the backend has answered.
         listeners[number] = ChannelPublication(
-            counts: ChannelCounts(limits), isHandled: isHandled, accept: accept, onEnd: onEnd)
+            counts: ChannelCounts(limits), definition: definition, accept: accept, onEnd: onEnd)
         do throws(BLEError) {
             let chosen = try await backend.publishChannel(psm, options, as: number) {
                 [weak self] transport, central, psm in
@@ -103,7 +104,13 @@ extension PeripheralHost {
 
     private func forget(_ channel: ChannelCore, to central: Peripheral.ID, _ publication: Int) {
         channels.remove(channel, to: central)
-        if listeners[publication]?.isHandled == false { listeners[publication]?.counts.remove(central) }
+        guard let definition = listeners[publication]?.definition else {
+            listeners[publication]?.counts.remove(central)
+            return
+        }
+        // It may have received packets that its handler has not taken yet.
+        servedChannels[definition]?.handlers[ObjectIdentifier(channel)]?.expire(
+            after: configuration.requestTimeout, clock: clock)
     }
 
     /// Ends the channels of a central whose link has ended, or all of them.
@@ -119,7 +126,7 @@ extension PeripheralHost {
         guard !definition.channels.isEmpty else { return }
         servedChannels[number] = ServedChannels()
         for channel in definition.channels {
-            let (listener, _) = try await publish(channel.psm, channel.options, channel.limits, isHandled: true) {
+            let (listener, _) = try await publish(channel.psm, channel.options, channel.limits, of: number) {
                 [weak self] opened, publication in
                 self?.assumeIsolated { $0.run(channel.onOpen, opened, number, publication) }
             } onEnd: { _ in
@@ -134,7 +141,6 @@ extension PeripheralHost {
         _ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int, _ publication: Int
     ) {
         guard servedChannels[number] != nil else { return channel.close() }
-        let token = self.number()
         // Not on the executor of this actor, which the handler must not block.
         let task = Task { @concurrent [weak self] in
             let failure: (any Error)?
@@ -145,16 +151,19 @@ extension PeripheralHost {
                 failure = error
             }
             channel.close()
-            await self?.handlerEnded(token, of: number, failure, channel, publication)
+            await self?.handlerEnded(of: number, failure, channel, publication)
         }
-        servedChannels[number]?.handlers[token] = task
+        servedChannels[number]?.handlers[ObjectIdentifier(channel.handle)] = ServedChannels.Handler(task)
     }
 
     private func handlerEnded(
-        _ token: Int, of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel, _ publication: Int
+        of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel, _ publication: Int
     ) {
         listeners[publication]?.counts.remove(channel.peer)
-        guard servedChannels[number]?.handlers.removeValue(forKey: token) != nil, let error else { return }
+        guard let handler = servedChannels[number]?.handlers.removeValue(forKey: ObjectIdentifier(channel.handle))
+        else { return }
+        handler.returned()
+        guard let error, !(error is CancellationError) else { return }
         // The end of the channel is no failure of its handler.
         if let code = (error as? BLEError)?.code, [.disconnected, .cancelled].contains(code) { return }
         report(
@@ -173,8 +182,9 @@ extension PeripheralHost {
 struct ChannelPublication {
     /// The open channels.
     var counts: ChannelCounts
-    /// Whether a channel counts until its handler has returned, rather than until it is closed.
-    let isHandled: Bool
+    /// The definition whose handlers receive the channels. A channel then counts until its handler has returned, rather
+    /// than until it is closed.
+    let definition: Int?
     /// Receives each channel, with the number of the publication.
     let accept: @Sendable (L2CAPChannel, Int) -> Void
     /// Tells those who wait for channels that no more are accepted.
@@ -185,6 +195,27 @@ struct ChannelPublication {
 struct ServedChannels {
     /// What accepts them.
     var listeners: [Int] = []
-    /// The handlers of the open ones.
-    var handlers: [Int: Task<Void, Never>] = [:]
+    /// The handlers that run, by the identity of their channels' cores, which they retain.
+    var handlers: [ObjectIdentifier: Handler] = [:]
+
+    /// A channel's handler.
+    struct Handler {
+        private let task: Task<Void, Never>
+        /// Cancels the handler some time after the end of its channel.
+        private var expiry: Expiry?
+
+        init(_ task: Task<Void, Never>) { self.task = task }
+
+        func cancel() {
+            task.cancel()
+            expiry?.cancel()
+        }
+
+        /// Cancels the handler unless it returns in time.
+        mutating func expire(after duration: Duration, clock: any Clock<Duration>) {
+            expiry = Expiry(after: duration, clock: clock) { [task] in task.cancel() }
+        }
+
+        func returned() { expiry?.cancel() }
+    }
 }

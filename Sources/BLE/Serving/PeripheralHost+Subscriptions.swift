@@ -51,8 +51,9 @@ extension PeripheralHost {
         if state.failure != nil { handlerEnded(attribute, central, number) }
     }
 
-    /// Handles the end of a handler. After an error, the subscription ends. Otherwise it stays, and the handler runs anew
-    /// for the next subscriber, told apart or not.
+    /// Handles the end of a handler. After an error, the subscription of its central ends. Otherwise it stays, and the
+    /// handler runs anew for the next subscriber, told apart or not. So does the subscription that stands for all: one of
+    /// them must not end it for the others.
     private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
         guard let subscription = applications[attribute.application]?.subscription(attribute, central),
             subscription.number == number
@@ -63,6 +64,10 @@ extension PeripheralHost {
         }
         report(
             BLEError(.failed, "a subscription's handler failed: \(error)", cause: error).at(attribute, of: self))
+        guard central != nil else {
+            applications[attribute.application]?.handlerEnded(attribute, central, number: number)
+            return
+        }
         unsubscribed(attribute, central)
         let rejection = error as? ATTError ?? .unlikelyError
         backend.assumeIsolated { $0.endSubscription(to: attribute, of: central, rejection) }
@@ -121,10 +126,10 @@ extension PeripheralHost {
         try await send(value, from: attribute, to: central, confirmed: true)
     }
 
-    /// Sends a value to all subscribers. An error is reported as an event.
+    /// Sends a value that was stored to all subscribers. An error is reported as an event.
     func notifyAll(_ value: [UInt8], from attribute: ServedAttribute) async {
         do throws(BLEError) {
-            try await send(value, from: attribute, to: nil)
+            try await send(value, from: attribute, to: nil, isStored: true)
         } catch {
             report(error)
         }
@@ -133,8 +138,11 @@ extension PeripheralHost {
     /// Sends a value to one subscriber or to all. Does nothing if there is none.
     ///
     /// Throws `invalidLength` for a value that would be cut.
+    ///
+    /// - Parameter isStored: whether it has just been stored. It then follows those that were stored before it.
     func send(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?, confirmed: Bool = false
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?, confirmed: Bool = false,
+        isStored: Bool = false
     ) async throws(BLEError) {
         try checkRunning()
         guard let application = applications[attribute.application] else { return }
@@ -185,6 +193,15 @@ extension PeripheralHost {
             try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
                 [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
             }
+        } else if isStored {
+            // The stack may let each wait, for others to be sent first. No handler runs in a turn.
+            let number = number()
+            let queue = HandlerTurns.Queue(attribute: attribute, central: nil)
+            // As many wait as there are requests, and calls of the program.
+            guard let turn = storedValues.join(queue, number, limit: .max) else { return }
+            defer { storedValues.leave(number) }
+            try await turn.wait()
+            try await backend.notify(value, from: attribute, to: nil)
         } else {
             try await backend.notify(value, from: attribute, to: central)
         }

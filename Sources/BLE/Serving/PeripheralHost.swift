@@ -39,8 +39,8 @@ public actor PeripheralHost {
         /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
         public var waitsForBluetooth: Bool
         /// Answers the prompts of pairings that centrals begin, with BlueZ as the system's default agent. Nil, the
-        /// default, if another program does, such as the desktop: without any, a pairing has no numbers. On the
-        /// simulated radio, a definition's `pairing` decides instead.
+        /// default, if another program does, such as the desktop: without any agent, bluetoothd refuses every pairing.
+        /// On the simulated radio, a definition's `pairing` decides instead.
         public var pairing: PairingAgent?
         /// Measures deadlines.
         public var clock: any Clock<Duration>
@@ -80,6 +80,8 @@ public actor PeripheralHost {
     var requests: [Int: PendingRequest] = [:]
     var writes = HandlerTurns()
     var indications = HandlerTurns()
+    /// The stored values that are sent to all subscribers, in the order in which they were stored.
+    var storedValues = HandlerTurns()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
     var centrals: [Peripheral.ID: Int?] = [:]
     var observers = Observers<PeripheralHostEvent>()

@@ -104,7 +104,7 @@ extension PeripheralHost {
         let former = applications[number]?.value(of: attribute)
         applications[number]?.setValue(value, of: attribute)
         do throws(BLEError) {
-            try await send(value, from: attribute, to: nil)
+            try await send(value, from: attribute, to: nil, isStored: true)
         } catch {
             if error.code == .invalidLength, let former { applications[number]?.setValue(former, of: attribute) }
             throw error

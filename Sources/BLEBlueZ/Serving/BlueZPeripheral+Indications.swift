@@ -5,6 +5,8 @@ internal import Waiting
 /// An indication on its way.
 struct Confirmation {
     let outcome: Outcome<Void>
+    /// The central that it is for. Nil for one to all.
+    let central: Peripheral.ID?
     /// The number of confirmations until its own, which is the last.
     var remaining = 1
 }
@@ -25,7 +27,7 @@ extension BlueZPeripheral {
         }
         if let central {
             let isSent = try await send(value, from: attribute, to: central) { socket in
-                var confirmation = Confirmation(outcome: outcome)
+                var confirmation = Confirmation(outcome: outcome, central: central)
                 if socket != nil {
                     key.central = central
                     confirmation.remaining = (unconfirmed[key] ?? 0) + 1
@@ -34,7 +36,7 @@ extension BlueZPeripheral {
             }
             guard isSent else { throw Self.lastIsGone }
         } else {
-            confirmations[key, default: []].append(Confirmation(outcome: outcome))
+            confirmations[key, default: []].append(Confirmation(outcome: outcome, central: nil))
             try await signal(value, from: attribute)
         }
         try await outcome.wait()
@@ -69,6 +71,15 @@ extension BlueZPeripheral {
         let key = SubscriberKey(attribute: attribute, central: central)
         unconfirmed[key] = nil
         fail(key, Self.lastIsGone)
+    }
+
+    /// The link of a central has ended: no `Confirm` follows for what was signaled to it alone.
+    func withdrawSignaled(to central: Peripheral.ID, from attribute: ServedAttribute) {
+        let key = SubscriberKey(attribute: attribute)
+        let withdrawn = confirmations[key, default: []].filter { $0.central == central }
+        guard !withdrawn.isEmpty else { return }
+        confirmations[key]?.removeAll { $0.central == central }
+        for confirmation in withdrawn { confirmation.outcome.deliver(.failure(Self.lastIsGone)) }
     }
 
     /// Ends the indications that wait for one source of confirmations.

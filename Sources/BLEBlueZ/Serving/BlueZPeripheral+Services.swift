@@ -137,10 +137,13 @@ extension BlueZPeripheral {
                     case "NotifyAcquired": givesSockets ? .boolean(false) : nil
                     default: nil
                     }
-                } handle: { call in
-                    // Before anything else: the answer waits for its turn on this actor.
+                } receive: { call in
+                    // The end of the link may have been received together with the call, and is handled before the
+                    // answer begins.
                     let link = peripheral?.enter({ $0.link(of: call) }) ?? nil
-                    return await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
+                    return {
+                        await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
+                    }
                 }
             ])
         for (position, descriptor) in characteristic.descriptors.enumerated() {
@@ -158,9 +161,11 @@ extension BlueZPeripheral {
                             .strings(BlueZFlags.descriptor(characteristic.security, isWritable: descriptor.isWritable))
                         default: nil
                         }
-                    } handle: { call in
+                    } receive: { call in
                         let link = peripheral?.enter({ $0.link(of: call) }) ?? nil
-                        return await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
+                        return {
+                            await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
+                        }
                     }
                 ])
         }

@@ -107,6 +107,7 @@ extension BlueZPeripheral {
     func subscriberLeft(_ central: Peripheral.ID, isBonded: Bool) {
         for (attribute, socket) in subscribers.linkEnded(central, isBonded: isBonded) {
             socket?.close()
+            withdrawSignaled(to: central, from: attribute)
             ended(central, attribute)
             if !isBonded { after(Self.departureTime) { $0.subscribers.departureIsOver(attribute) } }
         }

@@ -185,7 +185,10 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         switch event {
         case .adapterStateChanged(let state):
             // bluetoothd keeps advertisements that it no longer sends, and the adapter's next state starts new ones.
-            if state != .poweredOn { forgetAdvertisements(isKnown: state == .poweredOff) }
+            if state != .poweredOn {
+                forgetAdvertisements(isKnown: state == .poweredOff)
+                endLinks()
+            }
             if state == .unavailable { forgetApplications() }
             if state == .poweredOn { followAdapter() }
             report(.adapterStateChanged(state))
@@ -194,8 +197,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             forgetApplications()
             forgetAdvertisements(isKnown: false)
             centrals = [:]
-            for link in links.values { link.end() }
-            links = [:]
+            endLinks()
             report(.stackLost(.lost(message)))
         case .changed(.device(let path)):
             if isConnected(path) { connected(path) }
@@ -216,8 +218,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         report(.centralDisconnected(central))
     }
 
-    /// Returns the link of the device that a call names. Asked when the call arrives: a signal that arrives after it may be
-    /// handled before it.
+    /// Ends the links that requests have come over: nothing has one any more.
+    private func endLinks() {
+        for link in links.values { link.end() }
+        links = [:]
+    }
+
+    /// Returns the link of the device that a call names. Asked as the call is received: a signal that is received after
+    /// it may be handled before its answer begins.
     func link(of call: IncomingCall) -> CentralLink? {
         guard let path = call.arguments.last?[key: "device"]?.string else { return nil }
         if let link = links[path] { return link }

@@ -12,23 +12,39 @@ package struct IncomingCall: Sendable {
 ///
 /// `Set` of a writable property is a call of the method `Set`, with the three arguments of that method.
 package struct ExportedObject: Sendable {
+    /// Answers a call that has been received.
+    package typealias Handler = @Sendable () async -> Result<MethodReply, DBusError>
+
     package let path: String
     package let interface: InterfaceDescription
-    let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
+    /// Receives a call, in its place among the received signals, and returns what answers it.
+    let receive: @Sendable (IncomingCall) -> Handler
     let property: @Sendable (String) -> DBusValue?
 
     /// - Parameters:
-    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. An actor's
-    ///     answer keeps its place among the signals that the actor sends.
+    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. It begins
+    ///     after the messages that were received together with the call. An actor's answer keeps its place among the
+    ///     signals that the actor sends.
     ///   - property: returns the value of a property. Called on the session's loop.
     package init(
         path: String, interface: InterfaceDescription,
         handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) {
+        self.init(path: path, interface: interface, receive: { call in { await handle(call) } }, property: property)
+    }
+
+    /// - Parameters:
+    ///   - receive: receives a call on the session's loop, in its place among the received signals, and returns what
+    ///     answers it in a task of its own.
+    ///   - property: returns the value of a property. Called on the session's loop.
+    package init(
+        path: String, interface: InterfaceDescription, receive: @escaping @Sendable (IncomingCall) -> Handler,
+        property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
+    ) {
         self.path = path
         self.interface = interface
-        self.handle = handle
+        self.receive = receive
         self.property = property
     }
 }

@@ -8,7 +8,7 @@ package actor ObjectServer {
     /// An interface of a served object.
     package struct Interface: Sendable {
         let description: InterfaceDescription
-        let handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>
+        let receive: @Sendable (IncomingCall) -> ExportedObject.Handler
         let property: @Sendable (String) -> DBusValue?
 
         /// - Parameters:
@@ -20,7 +20,18 @@ package actor ObjectServer {
                 .failure(.remote("org.freedesktop.DBus.Error.UnknownMethod", "no method \(call.method)"))
             }
         ) {
-            (self.description, self.property, self.handle) = (description, property, handle)
+            self.init(description, property: property, receive: { call in { await handle(call) } })
+        }
+
+        /// - Parameters:
+        ///   - property: returns the value of a property, or nil to omit the property. Called on the session's loop.
+        ///   - receive: receives a call on the session's loop, in its place among the received signals, and returns what
+        ///     answers it in a task of its own.
+        package init(
+            _ description: InterfaceDescription, property: @escaping @Sendable (String) -> DBusValue?,
+            receive: @escaping @Sendable (IncomingCall) -> ExportedObject.Handler
+        ) {
+            (self.description, self.property, self.receive) = (description, property, receive)
         }
 
         fileprivate var properties: DBusValue { description.properties(property) }
@@ -111,8 +122,8 @@ package actor ObjectServer {
         do throws(DBusError) {
             for interface in interfaces {
                 let exported = ExportedObject(
-                    path: path, interface: interface.description, handle: interface.handle, property: interface.property
-                )
+                    path: path, interface: interface.description, receive: interface.receive,
+                    property: interface.property)
                 object.exports.append(try await session.export(exported))
             }
         } catch {

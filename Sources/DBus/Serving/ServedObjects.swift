@@ -50,7 +50,7 @@ final class ServedObjects: @unchecked Sendable {
     private enum Answer {
         case now(MethodReply)
         /// Run the object's handler.
-        case later(ExportedObject, IncomingCall)
+        case later(ExportedObject.Handler)
     }
 
     /// Answers a call, at once or when its handler has returned. Returns whether a handler has taken the descriptors.
@@ -64,11 +64,11 @@ final class ServedObjects: @unchecked Sendable {
             guard isAdmitted else { throw Self.notForYou }
             switch try answer(message, descriptors) {
             case .now(let reply): Self.send(.success(reply), to: caller, over: output)
-            case .later(let object, let call):
-                // Starts immediately, so that calls reach an actor in the order of their arrival. Returns to the loop as
-                // soon as there is an answer, which thereby keeps its place among what the actor sends.
+            case .later(let handler):
+                // Calls reach an actor in the order of their arrival. Returns to the loop as soon as there is an answer,
+                // which thereby keeps its place among what the actor sends.
                 Task.immediate(executorPreference: tasks) {
-                    Self.send(await object.handle(call), to: caller, over: output)
+                    Self.send(await handler(), to: caller, over: output)
                 }
                 return true
             }
@@ -127,7 +127,7 @@ final class ServedObjects: @unchecked Sendable {
             return try standard(interface, member, message, path, objects)
         }
         try Self.check(message, takes: object.interface.takes(member) ?? "")
-        return .later(object, try Self.call(message, descriptors))
+        return .later(object.receive(try Self.call(message, descriptors)))
     }
 
     private static func call(
@@ -183,7 +183,7 @@ final class ServedObjects: @unchecked Sendable {
             guard isWritable else {
                 throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "it cannot be set")
             }
-            return .later(object, call)
+            return .later(object.receive(call))
         default:
             throw Self.unknownMethod
         }
