@@ -5,7 +5,8 @@ internal import Foundation
 ///
 /// Each change reads the file and replaces it in one step, so that a crash leaves either the old or the new file.
 /// Concurrent changes wait for each other, even in different processes of the user, by a lock on the file `.NAME.lock`
-/// beside it, which stays there. The file is JSON and contains the keys, which are secret.
+/// beside it, which stays there. The file is JSON and contains the keys, which are secret. The directory must be the
+/// user's own: in one that others can write to, they can take the lock's name.
 public actor FileDeviceStorage: DeviceStorage {
     private struct Record: Codable {
         var serial: String
@@ -56,11 +57,12 @@ public actor FileDeviceStorage: DeviceStorage {
         try write(devices)
     }
 
-    /// The pause after a first attempt to lock the file. It doubles up to the longest one.
-    private static let pauses = (first: Duration.milliseconds(5), longest: Duration.milliseconds(100))
+    /// The pauses between attempts to lock the file, in milliseconds. They are random, so that a program whose changes
+    /// follow one another in the same rhythm does not hold the lock at each attempt.
+    private static let pauses = 1...20
 
     private func lock() async throws(BLEError) -> PrivateFile.Lock {
-        var (pause, waited) = (Self.pauses.first, Duration.zero)
+        var waited = Duration.zero
         while true {
             do {
                 if let lock = try PrivateFile.Lock(of: path) { return lock }
@@ -73,10 +75,9 @@ public actor FileDeviceStorage: DeviceStorage {
                     remedy: "End the other program.",
                     cause: BLEError(.busy, "the lock was held for \(lockTimeout)"))
             }
-            pause = min(pause, lockTimeout - waited)
+            let pause = min(.milliseconds(Int.random(in: Self.pauses)), lockTimeout - waited)
             guard (try? await clock.sleep(for: pause)) != nil else { throw .cancelled }
             waited += pause
-            pause = min(pause * 2, Self.pauses.longest)
         }
     }
 

@@ -11,19 +11,17 @@ enum PrivateFile {
 
     /// An exclusive lock on a file, which serializes its changes, in this process and in others.
     ///
-    /// The lock is that of a file beside it, which stays there. Only its owner can open it, so that no other user can
-    /// hold the lock.
+    /// The lock is that of a file beside it, which stays there. Only its owner and root can open it, so that no other
+    /// user can hold the lock.
     struct Lock {
         private let descriptor: Int32
 
         /// Takes the lock, if it is free. Returns nil if it is held.
         init?(of path: String) throws {
             let name = PrivateFile.lockPath(of: path)
-            // Neither a link nor a pipe of another user is followed or waited for.
-            let file = try check(
-                "open", open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600))
+            let file = try Self.open(name, for: path)
             do {
-                try Self.prepare(file, name)
+                try Self.prepare(file, name, path)
                 var result = flock(file, LOCK_EX | LOCK_NB)
                 while result < 0, errno == EINTR { result = flock(file, LOCK_EX | LOCK_NB) }
                 if result < 0, errno == EWOULDBLOCK {
@@ -38,18 +36,61 @@ enum PrivateFile {
             descriptor = file
         }
 
-        /// Checks that the file belongs to this user, and closes it to others.
-        private static func prepare(_ descriptor: Int32, _ name: String) throws {
+        /// Opens the file, or creates it as one of the user that `path` belongs to.
+        private static func open(_ name: String, for path: String) throws -> Int32 {
+            // Neither a link nor a pipe of another user is followed or waited for.
+            let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+            let created = Foundation.open(name, flags | O_CREAT | O_EXCL, 0o600)
+            guard created < 0, errno == EEXIST else {
+                try check("open", created)
+                do {
+                    try PrivateFile.give(created, to: PrivateFile.owner(of: path))
+                } catch {
+                    close(created)
+                    throw error
+                }
+                return created
+            }
+            return try check("open", Foundation.open(name, flags))
+        }
+
+        /// Checks that the file belongs to this user, to root or to the owner of `path`, and closes it to others.
+        private static func prepare(_ descriptor: Int32, _ name: String, _ path: String) throws {
             var status = stat()
             try check("fstat", fstat(descriptor, &status))
-            guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { throw ForeignLock(path: name) }
+            let isOwn = [geteuid(), 0, PrivateFile.owner(of: path).user].contains(status.st_uid)
+            guard status.st_mode & S_IFMT == S_IFREG, isOwn else { throw ForeignLock(path: name) }
             if status.st_mode & 0o777 != 0o600 { try check("fchmod", fchmod(descriptor, 0o600)) }
         }
 
-        func release() { close(descriptor) }
+        func release() {
+            // A process that is being started has the descriptor until it executes its program. Closing it here would
+            // leave the lock to that process for so long.
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+        }
     }
 
-    /// The lock's file is not a file of this user.
+    /// A user and a group.
+    private typealias Owner = (user: uid_t, group: gid_t)
+
+    /// The owner of the file at `path`, or of its directory if there is no such file.
+    private static func owner(of path: String) -> Owner {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        var status = stat()
+        guard stat(target, &status) == 0 || stat(directory(of: target), &status) == 0 else {
+            return (geteuid(), getegid())
+        }
+        return (status.st_uid, status.st_gid)
+    }
+
+    /// Gives a file that root has created to the user whose file it is or replaces.
+    private static func give(_ descriptor: Int32, to owner: Owner) throws {
+        guard geteuid() == 0, owner.user != 0 else { return }
+        try check("fchown", fchown(descriptor, owner.user, owner.group))
+    }
+
+    /// The lock's file belongs neither to this user, nor to the owner of the file that it locks.
     struct ForeignLock: Error, CustomStringConvertible {
         let path: String
         var description: String { "\(path) is not a file of this user" }
@@ -69,12 +110,14 @@ enum PrivateFile {
     static func replace(_ path: String, with bytes: [UInt8]) throws {
         // Replaces the target of a symbolic link, not the link itself.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let owner = owner(of: target)
         var name = Array("\(target).XXXXXX".utf8CString)
         // `mkstemp` creates the file with mode 0600.
         let descriptor = try check("mkstemp", mkstemp(&name))
         do {
             defer { close(descriptor) }
             try check("fchmod", fchmod(descriptor, 0o600))
+            try give(descriptor, to: owner)
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }

@@ -20,6 +20,8 @@ internal import Crypto
 public struct KeyExchange: Sendable {
     /// The length of a public key, in bytes.
     public static let publicKeySize = 32
+    /// The length of the device's reply in `bound` mode, in bytes.
+    static let replySize = publicKeySize + AgreedKeys.proofSize
 
     private let privateKey: Curve25519.KeyAgreement.PrivateKey
 

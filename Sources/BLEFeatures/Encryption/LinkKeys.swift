@@ -62,14 +62,19 @@ struct LinkKeys: Sendable {
     }
 
     /// Handles an unencrypted reply, which may be that of the exchange.
-    mutating func didDecode(_ reply: Message) {
-        guard let asked, asked.request.command == reply.command else { return }
-        self.asked = nil
+    ///
+    /// Returns false if it may belong to the exchange of another central, and the exchange goes on: a device that
+    /// cannot tell its subscribers apart sends replies to all of them.
+    mutating func didDecode(_ reply: Message) -> Bool {
+        guard let asked, asked.request.command == reply.command else { return true }
         let cipher = asked.cipher(for: reply)
+        if cipher == nil, asked.mode == .bound, reply.payload.count == KeyExchange.replySize { return false }
+        self.asked = nil
         switch asked.mode {
         case .firmware: use(cipher)
         case .bound: candidate = cipher.map { (reply.command, $0) }
         }
+        return true
     }
 
     // MARK: Frames

@@ -73,7 +73,7 @@ public struct MessageCodec: TransactionCodec {
             let message = try open(frame)
             switch message.type {
             case .reply:
-                if !message.isEncrypted { keys.didDecode(message) }
+                if !message.isEncrypted, !keys.didDecode(message) { throw .confirmationFailed }
                 take(.reply(key(of: message), message))
             case .notification: take(.notification(message))
             case .request:

@@ -78,7 +78,7 @@ extension MessageError: CustomStringConvertible {
         case .malformedCiphertext: "check that both sides use the same mode, bound or firmware"
         case .invalidPublicKey: "check that the device does X25519 with raw keys"
         case .invalidPrivateKey: "give the key's 32 raw bytes"
-        case .keyUnknownToDevice: "pair anew: the device was reset, or has forgotten its oldest pairings"
+        case .keyUnknownToDevice: "pair anew: the device was reset, or has forgotten its pairings"
         case .confirmationFailed:
             "check that it is the device that was paired with, and that both sides use the same mode, salt and info"
         case .unrequestedReply: "drop the frame: its request is over, or was never sent"

@@ -143,7 +143,8 @@ public final class MessageSession: Sendable {
     ///
     /// In `bound` mode, each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, whose
     /// cause is `missingKey` if the device is not paired, `keyUnknownToDevice` if the device replies that it does not
-    /// know the key, and `confirmationFailed` if it does not prove that it does.
+    /// know the key, and `confirmationFailed` if it does not prove that it does. A reply of the right length without
+    /// the proof may be that to another central, so the wait for another reply goes on until the timeout.
     public func secure() async throws(BLEError) {
         let encryption = try requireEncryption()
         guard await transactions.needsKeys else { return }
@@ -210,6 +211,11 @@ public final class MessageSession: Sendable {
             return keys
         } catch {
             await transactions.abandonExchange()
+            if error.code == .commandTimedOut, let problem = error.cause as? BLEError,
+                problem.cause as? MessageError == .confirmationFailed
+            {
+                throw problem
+            }
             throw error
         }
     }

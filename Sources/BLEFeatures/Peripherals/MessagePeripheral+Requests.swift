@@ -45,28 +45,46 @@ extension MessagePeripheral {
         let begun = generation
         if request.isEncrypted {
             guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
-            guard let pairingKey = sessions[key]?.candidateKey else { throw MessageError.missingKey }
+            guard let now = elapsed(key), let (pairingKey, isNew) = sessions[key]?.confirmed(at: now) else {
+                throw MessageError.missingKey
+            }
+            guard await claim(key, at: now) else { throw MessageRejection.sessionClaimed }
+            guard isCurrent(number, key), generation == begun else { throw MessageError.missingKey }
+            if isNew { beginPairing() }
             // Stored before it is used: a pairing that cannot be kept is none.
-            try await pairings.remember(pairingKey, limit: Self.maximumPairings)
+            do {
+                try await pairings.remember(pairingKey, limit: Self.maximumPairings)
+            } catch {
+                if isCurrent(number, key) { sessions[key]?.dropCandidate() }
+                throw error
+            }
             guard isCurrent(number, key), generation == begun, sessions[key]?.candidateKey == pairingKey else {
                 if generation != begun { try await pairings.change { known in known.filter { $0 != pairingKey } } }
                 throw MessageError.missingKey
             }
             sessions[key]?.confirmKeys()
-            await claim(key)
             return []
         }
-        if try KeyExchangeRequest(decoding: request.payload).identifier == nil {
+        let isNewPairing = try KeyExchangeRequest(decoding: request.payload).identifier == nil
+        if isNewPairing {
             // A pairing never takes the place of another one.
             guard try await pairings.keys().count < Self.maximumPairings else {
                 throw MessageRejection.tooManyPairings
             }
             guard await mayPair(central) else { throw MessageRejection.pairingRefused }
         }
+        let pairing = lastPairing
         let known = try await pairings.keys()
-        guard isCurrent(number, key), generation == begun, let session = sessions[key] else { return nil }
-        let (reply, pairingKey, keys) = try session.exchange(request.payload, among: known)
+        guard isCurrent(number, key), generation == begun, let session = sessions[key], let now = elapsed(key) else {
+            return nil
+        }
+        let (reply, pairingKey, keys) = try session.exchange(request.payload, among: known, at: now)
+        // It would be sent to all subscribers, as the answer to the exchange of each.
+        if session.isShared, reply.isEmpty { throw MessageError.keyUnknownToDevice }
+        // The permission was given before another central paired.
+        if isNewPairing, pairing != lastPairing { throw MessageRejection.pairingRefused }
         if let pairingKey {
+            beginPairing()
             try await pairings.remember(pairingKey, limit: Self.maximumPairings)
             guard generation == begun else {
                 // The pairings have been forgotten meanwhile, perhaps before this one was stored.
@@ -77,5 +95,11 @@ extension MessagePeripheral {
         }
         sessions[key]?.use(keys)
         return reply
+    }
+
+    /// Ends the exchanges of other new pairings: the permission to pair was for one.
+    private func beginPairing() {
+        lastPairing += 1
+        for key in sessions.keys { sessions[key]?.dropNewPairing() }
     }
 }

@@ -150,17 +150,44 @@ extension MessagePeripheral {
             guard sessions[central]?.take(frame, request) == true else { throw .insufficientResources }
             return
         }
-        guard let now = subscriptions[.none]?.elapsed(), case .admitted(let ended) = claims.admit(central, at: now)
-        else { throw .insufficientResources }
+        guard case .admitted(let ended) = await admit(frame, central, subscriber.number) else {
+            throw .insufficientResources
+        }
         let replaced = ended.flatMap { sessions.removeValue(forKey: $0) }
         replaced?.end()
         if sessions[central]?.subscription != subscriber.number {
             beginSession(central, subscriber.number, isShared: true)
         }
         let isTaken = sessions[central]?.take(frame, request) == true
-        if !isTaken { claims.finish(central, at: now) }
+        if !isTaken, let now = elapsed(central) { claims.finish(central, at: now) }
         if replaced != nil { await onStep(.ended(ended)) }
         guard isTaken else { throw .insufficientResources }
+    }
+
+    /// Admits a request over the shared subscription. If there are too many guests, one that resumes a known pairing
+    /// takes the place of another.
+    private func admit(_ frame: [UInt8], _ central: Peripheral.ID, _ subscription: Int) async -> SessionClaims.Admission
+    {
+        guard let now = subscriptions[.none]?.elapsed() else { return .refused }
+        let admission = claims.admit(central, at: now)
+        guard admission == .refused, await resumesKnownPairing(frame), !Task.isCancelled,
+            let current = subscriptions[.none], current.number == subscription
+        else { return admission }
+        return claims.admit(central, at: current.elapsed(), isKnown: true)
+    }
+
+    private func resumesKnownPairing(_ frame: [UInt8]) async -> Bool {
+        guard let encryption, encryption.mode == .bound, let message = try? Message(decoding: frame),
+            message.type == .request, message.command == encryption.command,
+            let request = try? KeyExchangeRequest(decoding: message.payload), request.identifier != nil,
+            let known = try? await pairings.keys()
+        else { return false }
+        return request.pairingKey(among: known) != nil
+    }
+
+    /// The time since the subscription of a session began.
+    func elapsed(_ key: Peripheral.ID?) -> Duration? {
+        subscriptions[sessions[key]?.isShared == true ? nil : key]?.elapsed()
     }
 
     /// Ends the handling of a request.
@@ -172,10 +199,12 @@ extension MessagePeripheral {
         }
     }
 
-    /// Gives the session to a central that has proved an exchange of keys.
-    func claim(_ key: Peripheral.ID?) async {
-        guard let key, sessions[key]?.isShared == true, let former = claims.prove(key) else { return }
-        await endSession(former)
+    /// Gives the session to a central that has proved an exchange of keys. Returns false if it belongs to another one.
+    func claim(_ key: Peripheral.ID?, at now: Duration) async -> Bool {
+        guard let key, sessions[key]?.isShared == true else { return true }
+        guard case .admitted(let former) = claims.prove(key, at: now) else { return false }
+        if let former { await endSession(former) }
+        return true
     }
 
     // MARK: Frames
@@ -204,8 +233,13 @@ extension MessagePeripheral {
         for start in stride(from: 0, to: frame.count, by: length) {
             let part = Array(frame[start..<min(start + length, frame.count)])
             await onStep(start == 0 ? .sending(frame) : .sendingPart(part))
-            // What is left when a session ends would reach the next central.
-            guard isCurrent(outgoing.number, outgoing.key) else { return }
+            // What is left when a session ends would reach the next central. Over a shared subscription, all get it
+            // anyway, and what came before it: without the rest, they would put the next frame behind the half.
+            guard
+                start > 0 && session.isShared
+                    ? subscriptions[.none]?.number == session.subscription
+                    : isCurrent(outgoing.number, outgoing.key)
+            else { return }
             await notifier.notify(part)
         }
     }

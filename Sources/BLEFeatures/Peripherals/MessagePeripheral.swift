@@ -19,9 +19,11 @@ public import BLE
 ///
 /// If the system does not tell subscribers apart, as BlueZ before 5.80, one central at a time holds the session, and
 /// requests of others are rejected with `insufficientResources`. In `bound` mode, a central claims the session by
-/// proving an exchange of keys; before that, the requests of up to 8 centrals are handled. Otherwise, it is the first to
-/// send a request. The claim lasts until the link or the subscription ends, or until another central claims the session
-/// when the holder has sent nothing for 30 s.
+/// proving an exchange of keys; before that, the requests of up to 8 centrals are handled, and one that resumes a known
+/// pairing takes the place of another if there are more. An exchange for a pairing that is not known has no reply there,
+/// because all centrals would receive it. In `firmware` mode and without encryption, the session's central is the first
+/// to send a request. The claim lasts until the link or the subscription ends, or until another central claims the
+/// session when the holder has sent nothing for 30 s.
 public actor MessagePeripheral {
     /// Returns the payload of the reply to a request, or nil to send no reply.
     public typealias Handler = @Sendable (MessageRequest, MessagePeripheral) async throws -> [UInt8]?
@@ -54,6 +56,8 @@ public actor MessagePeripheral {
     nonisolated let notifiers = ReplySubscribers()
     var claims = SessionClaims(needsProof: false)
     var lastNumber = 0
+    /// The number of new pairings that have begun to be stored.
+    var lastPairing = 0
     /// Changes when pairings are being forgotten, and when they have been.
     var generation = 0
     private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
@@ -82,7 +86,8 @@ public actor MessagePeripheral {
     ///   - pairings: stores the keys of encrypted messages.
     ///   - mayPair: asked before a new pairing; an earlier one is resumed without a question. If it returns false, the
     ///     request has no reply. Nothing else decides which centrals in range pair: return true only while the owner
-    ///     says so, for example while a button is held.
+    ///     says so, for example while a button is held. The permission is for one pairing: it ends after 30 s, or when
+    ///     another central pairs.
     ///   - partLength: the maximum number of bytes in a notification. Nil for what fits a packet of the link.
     ///   - onStep: called for each step, and waited for: for a log, or for a test that holds the device there.
     ///   - onRequest: answers each request, except those of the key exchange.

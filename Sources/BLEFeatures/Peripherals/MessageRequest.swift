@@ -34,6 +34,8 @@ public enum MessageRejection: Error, Hashable, Sendable {
     case pairingRefused
     /// The device keeps ``MessagePeripheral/maximumPairings`` pairings already.
     case tooManyPairings
+    /// The central has proved an exchange of keys while another one has the session that the system does not tell apart.
+    case sessionClaimed
     /// The message is a reply or a notification.
     case notARequest
 }

@@ -6,7 +6,14 @@ struct PeripheralLinkKeys {
     private struct Candidate {
         let pairingKey: MessageKey
         var cipher: MessageCipher
+        /// When the exchange of a new pairing ends. Nil if it resumes one.
+        let end: Duration?
+        /// Whether the central has confirmed the keys, which are being stored.
+        var isConfirmed = false
     }
+
+    /// The maximum time between the exchange of a new pairing and its confirmation.
+    static let pairingTime = Duration.seconds(30)
 
     private let encryption: MessageEncryption?
     /// Opens requests and seals replies. Nil without keys.
@@ -28,8 +35,10 @@ struct PeripheralLinkKeys {
 
     /// Returns the payload of the reply to a key exchange, and the pairing key if the exchange is complete. The payload
     /// is empty if the pairing that is to be resumed is not known.
+    ///
+    /// - Parameter now: the time, since any moment.
     mutating func exchange(
-        _ payload: [UInt8], among pairings: [MessageKey]
+        _ payload: [UInt8], among pairings: [MessageKey], at now: Duration
     ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?) {
         guard let encryption else { throw .missingKey }
         let request = try KeyExchangeRequest(decoding: payload)
@@ -47,14 +56,32 @@ struct PeripheralLinkKeys {
             (self.cipher, candidate, alternatives) = (cipher, nil, [])
             return (reply, keys.pairingKey)
         }
-        candidate = Candidate(pairingKey: keys.pairingKey, cipher: cipher)
+        candidate = Candidate(
+            pairingKey: keys.pairingKey, cipher: cipher, end: resumed == nil ? now + Self.pairingTime : nil)
         return (reply, nil)
     }
 
     /// The pairing key of the exchange in progress.
     var candidateKey: MessageKey? { candidate?.pairingKey }
 
-    /// Uses the keys of the exchange in progress, which the central has confirmed.
+    /// The central has confirmed the keys of the exchange in progress. Returns the pairing key, and whether it is new.
+    /// Returns nil if there is no exchange in progress, or it began too long ago: the permission to pair is over.
+    mutating func confirmed(at now: Duration) -> (key: MessageKey, isNew: Bool)? {
+        guard let candidate else { return nil }
+        if let end = candidate.end, now >= end {
+            self.candidate = nil
+            return nil
+        }
+        self.candidate?.isConfirmed = true
+        return (candidate.pairingKey, candidate.end != nil)
+    }
+
+    /// Ends the exchange in progress if it is that of a new pairing, and not confirmed.
+    mutating func dropNewPairing() {
+        if candidate?.end != nil, candidate?.isConfirmed == false { candidate = nil }
+    }
+
+    /// Uses the keys of the exchange in progress, which have been stored.
     mutating func confirm() {
         if let candidate { (cipher, self.candidate) = (candidate.cipher, nil) }
     }

@@ -93,16 +93,22 @@ struct PeripheralSession {
 
     /// Answers a key exchange. Returns the reply and the keys to ``use(_:)`` then.
     func exchange(
-        _ payload: [UInt8], among pairings: [MessageKey]
+        _ payload: [UInt8], among pairings: [MessageKey], at now: Duration
     ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?, keys: PeripheralLinkKeys) {
         var keys = keys
-        let (reply, pairingKey) = try keys.exchange(payload, among: pairings)
+        let (reply, pairingKey) = try keys.exchange(payload, among: pairings, at: now)
         return (reply, pairingKey, keys)
     }
 
     mutating func use(_ keys: PeripheralLinkKeys) { self.keys = keys }
 
-    /// Uses the keys of the exchange in progress, which the central has confirmed.
+    /// The central has confirmed the keys of the exchange in progress.
+    mutating func confirmed(at now: Duration) -> (key: MessageKey, isNew: Bool)? { keys.confirmed(at: now) }
+
+    /// Ends the exchange in progress if it is that of a new pairing, and not confirmed.
+    mutating func dropNewPairing() { keys.dropNewPairing() }
+
+    /// Uses the keys of the exchange in progress, which have been stored.
     mutating func confirmKeys() { keys.confirm() }
 
     /// Ends the exchange in progress.

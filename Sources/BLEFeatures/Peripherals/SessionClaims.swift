@@ -11,6 +11,8 @@ internal import BLE
 ///   can be proved, and it is the first to send a request.
 /// - While the holder's last request is younger than ``idleTime`` or is being handled, others are refused. Later, they
 ///   may send requests again, and the next that claims the session takes it. The holder keeps it until then.
+/// - A guest can be replaced when its last request is older than that, even if it is being handled. A central that
+///   resumes a known pairing replaces the guest with the oldest last request at any time.
 /// - A link that ends takes its central's claim and session with it.
 ///
 /// Time is that of the host's clock, since the subscription began.
@@ -42,7 +44,9 @@ struct SessionClaims {
     init(needsProof: Bool) { self.needsProof = needsProof }
 
     /// A central has sent a request. If it is admitted, ``finish(_:at:)`` follows, or ``remove(_:)``.
-    mutating func admit(_ central: Peripheral.ID, at now: Duration) -> Admission {
+    ///
+    /// - Parameter isKnown: whether the request resumes a known pairing.
+    mutating func admit(_ central: Peripheral.ID, at now: Duration, isKnown: Bool = false) -> Admission {
         var ended: Peripheral.ID?
         if central != holder {
             if let holder, !isIdle(holder, at: now) { return .refused }
@@ -51,8 +55,10 @@ struct SessionClaims {
             } else if members[central] == nil {
                 let guests = members.filter { $0.key != holder }
                 if guests.count >= Self.maximumGuests {
-                    ended = guests.filter { isIdle($0.key, at: now) }.min { $0.value.lastUse < $1.value.lastUse }?.key
-                    guard ended != nil else { return .refused }
+                    guard let oldest = guests.min(by: { $0.value.lastUse < $1.value.lastUse }),
+                        isKnown || now - oldest.value.lastUse >= Self.idleTime
+                    else { return .refused }
+                    ended = oldest.key
                 }
             }
         }
@@ -68,14 +74,17 @@ struct SessionClaims {
         members[central]?.lastUse = now
     }
 
-    /// A central has proved that it has the keys of an exchange: the session is its own. Returns the central that held
-    /// it before, whose session ends.
-    mutating func prove(_ central: Peripheral.ID) -> Peripheral.ID? {
-        guard holder != central else { return nil }
-        defer { holder = central }
-        guard let holder else { return nil }
-        members[holder] = nil
-        return holder
+    /// A central has proved that it has the keys of an exchange: the session is its own, and that of the central that
+    /// held it before ends. Refused while that one is not idle, because its own proof came first.
+    mutating func prove(_ central: Peripheral.ID, at now: Duration) -> Admission {
+        guard let former = holder, former != central else {
+            holder = central
+            return .admitted(ending: nil)
+        }
+        guard isIdle(former, at: now) else { return .refused }
+        members[former] = nil
+        holder = central
+        return .admitted(ending: former)
     }
 
     /// The session of a central has ended.

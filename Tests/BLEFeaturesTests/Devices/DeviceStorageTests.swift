@@ -1,9 +1,10 @@
 import BLE
-import BLEFeatures
 import BLESimulation
 import BLETestSupport
 import Foundation
 import Testing
+
+@testable import BLEFeatures
 
 @Suite struct DeviceStorageTests {
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -89,11 +90,26 @@ import Testing
 
     private var lockPath: String { directory.appendingPathComponent(".devices.json.lock").path }
 
-    /// Holds the lock, as another program of the user does. The caller closes the result.
+    /// Holds the lock, as another program of the user does. The caller passes the result to `releaseLock(_:)`.
     private func holdLock() -> Int32 {
         let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         return descriptor
+    }
+
+    /// Not only closes the lock: a process that another suite is starting may have it for a moment, too.
+    private func releaseLock(_ descriptor: Int32) {
+        #expect(flock(descriptor, LOCK_UN) == 0)
+        close(descriptor)
+    }
+
+    /// Waits for a change. A cancelled test cancels it.
+    private func end(_ change: Task<Void, any Error>) async throws {
+        try await withTaskCancellationHandler {
+            try await change.value
+        } onCancel: {
+            change.cancel()
+        }
     }
 
     private func update(_ clock: any Clock<Duration>) -> Task<Void, any Error> {
@@ -108,22 +124,58 @@ import Testing
         let late = update(clock)
         let passing = Task {
             while !Task.isCancelled {
-                clock.advance(by: .milliseconds(100))
-                await Task.yield()
+                await clock.sleepers(1)
+                clock.advance(by: .milliseconds(1))
             }
         }
-        let error = await #expect(throws: BLEError.self) { try await late.value }
+        let error = await #expect(throws: BLEError.self) { try await end(late) }
         passing.cancel()
         #expect(error?.code == .storageFailed && error?.isRetryable == true)
         #expect((error?.cause as? BLEError)?.code == .busy)
         #expect(!FileManager.default.fileExists(atPath: path))
 
         let next = update(clock)
+        // However long it has waited, it looks often.
+        for _ in 0..<50 {
+            await clock.sleepers(1)
+            clock.advance(by: .milliseconds(20))
+        }
         await clock.sleepers(1)
-        close(held)
-        clock.advance(by: .milliseconds(100))
-        try await next.value
+        releaseLock(held)
+        clock.advance(by: .milliseconds(20))
+        try await end(next)
         #expect(try await FileDeviceStorage(path: path).all() == [Self.lock])
+    }
+
+    @Test func `a lock that is released is free, although a process that is being started still has it`() throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let first = try #require(try PrivateFile.Lock(of: path))
+        // What a fork does, until the process executes its program.
+        let inherited = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+            .filter { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == lockPath }
+            .map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        defer { for descriptor in inherited { close(descriptor) } }
+        #expect(inherited.count == 1)
+        #expect(try PrivateFile.Lock(of: path) == nil)
+        first.release()
+        let second = try PrivateFile.Lock(of: path)
+        #expect(second != nil)
+        second?.release()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can change the owner of a file"))
+    func `what root changes stays the user's`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func owner(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
+        }
+        #expect(chown(directory.path, 65534, 65534) == 0)
+        try await FileDeviceStorage(path: path).update(Self.lock.serial) { _ in Self.lock }
+        #expect(try owner(path) == 65534 && owner(lockPath) == 65534)
+        // The user's own lock is no other user's.
+        try await FileDeviceStorage(path: path).update(Self.lamp.serial) { _ in Self.lamp }
+        #expect(try owner(path) == 65534 && owner(lockPath) == 65534)
+        #expect(try await FileDeviceStorage(path: path).all().count == 2)
     }
 
     @Test(.hangLimit) func `a change that waits is cancelled at once`() async throws {
@@ -134,7 +186,7 @@ import Testing
         let waiting = update(clock)
         await clock.sleepers(1)
         waiting.cancel()
-        let error = await #expect(throws: BLEError.self) { try await waiting.value }
+        let error = await #expect(throws: BLEError.self) { try await end(waiting) }
         #expect(error?.code == .cancelled)
         #expect(!FileManager.default.fileExists(atPath: path))
     }

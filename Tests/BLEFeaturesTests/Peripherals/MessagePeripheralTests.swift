@@ -9,17 +9,17 @@ import Waiting
 
 /// The device's side, with handlers called as a host calls them. What it is to a central is in the lock's tests.
 @Suite(.hangLimit) struct MessagePeripheralTests {
-    private static let name = MessageCommand(rawValue: 0x0201)
-    private static let exchange = MessageCommand(rawValue: 0x0103)
-    private static let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
-    private static let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
-    private static let encryption = MessageEncryption(
+    static let name = MessageCommand(rawValue: 0x0201)
+    static let exchange = MessageCommand(rawValue: 0x0103)
+    static let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
+    static let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
+    static let encryption = MessageEncryption(
         derivation: KeyDerivation(salt: "salt", info: "info"), command: exchange)
 
-    private let sent = SharedValue<[[UInt8]]>([])
+    let sent = SharedValue<[[UInt8]]>([])
 
     /// Subscribes until the task is cancelled. BlueZ before 5.80 does not tell which central does.
-    private func subscribe(
+    func subscribe(
         _ device: MessagePeripheral, _ central: Peripheral.ID? = nil, clock: any Clock<Duration> = ContinuousClock()
     ) -> Task<Void, any Error> {
         let characteristic = device.service.characteristics[1]
@@ -28,14 +28,14 @@ import Waiting
         return Task.immediate { @concurrent in try await characteristic.onSubscribe?(notifier) }
     }
 
-    private func write(
+    func write(
         _ frame: [UInt8], to device: MessagePeripheral, from central: Peripheral.ID = one, attMTU: Int? = nil
     ) async throws(ATTError) {
         let characteristic = device.service.characteristics[0]
         try await characteristic.onWrite?(frame, AttributeRequest(central: central, attMTU: attMTU))
     }
 
-    private func rejection(_ work: () async throws(ATTError) -> Void) async -> ATTError? {
+    func rejection(_ work: () async throws(ATTError) -> Void) async -> ATTError? {
         do throws(ATTError) { try await work() } catch { return error }
         return nil
     }
@@ -276,7 +276,7 @@ import Waiting
     }
 
     /// Pairs a central with a device, whose replies fit a part.
-    private func pair(
+    func pair(
         _ device: MessagePeripheral, between: () async throws -> Void = {}
     ) async throws -> MessageCipher {
         let exchange = KeyExchange()

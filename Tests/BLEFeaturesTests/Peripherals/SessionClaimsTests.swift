@@ -32,14 +32,14 @@ import Testing
         #expect(claims.admit(other, at: .zero) == .admitted(ending: nil))
         #expect(claims.admit(one, at: .zero) == .admitted(ending: nil))
         #expect(claims.holder == nil)
-        #expect(claims.prove(one) == nil)
+        #expect(claims.prove(one, at: .zero) == .admitted(ending: nil))
         claims.finish(one, at: .zero)
         #expect(claims.holder == one)
         #expect(claims.admit(other, at: idle - .milliseconds(1)) == .refused)
         // Idle, the holder keeps its claim until another central proves an exchange.
         #expect(claims.admit(other, at: idle) == .admitted(ending: nil))
         #expect(claims.holder == one)
-        #expect(claims.prove(other) == one)
+        #expect(claims.prove(other, at: idle) == .admitted(ending: one))
         #expect(claims.holder == other)
     }
 
@@ -66,5 +66,32 @@ import Testing
         // The first is busy; the one that has been idle for longest ends.
         #expect(claims.admit(one, at: .seconds(33)) == .admitted(ending: guest(1)))
         #expect(claims.admit(guest(1), at: .seconds(33)) == .admitted(ending: guest(2)))
+    }
+
+    @Test func `a known central replaces the oldest guest, and guests whose requests never end keep no place`() {
+        var claims = SessionClaims(needsProof: true)
+        // None of their requests ends.
+        for number in 0..<SessionClaims.maximumGuests {
+            #expect(claims.admit(guest(number), at: .seconds(number)) == .admitted(ending: nil))
+        }
+        #expect(claims.admit(one, at: .seconds(29)) == .refused)
+        #expect(claims.admit(one, at: .seconds(29), isKnown: true) == .admitted(ending: guest(0)))
+        #expect(claims.admit(other, at: .seconds(30)) == .refused)
+        #expect(claims.admit(other, at: .seconds(31)) == .admitted(ending: guest(1)))
+        // A holder is not a guest.
+        #expect(claims.prove(one, at: .seconds(31)) == .admitted(ending: nil))
+        #expect(claims.admit(guest(0), at: .seconds(31), isKnown: true) == .refused)
+    }
+
+    @Test func `a proof does not take the session from a holder that is not idle`() {
+        var claims = SessionClaims(needsProof: true)
+        for central in [one, other] { #expect(claims.admit(central, at: .zero) == .admitted(ending: nil)) }
+        #expect(claims.prove(one, at: .zero) == .admitted(ending: nil))
+        #expect(claims.prove(one, at: .zero) == .admitted(ending: nil))
+        #expect(claims.prove(other, at: idle * 2) == .refused)
+        claims.finish(one, at: idle)
+        #expect(claims.prove(other, at: idle * 2 - .milliseconds(1)) == .refused)
+        #expect(claims.holder == one)
+        #expect(claims.prove(other, at: idle * 2) == .admitted(ending: one))
     }
 }

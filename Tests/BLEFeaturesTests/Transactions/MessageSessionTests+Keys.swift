@@ -80,17 +80,35 @@ extension MessageSessionTests {
         let session = session(device, .bound, keys)
         let written = device.requests.count
         for attempt in 1...2 {
-            let error = await expectError(.encryptionFailed) { try await session.secure() }
+            let error = await expectError(.encryptionFailed) {
+                try await world.asTimePasses { try await session.secure() }
+            }
             #expect(error?.cause as? MessageError == .confirmationFailed, "attempt \(attempt)")
         }
         for body in [{ _ = try await session.send(Self.secret) }, { try await session.pair() }] {
-            let error = await expectError(.encryptionFailed, from: body)
+            let error = await expectError(.encryptionFailed) { try await world.asTimePasses { try await body() } }
             #expect(error?.cause as? MessageError == .confirmationFailed)
         }
         #expect(device.requests.dropFirst(written).map { $0[4] } == [0, 0, 0, 0])
         #expect(await keys.key() == key)
         secure.forgeExchangeReply(nil)
+        let reply = try await world.asTimePasses { try await session.send(Self.secret) }
+        #expect(reply.payload == [3, 2, 1])
+    }
+
+    @Test func `the reply to another central's exchange does not end that of this one`() async throws {
+        let secure = FakeSecureDevice(.bound)
+        let device = try await FakeDevice(in: world) { frame in
+            // A device that cannot tell its subscribers apart sends both to both.
+            let other = Message(FakeSecureDevice.exchange, type: .reply, payload: Self.forgedReplies[2])
+            return (frame[4] == 0 ? [(try? other.encode()) ?? []] : []) + secure.answer(frame)
+        }
+        let keys = MemoryPairingKeys()
+        try await session(device, .bound, keys).pair()
+        let session = session(device, .bound, keys)
         #expect(try await session.send(Self.secret).payload == [3, 2, 1])
+        #expect(await session.counters.malformed == 1)
+        #expect(secure.exchanges == 2)
     }
 
     @Test func `nothing is kept of a pairing that was not confirmed`() async throws {
