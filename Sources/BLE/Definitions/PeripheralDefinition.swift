@@ -202,8 +202,10 @@ public struct CharacteristicDefinition: Sendable {
     /// notifier. It begins on the system's thread, before the central's next request, and must not block before it first
     /// waits or sends a value.
     ///
-    /// Any error except a cancellation ends the subscription: no more values are sent to it, the link stays, and a
-    /// ``PeripheralHost`` reports a `failed` event. If it is thrown before the handler first waits or sends a value, a system
+    /// Any error except a cancellation ends the subscription: it receives no more values of its own, the link stays, and a
+    /// ``PeripheralHost`` reports a `failed` event. Where the system does not tell subscribers apart, the handler runs
+    /// for all of them, and only it ends: they still receive the values that are sent to all, and it runs anew for the
+    /// next subscriber. If it is thrown before the handler first waits or sends a value, a system
     /// that asks before it answers rejects the subscription with it: the simulated radio does, with
     /// ``ATTError/unlikelyError`` for what is not an ``ATTError``; BlueZ has accepted the subscription by then.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void

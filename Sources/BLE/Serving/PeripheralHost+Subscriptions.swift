@@ -56,7 +56,7 @@ extension PeripheralHost {
     /// them must not end it for the others.
     private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
         guard let subscription = applications[attribute.application]?.subscription(attribute, central),
-            subscription.number == number
+            subscription.number == number, !subscription.hasEnded
         else { return }
         guard let error = subscription.state.failure else {
             applications[attribute.application]?.handlerEnded(attribute, central, number: number)

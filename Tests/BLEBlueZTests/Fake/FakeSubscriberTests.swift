@@ -176,4 +176,26 @@ struct FakeSubscriberTests {
         second.close()
         await backend.shutDown()
     }
+
+    @Test func `an indication that was signaled to a central ends with its link, and another is confirmed`()
+        async throws
+    {
+        try await withTwo(.indicate) { _, served, first, second in
+            // The first one has no socket after this, and its values are signaled.
+            first.close()
+            second.close()
+            await world.daemon.pretend(Self.other, isConnected: false)
+            await until { (try? await served.subscribers(of: Self.output)) == [Self.one] }
+            let vain = Task { try await served.indicate([1], from: Self.output, to: Self.one) }
+            await awaitSignals([[1]])
+            await world.daemon.pretend(Self.one, isConnected: false)
+            await expectError(.disconnected) { try await vain.value }
+            let third = try await world.subscribe(Self.other)
+            let indication = Task { try await served.indicate([2], from: Self.output) }
+            await awaitSignals([[1], [2]])
+            await world.daemon.confirm()
+            try await indication.value
+            third.close()
+        }
+    }
 }

@@ -13,9 +13,10 @@ import Testing
 
     /// A host that advertises, and a central's handle for it.
     private func withHost(
-        _ definition: PeripheralDefinition, _ body: (PeripheralHost, Peripheral) async throws -> Void
+        _ definition: PeripheralDefinition, _ configuration: PeripheralHost.Configuration = .quiet(),
+        _ body: (PeripheralHost, Peripheral) async throws -> Void
     ) async throws {
-        let host = try await PeripheralHost(backend: .simulated(radio))
+        let host = try await PeripheralHost(backend: .simulated(radio), configuration: configuration)
         let central = try await Central(backend: .simulated(radio), configuration: .quiet())
         try await host.withServed(definition) { _ in
             let remote = try await central.first(matching: .service(Self.service)).peripheral
@@ -211,6 +212,32 @@ import Testing
             }
             #expect(failures == 1)
             await expectError(.shutDown) { try await taking.value }
+        }
+    }
+
+    @Test func `a handler that outlasts its channel is cancelled, and then counts no more`() async throws {
+        let clock = ManualClock()
+        let begun = SharedValue(0)
+        var served = definition
+        served.channels = [
+            ChannelDefinition(0x0095, limits: ChannelLimits(total: 1, perCentral: 1)) { channel in
+                begun.change { $0 += 1 }
+                // Whatever becomes of the channel.
+                try await clock.sleep(for: .seconds(3600))
+            }
+        ]
+        var configuration = PeripheralHost.Configuration.quiet()
+        configuration.clock = clock
+        try await withHost(served, configuration) { _, remote in
+            let first = try await remote.openChannel(0x0095)
+            try await begun.until { $0 == 1 }
+            first.close()
+            await clock.sleepers(1, for: configuration.requestTimeout)
+            clock.advance(by: configuration.requestTimeout)
+            while begun.value == 1 {
+                try await remote.openChannel(0x0095).close()
+                for _ in 0..<20 { await Task.yield() }
+            }
         }
     }
 

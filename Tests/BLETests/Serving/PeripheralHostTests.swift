@@ -383,4 +383,35 @@ import Testing
         #expect(found.first?.message.contains("65536 handles") == true)
         #expect(found.first?.remedy != nil)
     }
+
+    @Test func `a handler that fails for all leaves them the values that are sent to all`() async throws {
+        let host = try await host()
+        var events = await host.events().makeAsyncIterator()
+        let begun = SharedValue(0)
+        let definition = definition(
+            CharacteristicDefinition(
+                Self.uuid, [.write, .notify],
+                onSubscribe: { _ in
+                    begun.change { $0 += 1 }
+                    throw BLEError(.timedOut, "one of them has not confirmed")
+                }))
+        try await host.withServed(definition) { served in
+            for number in UInt8(1)...2 {
+                await backend.report(.subscribed(backend.attribute, central: nil, attMTU: nil))
+                while let event = try await events.next() {
+                    guard case .failed(let error) = event else { continue }
+                    #expect((error.cause as? BLEError)?.code == .timedOut)
+                    break
+                }
+                // For the next subscriber, the handler runs anew.
+                #expect(begun.value == Int(number))
+                #expect(try await served.subscribers(of: Self.value) == [nil])
+                try await served.setValue([number], of: Self.value)
+            }
+            try await served.notify([3], from: Self.value)
+            #expect(await backend.notified.map(\.0) == [[1], [2], [3]])
+            #expect(await backend.refused.isEmpty)
+        }
+        await host.shutDown()
+    }
 }

@@ -10,6 +10,8 @@ actor ServingBackend: PeripheralBackend {
     private var refusals: [BLEError] = []
     private var held: CheckedContinuation<Void, Never>?
     private var holds = false
+    private var heldValue: CheckedContinuation<Void, Never>?
+    private var holdsValue = false
     /// The indications that are not confirmed, by the central that they are for.
     private var confirmations: [Peripheral.ID?: CheckedContinuation<Result<Void, BLEError>, Never>] = [:]
     /// The subscriptions that the host has ended.
@@ -41,6 +43,10 @@ actor ServingBackend: PeripheralBackend {
     func refuse(_ errors: [BLEError]) { refusals = errors }
     func hold() { holds = true }
     func release() { held?.resume() }
+    /// The next value waits until ``releaseValue()``, and others that are sent meanwhile overtake it.
+    func holdValue() { holdsValue = true }
+    var isHoldingValue: Bool { heldValue != nil }
+    func releaseValue() { heldValue?.resume() }
     func confirm(_ result: Result<Void, BLEError>, by central: Peripheral.ID? = nil) {
         confirmations.removeValue(forKey: central)?.resume(returning: result)
     }
@@ -86,6 +92,10 @@ actor ServingBackend: PeripheralBackend {
     func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
+        if holdsValue {
+            holdsValue = false
+            await withCheckedContinuation { heldValue = $0 }
+        }
         notified.append((value, attribute))
     }
 

@@ -150,6 +150,29 @@ import Testing
         }
     }
 
+    // MARK: Values
+
+    @Test func `stored values are sent in the order in which they were stored, whichever central wrote them`()
+        async throws
+    {
+        try await withServed(CharacteristicDefinition(Self.uuid, [.write, .notify])) { _, served in
+            await backend.report(.subscribed(backend.attribute, central: Self.central, attMTU: nil))
+            await backend.holdValue()
+            let first = Task { await rejection(of: [1]) }
+            await until { await backend.isHoldingValue }
+            let second = Task { await rejection(of: [2], by: Self.other) }
+            await until { (try? await served.value(Self.value)) == [2] }
+            let third = Task { try await served.setValue([3], of: Self.value) }
+            await until { (try? await served.value(Self.value)) == [3] }
+            for _ in 0..<50 { await Task.yield() }
+            await backend.releaseValue()
+            #expect(await first.value == nil)
+            #expect(await second.value == nil)
+            try await third.value
+            #expect(await backend.notified.map(\.0) == [[1], [2], [3]])
+        }
+    }
+
     // MARK: Subscriptions
 
     @Test func `a subscriber that confirms nothing does not hold up indications to others`() async throws {

@@ -1,6 +1,7 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
+import BLETestSupport
 import DBus
 
 /// The sockets of a client's subscribers, by the rules of the daemon's `src/gatt-database.c` from 5.80 on.
@@ -73,6 +74,23 @@ extension FakeBlueZ {
         guard isPaired, devices[central]?.isPaired == false else { return }
         devices[central]?.isPaired = true
         changed(devices[central]?.path ?? "", BlueZ.device, ["Bonded": .boolean(true), "Paired": .boolean(true)])
+    }
+
+    /// Such a central writes to the first characteristic with sockets.
+    func pretendToWrite(_ value: [UInt8], _ central: Peripheral.ID) async {
+        for application in serving?.applications.values.map(\.self) ?? [] {
+            guard let attribute = application.acquiring.first else { continue }
+            let request = AttributeRequest(central: central, transport: .le, attMTU: 247)
+            _ = try? await called(attribute, "WriteValue", [.bytes(value), options(request)])
+        }
+    }
+
+    /// Such a central writes, and its link ends at once. Returns when the bus has both, whether or not the client has
+    /// received them.
+    func pretendToWriteAndLeave(_ value: [UInt8], _ central: Peripheral.ID) async {
+        _ = Task.immediate { await self.pretendToWrite(value, central) }
+        centralChanged(central, isConnected: false)
+        for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
     }
 
     /// Such a central has confirmed a value that was signaled, of the first characteristic with sockets.
