@@ -95,6 +95,11 @@ extension ServingContract {
                 withExtendedLifetime(values) {}
                 values = nil
                 try await remote.disconnect()
+                // A subscription that stands for all ends with the link of the last.
+                while try await !served.subscribers(of: Self.output).isEmpty {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
             }
         }
     }
