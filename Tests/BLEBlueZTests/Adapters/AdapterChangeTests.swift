@@ -48,8 +48,6 @@ struct AdapterChangeTests {
         try await world.daemon.start()
         // The daemon shows one after the other.
         await until { await world.daemon.calls["GetManagedObjects", default: 0] > before }
-        // Answers of the fake can be overtaken by its signals. This one has arrived when those to later calls have.
-        for _ in 0..<2 { try await world.makeCentral().shutDown() }
         await world.daemon.setPresent(true)
         await until { await world.daemon.isDiscovering }
         #expect(await world.daemon.calls["hci1 StartDiscovery"] == nil)

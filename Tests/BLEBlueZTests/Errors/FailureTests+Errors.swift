@@ -126,7 +126,13 @@ extension FailureTests {
         clock.advance(by: timeout)
         await expectError(.timedOut) { try await first.value }
         let next = Task { try await strap.write([2], to: EchoStrap.input) }
+        // bluetoothd has refused it, and is asked again when it has finished the first.
+        await until { await peer.daemon.calls["WriteValue"] == 1 }
+        await clock.sleepers(1, for: .milliseconds(10))
         await peer.daemon.release()
+        await until { await peer.written() == [1] }
+        await until { await peer.daemon.calls["WriteValue"] == 2 }
+        clock.advance(by: .milliseconds(10))
         try await next.value
         let written = await peer.written()
         #expect(written == [2])

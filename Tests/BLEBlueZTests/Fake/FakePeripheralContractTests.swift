@@ -12,12 +12,7 @@ import Testing
 /// subscribers apart, and one that does.
 @Suite(.startsProcesses, .hangLimit)
 struct FakePeripheralContractTests {
-    /// Without the check of channels beyond their limit: beside a busy machine, one in forty runs of it does not end on the
-    /// fake, of which a channel that is closed as soon as it is opened is suspected. It passes on the simulation and on both
-    /// versions of the real bluetoothd.
-    private static let checks = PeripheralContract.selected.filter { $0 != .channelsBeyondTheirLimitAreClosed }
-
-    @Test(arguments: checks, [66, 80])
+    @Test(arguments: PeripheralContract.selected, [66, 80])
     func contract(_ item: PeripheralContract, minorVersion: Int) async throws {
         try await item.check(FakeServingPeer(world: try await BlueZWorld(minorVersion: minorVersion)))
     }

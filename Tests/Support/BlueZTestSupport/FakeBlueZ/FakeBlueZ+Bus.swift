@@ -14,12 +14,21 @@ extension FakeBlueZ {
 
     func export(
         _ path: String, _ interface: InterfaceDescription,
-        _ handle: @escaping @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?,
+        _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
-            await self?.process(call, handle)
-                ?? .failure(.bus("UnknownMethod", call.method))
+            await withCheckedContinuation { answered in
+                // A task that prefers the loop, as this one does, would take a turn anew at each step on this actor.
+                Task.immediate {
+                    guard let self else {
+                        return answered.resume(returning: .failure(.bus("UnknownMethod", call.method)))
+                    }
+                    await self.process(call, handle) { answer in
+                        answered.resume(returning: answer ?? .failure(.bus("UnknownMethod", call.method)))
+                    }
+                }
+            }
         } property: { name in
             property(name)
         }
@@ -41,22 +50,35 @@ extension FakeBlueZ {
         }
     }
 
-    /// One call; the beginning of what it does is not separated from its being noted.
+    /// One call. The beginning of what it does is not separated from its being noted, nor its end from its answer, which is
+    /// thereby sent before any later signal.
     private func process(
-        _ call: IncomingCall, _ handle: @Sendable (IncomingCall) async -> Result<MethodReply, DBusError>?
-    ) async -> Result<MethodReply, DBusError>? {
+        _ call: IncomingCall,
+        _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
+        answer: (Result<MethodReply, DBusError>?) -> Void
+    ) async {
         // The daemon keeps a client from the moment of its call, whenever the peripheral has agreed, and forgets it at its
         // StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
         let start = call.method == "StartNotify" ? PendingStart(path: call.path, client: call.sender) : nil
         if let start { pendingStarts.insert(start) }
         if call.method == "StopNotify" { pendingStarts.remove(PendingStart(path: call.path, client: call.sender)) }
+        // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same file).
+        // A command is not answered, and so refuses nothing.
+        let isWrite = call.method == "WriteValue"
+        if isWrite, writing.contains(call.path) {
+            calls[call.method, default: 0] += 1
+            return answer(.failure(.bluez("InProgress", "In Progress")))
+        }
+        let isAnswered = isWrite && call.arguments.last?[key: "type"]?.string != "command"
+        if isAnswered { writing.insert(call.path) }
+        defer { if isAnswered { writing.remove(call.path) } }
         await waitWhileHanging(call.method)
-        if let start, pendingStarts.remove(start) == nil { return .failure(.bluez("Failed", "withdrawn")) }
+        if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
         calls[call.method, default: 0] += 1
-        if let error = faults.errors.removeValue(forKey: call.method) { return .failure(error) }
-        let answer = await handle(call)
+        if let error = faults.errors.removeValue(forKey: call.method) { return answer(.failure(error)) }
+        let result = await handle(self, call)
         await waitWhileHanging("after \(call.method)")
-        return answer
+        answer(result)
     }
 
     func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) {

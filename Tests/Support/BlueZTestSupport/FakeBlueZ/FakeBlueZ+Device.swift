@@ -97,8 +97,8 @@ extension FakeBlueZ {
         guard attribute.interface != BlueZ.gattService else { return }
         let description =
             attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
-        export(attribute.path, description) { [weak self] call in
-            await self?.attributeCall(id, attribute, call)
+        export(attribute.path, description) { daemon, call in
+            await daemon.attributeCall(id, attribute, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }

@@ -28,7 +28,7 @@ extension FakeBlueZ {
 
     func exportMonitorManager() {
         guard offersMonitors else { return }
-        export(Self.adapterPath, Interfaces.monitorManager) { [weak self] call in await self?.monitorCall(call) }
+        export(Self.adapterPath, Interfaces.monitorManager) { daemon, call in await daemon.monitorCall(call) }
     }
 
     /// Releases the monitors that are active, as when the kernel drops them.

@@ -74,6 +74,8 @@ public actor FakeBlueZ {
     /// Who has the notifications of a characteristic on, by bus name.
     var notifiers: [AttributeID: Set<String>] = [:]
     var pendingStarts: Set<PendingStart> = []
+    /// The paths of the attributes that are being written.
+    var writing: Set<String> = []
     /// What starts and stops the notifications of a characteristic, one after the other.
     var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
@@ -126,9 +128,9 @@ public actor FakeBlueZ {
             "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: HangLimit.step)
         self.session = session
         isPowered = true
-        export("/", Interfaces.objectManager) { [weak self] call in await self?.managedObjects(call) }
-        export(Self.adapterPath, Interfaces.adapter) { [weak self] call in
-            await self?.adapterCall(call)
+        export("/", Interfaces.objectManager) { daemon, call in daemon.managedObjects(call) }
+        export(Self.adapterPath, Interfaces.adapter) { daemon, call in
+            await daemon.adapterCall(call)
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
@@ -136,7 +138,7 @@ public actor FakeBlueZ {
         exportMonitorManager()
         exportServing()
         if faults.hasAgentManager {
-            export("/org/bluez", Interfaces.agentManager) { [weak self] call in await self?.agentManagerCall(call)
+            export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call)
             }
         }
         try await own(BlueZ.service, session)
@@ -216,8 +218,8 @@ public actor FakeBlueZ {
         }
         let device = FakeDevice(id: id, advertisement: advertisement)
         devices[id] = device
-        export(device.path, Interfaces.device) { [weak self] call in
-            await self?.deviceCall(id, call)
+        export(device.path, Interfaces.device) { daemon, call in
+            await daemon.deviceCall(id, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }

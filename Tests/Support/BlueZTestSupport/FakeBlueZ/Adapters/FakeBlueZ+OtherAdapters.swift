@@ -50,7 +50,7 @@ extension FakeBlueZ {
         var device = FakeDevice(id: id, advertisement: Advertisement(rssi: -60), adapter: adapter)
         device.isConnected = isConnected
         otherDevices[path] = device
-        export(path, Interfaces.device) { _ in
+        export(path, Interfaces.device) { _, _ in
             nil
         } property: { [weak self] name in
             self?.publishedOthers.withLock { $0[path]?[name] }
@@ -82,8 +82,8 @@ extension FakeBlueZ {
 
     /// What is called on it is counted with its name before the method's, and succeeds.
     func exportOther(_ path: String) {
-        export(path, Interfaces.adapter) { [weak self] call in
-            await self?.note("\(path.split(separator: "/").last!) \(call.method)")
+        export(path, Interfaces.adapter) { daemon, call in
+            daemon.note("\(path.split(separator: "/").last!) \(call.method)")
             return .success(MethodReply())
         } property: { [weak self] name in
             self?.publishedOthers.withLock { $0[path]?[name] }

@@ -138,6 +138,9 @@ extension FakeBlueZ {
             do {
                 for try await packet in channel.packets { while try !socket.send(packet) { try await socket.room() } }
             } catch {}
+            // Whichever of the two has ended: closing the socket here ends nothing but the socket.
+            channel.close()
+            producer.finish()
             loop.perform { socket.close() }
         }
         return ChannelSocket(

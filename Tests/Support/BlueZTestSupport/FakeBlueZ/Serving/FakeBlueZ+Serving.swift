@@ -64,9 +64,9 @@ extension FakeBlueZ {
     }
 
     func exportServing() {
-        export(Self.adapterPath, Interfaces.gattManager) { [weak self] call in await self?.gattManagerCall(call) }
-        export(Self.adapterPath, Interfaces.advertisingManager) { [weak self] call in
-            await self?.advertisingManagerCall(call)
+        export(Self.adapterPath, Interfaces.gattManager) { daemon, call in await daemon.gattManagerCall(call) }
+        export(Self.adapterPath, Interfaces.advertisingManager) { daemon, call in
+            await daemon.advertisingManagerCall(call)
         } property: { name in
             ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)][name]
         }
@@ -355,8 +355,8 @@ extension FakeBlueZ {
         device.isInRange = false
         device.isConnected = isConnected
         devices[central] = device
-        export(device.path, Interfaces.device) { [weak self] call in
-            await self?.deviceCall(central, call)
+        export(device.path, Interfaces.device) { daemon, call in
+            await daemon.deviceCall(central, call)
         } property: { [weak self] name in
             self?.published.withLock { $0[central]?[name] }
         }
