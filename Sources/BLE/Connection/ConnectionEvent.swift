@@ -39,6 +39,6 @@ public struct DisconnectReason: RawRepresentable, Hashable, Codable, Sendable, C
     public static let adapterGone = DisconnectReason(rawValue: "adapterGone")
     /// Bluetooth, or the bus connection to it, stopped.
     public static let bluetoothLost = DisconnectReason(rawValue: "bluetoothLost")
-    /// The system does not report a reason, as with bluetoothd before 5.82.
+    /// The system does not report a reason, as with bluetoothd before 5.83.
     public static let unknown = DisconnectReason(rawValue: "unknown")
 }

@@ -60,7 +60,7 @@ extension BlueZHost {
         update { $0.remove(path, interfaces: interfaces) }
     }
 
-    /// Records the reason for a disconnect. Sent shortly before `Connected` becomes false, from bluetoothd 5.82 on.
+    /// Records the reason for a disconnect. Sent shortly before `Connected` becomes false, from bluetoothd 5.83 on.
     private func disconnected(_ message: IncomingMessage) throws(DBusError) {
         var body = message.body
         noteLinkEnd(message.path.string, ObjectTree.LinkEnd(reason: try body.string(), message: try body.string()))

@@ -233,7 +233,7 @@ import Testing
         let causes = words.filter { $0.wholeMatch(of: /(le|br)-connection-[a-z-]+/) != nil }
         #expect(causes.count > 20)
         #expect(causes.subtracting(replies.map { message($0[1]) }) == [])
-        // From BlueZ 5.82 on.
+        // From BlueZ 5.83 on.
         let reasons = words.filter { $0.wholeMatch(of: /org\.bluez\.Reason\.[A-Za-z]+/) != nil }
         let listed = try page.rows("Why a link ended").map { "org.bluez.Reason.\($0[0])" }
         #expect(reasons.subtracting(listed) == [])

@@ -76,7 +76,7 @@ extension FakeBlueZ {
 
     // MARK: Other daemons, other peripherals
 
-    /// Says why a link has ended, as bluetoothd does from 5.82 on.
+    /// Says why a link has ended, as bluetoothd does from 5.83 on.
     public func sayReason(_ name: String, _ message: String) { faults.reason = (name, message) }
 
     /// Has no AgentManager1, from the next start on.
