@@ -54,6 +54,8 @@ extension Contract {
         } catch {
             guard [.disconnected, .timedOut].contains(error.code) else { throw error }
         }
+        // bluetoothd fails the read a moment before the link.
+        try await until(.disconnected, strap)
         return try await strap.read(EchoStrap.secret)
     }
 

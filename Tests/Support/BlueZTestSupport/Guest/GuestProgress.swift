@@ -7,7 +7,8 @@ final class GuestProgress: Sendable {
 
     /// The time without progress after which a test fails, while no command of the test is being carried out.
     static let limit = Duration.seconds(60)
-    /// The same during a command, each of which has a shorter limit of its own (``Guest``).
+    /// The same during a command, each of which has a shorter limit of its own (``Guest``), and while commands do nothing but
+    /// ask the same again and get the same answers.
     private static let commandLimit = Duration.seconds(180)
     /// The time that a cancelled test has to end.
     private static let grace = Duration.seconds(30)
@@ -20,10 +21,10 @@ final class GuestProgress: Sendable {
         var number = 0
         /// The commands that are being carried out.
         var commands = 0
-        /// When it last made progress.
-        var last = ContinuousClock.now
-        /// Its last steps.
-        var steps: [String] = []
+        /// When it last took a step, and one that differs from its last steps.
+        var last = ContinuousClock.now, lastNew = ContinuousClock.now
+        /// Its last steps, and when it took them.
+        var steps: [(text: String, time: String)] = []
         var isStuck = false
     }
 
@@ -47,7 +48,8 @@ final class GuestProgress: Sendable {
         state.withLock { state in
             state.last = now
             state.commands += commands
-            state.steps.append("\(time) s: \(step)")
+            if !state.steps.contains(where: { $0.text == step }) { state.lastNew = now }
+            state.steps.append((step, time))
             if state.steps.count > Self.capacity { state.steps.removeFirst() }
         }
     }
@@ -56,7 +58,8 @@ final class GuestProgress: Sendable {
     func begin(_ test: String, cancel: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.number += 1
-            (state.test, state.last, state.steps, state.isStuck) = ((test, state.number, cancel), .now, [], false)
+            (state.test, state.steps, state.isStuck) = ((test, state.number, cancel), [], false)
+            (state.last, state.lastNew) = (.now, .now)
         }
     }
 
@@ -64,8 +67,12 @@ final class GuestProgress: Sendable {
     func end() -> [String]? {
         state.withLock { state in
             state.test = nil
-            return state.isStuck ? state.steps : nil
+            return state.isStuck ? Self.words(state.steps) : nil
         }
+    }
+
+    private static func words(_ steps: [(text: String, time: String)]) -> [String] {
+        steps.map { "\($0.time) s: \($0.text)" }
     }
 
     private func watch() {
@@ -73,9 +80,10 @@ final class GuestProgress: Sendable {
             Thread.sleep(forTimeInterval: 1)
             let stuck = state.withLock { state -> (name: String, number: Int, steps: [String])? in
                 let limit = state.commands > 0 ? Self.commandLimit : Self.limit
-                guard let test = state.test, !state.isStuck, .now - state.last > limit else { return nil }
+                let isStuck = .now - state.last > limit || .now - state.lastNew > Self.commandLimit
+                guard let test = state.test, !state.isStuck, isStuck else { return nil }
                 state.isStuck = true
-                return (test.name, test.number, state.steps)
+                return (test.name, test.number, Self.words(state.steps))
             }
             guard let stuck else { continue }
             say("\(stuck.name): no progress; its last steps:\n" + stuck.steps.joined(separator: "\n"))
