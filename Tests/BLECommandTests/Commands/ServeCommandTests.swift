@@ -146,6 +146,7 @@ struct ServeCommandTests {
             (["--seconds", "0", "--name", "x"], "--seconds is 0"), ([], "Give --name, --service"),
             (["--ibeacon", "180d,1,2"], "a UUID of 128 bits"),
             (["--service", "180d", "--service", "180d"], "--service contains"),
+            (["--bthome", "temperature=hot"], "from -3276.8 to 3276.7 ("),
             (["--eddystone-url", "https://swift.org/\(String(repeating: "x", count: 40))"], ""),
         ])
     func `errors of advertise are in the tool's own words`(_ arguments: [String], _ message: String) async throws {

@@ -85,7 +85,7 @@ struct ServeCommand: AsyncParsableCommand {
             let requests = AnsweredRequests()
             await host.observeRequests { requests.add($0) }
             try await host.withServed(definition) { served in
-                output.note("serving \(definition.advertisement.localName ?? ""); Ctrl-C ends")
+                output.note("serving \(definition.advertisement.localName ?? peripheral); Ctrl-C ends")
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for try await event in events { try HostOutput.show(event, output) }
