@@ -419,5 +419,8 @@ struct ServeCommandTests {
         let result = try await world.ble("serve", "stap").run()
         #expect(result.status == 64)
         #expect(result.errors.contains("nor one of: heart-rate-strap, battery, weather-station, lamp"))
+        let long = try await world.ble("serve", "lamp", "--name", String(repeating: "x", count: 30)).run()
+        #expect(long.status == 64)
+        #expect(long.errors.contains("--name has up to 29 bytes"))
     }
 }
