@@ -85,6 +85,8 @@ final class StateWatch: Sendable {
     func finish(_ error: BLEError) {
         var observers = parts.withLock { parts in
             defer { parts.observers = Observers() }
+            // The links and the scan of a central end with it.
+            (parts.isScanning, parts.connected) = (false, [])
             return parts.observers
         }
         observers.finish(error)

@@ -19,8 +19,16 @@ extension Central {
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
             // Not failed by the end of the link: the backend's error is more specific.
-            try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
-                (backend) throws(BLEError) in try await backend.pair(id)
+            do throws(BLEError) {
+                try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
+                    (backend) throws(BLEError) in try await backend.pair(id)
+                }
+            } catch {
+                guard error.code == .timedOut else { throw error }
+                var error = error
+                // With the time that the caller gave, not what connecting has left of it.
+                error.message = "pairing took longer than \(timeout)"
+                throw error
             }
             pairings.keepLink(id)
             pairingEnded(id)

@@ -100,7 +100,7 @@ public struct ValueReader: ~Copyable {
 
     /// Throws `invalidValue` if bytes are left.
     func end() throws(BLEError) {
-        guard remaining == 0 else { throw invalid("\(remaining) bytes too many") }
+        guard remaining == 0 else { throw invalid("bytes after the last field: \(remaining)") }
     }
 
     private func require(_ count: Int) throws(BLEError) {

@@ -26,11 +26,14 @@ struct ServiceArgument: Sendable {
 }
 
 /// Bytes in hexadecimal.
-struct HexArgument: ExpressibleByArgument, Sendable {
+struct HexArgument: Sendable {
     let bytes: [UInt8]
 
-    init?(argument: String) {
-        guard let bytes = Hex.bytes(argument) else { return nil }
+    init(hexadecimal text: String) throws {
+        guard let bytes = Hex.bytes(text) else {
+            throw ValidationError(
+                "\"\(text.excerpt)\" is not two hexadecimal digits for each byte, such as 05 or 0a1b.")
+        }
         self.bytes = bytes
     }
 }
@@ -41,7 +44,7 @@ func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) ->
     let names = known.map { commandLineName($0.name) }
     let meant = Suggestion.nearest(to: commandLineName(text), in: names).map { " Did you mean \($0)?" } ?? ""
     return ValidationError(
-        "No \(kind) is called so, and it is no UUID.\(meant) Names are those of the SIG: "
+        "\"\(text.excerpt)\" is neither the name of a \(kind) nor a UUID.\(meant) Names are those of the SIG: "
             + "ble numbers --kind \(kind) WORDS finds them by a word.")
 }
 

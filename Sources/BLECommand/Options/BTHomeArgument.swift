@@ -87,8 +87,9 @@ struct BTHomeArgument: Sendable {
 
     private static func range(_ kind: BTHomeKind) -> ClosedRange<Double>? {
         func scaled(_ least: Double, _ most: Double, _ step: BTHomeKind.Step) -> ClosedRange<Double> {
-            let factor = Double(step.numerator) / Double(step.denominator)
-            return least * factor...most * factor
+            // Divided last, so that the limits print as they are written: 3276.7, not 3276.7000000000003.
+            func scaled(_ limit: Double) -> Double { limit * Double(step.numerator) / Double(step.denominator) }
+            return scaled(least)...scaled(most)
         }
         switch kind.coding {
         case .unsigned(let count, let step): return scaled(0, Double(1 << (8 * count)) - 1, step)

@@ -119,6 +119,8 @@ extension CharacteristicArgument {
 
         func format(on peripheral: Peripheral) async -> ValueFormat? {
             guard let descriptor else { return await ShownValue.format(of: key, on: peripheral) }
+            // Text that the SIG does not list as a format: the Characteristic User Description.
+            if descriptor.uuid == BluetoothUUID(0x2901) { return ValueFormat(PresentationFormat(format: .utf8)) }
             return ValueFormat(of: descriptor.uuid)
         }
     }

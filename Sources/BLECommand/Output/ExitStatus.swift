@@ -32,11 +32,11 @@ enum ExitStatus {
             "pairing failed, or was refused"
         ),
         (22, [.alreadyPaired], "there is a bond already"),
-        (23, [], "a message could not be encrypted or decrypted, or keys not be agreed on"),
-        (64, [.invalidArgument], "the command line makes no sense"),
+        (23, [], "a message could not be encrypted or decrypted, or keys could not be agreed on"),
+        (64, [.invalidArgument], "wrong usage"),
         (
             65, [.invalidValue],
-            "the peripheral sent a value that is not of its type, or a message that is none"
+            "the peripheral sent a value that is not of its type, or an invalid message"
         ),
         (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),

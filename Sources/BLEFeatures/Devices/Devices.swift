@@ -125,7 +125,7 @@ public actor Devices {
     private static func normalized(_ serial: String) throws(BLEError) -> String {
         guard let bytes = Hex.bytes(serial), bytes.count == 6 else {
             throw BLEError(
-                .invalidArgument, "\"\(serial)\" is no serial number", isRetryable: false,
+                .invalidArgument, "\"\(serial)\" is not a valid serial number", isRetryable: false,
                 remedy: "Give its twelve hexadecimal digits.")
         }
         return Hex.string(bytes)

@@ -124,7 +124,17 @@ public final class MessageSession: Sendable {
     public func pair() async throws(BLEError) {
         let encryption = try requireEncryption()
         try await agreements.run { [self] () throws(BLEError) in
-            try await keys.setKey(try await exchange(encryption, nil).pairingKey)
+            let agreed: AgreedKeys
+            do throws(BLEError) {
+                agreed = try await exchange(encryption, nil)
+            } catch {
+                guard error.code == .commandTimedOut, error.remedy == nil else { throw error }
+                var error = error
+                // A device that refuses to pair does not answer.
+                error.remedy = "Check that the device allows pairing now, for example while its button is held."
+                throw error
+            }
+            try await keys.setKey(agreed.pairingKey)
         }
     }
 

@@ -75,7 +75,7 @@ extension ValueCoding where Value == UInt8 {
     }
 
     private static func checked(_ percent: UInt8) throws(BLEError) -> UInt8 {
-        guard percent <= 100 else { throw BLEError(.invalidValue, "\(percent) is no percentage") }
+        guard percent <= 100 else { throw BLEError(.invalidValue, "\(percent) is not between 0 and 100") }
         return percent
     }
 }

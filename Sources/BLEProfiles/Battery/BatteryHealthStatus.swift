@@ -26,7 +26,7 @@ public struct BatteryHealthStatus: Hashable, Codable, ValueCodable {
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         healthPercent = flags & 0x01 != 0 ? Int(try reader.uint8()) : nil
-        if let healthPercent, healthPercent > 100 { throw reader.invalid("\(healthPercent) is no percentage") }
+        if let healthPercent, healthPercent > 100 { throw reader.invalid("\(healthPercent) is not between 0 and 100") }
         cycleCount = flags & 0x02 != 0 ? Int(try reader.uint16()) : nil
         temperatureCelsius = flags & 0x04 != 0 ? Int(try reader.int8()) : nil
         deepDischargeCount = flags & 0x08 != 0 ? Int(try reader.uint16()) : nil
@@ -38,7 +38,9 @@ public struct BatteryHealthStatus: Hashable, Codable, ValueCodable {
             (healthPercent != nil ? 0x01 : 0) | (cycleCount != nil ? 0x02 : 0)
                 | (temperatureCelsius != nil ? 0x04 : 0) | (deepDischargeCount != nil ? 0x08 : 0))
         if let healthPercent {
-            guard 0...100 ~= healthPercent else { throw BLEError(.invalidValue, "\(healthPercent) is no percentage") }
+            guard 0...100 ~= healthPercent else {
+                throw BLEError(.invalidValue, "\(healthPercent) is not between 0 and 100")
+            }
             try writer.integer(healthPercent, .uint8)
         }
         if let cycleCount { try writer.integer(cycleCount, .uint16) }

@@ -125,7 +125,7 @@ public struct BatteryLevelStatus: Hashable, Codable, ValueCodable {
         chargingFaults = ChargingFaults(rawValue: state).intersection(.all)
         identifier = flags & 0x01 != 0 ? try reader.raw() : nil
         levelPercent = flags & 0x02 != 0 ? Int(try reader.uint8()) : nil
-        if let levelPercent, levelPercent > 100 { throw reader.invalid("\(levelPercent) is no percentage") }
+        if let levelPercent, levelPercent > 100 { throw reader.invalid("\(levelPercent) is not between 0 and 100") }
         guard flags & 0x04 != 0 else { return }
         let additional = try reader.uint8()
         additionalStatus = AdditionalStatus(
@@ -142,7 +142,9 @@ public struct BatteryLevelStatus: Hashable, Codable, ValueCodable {
         writer.uint16(state | chargingFaults.intersection(.all).rawValue)
         if let identifier { writer.raw(identifier) }
         if let levelPercent {
-            guard 0...100 ~= levelPercent else { throw BLEError(.invalidValue, "\(levelPercent) is no percentage") }
+            guard 0...100 ~= levelPercent else {
+                throw BLEError(.invalidValue, "\(levelPercent) is not between 0 and 100")
+            }
             try writer.integer(levelPercent, .uint8)
         }
         if let additionalStatus {

@@ -58,7 +58,9 @@ struct ChannelCommandTests {
         #expect(refused.status == 19)
         #expect(refused.errors.contains("refused the channel 0x00F0"))
         // It publishes no number.
-        #expect(try await channel().status == 16)
+        let unpublished = try await channel()
+        #expect(unpublished.status == 16)
+        #expect(unpublished.errors.contains("--psm 0x0080"))
         for arguments in [["--psm", "0"], ["--psm", "0x100"], ["--psm", "x"], ["--listen"], ["--length", "1"]] {
             let wrong = try await Tool(["channel", "Lamp", "--backend", "simulated"] + arguments).run()
             #expect(wrong.status == 64)

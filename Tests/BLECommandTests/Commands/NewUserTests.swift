@@ -71,7 +71,7 @@ struct NewUserTests {
             let handle = try #require(attribute["handle"] as? Int)
             return Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
         }
-        #expect(try await world.ble("read", "Thing", "ff01/2901").run().output.hasPrefix("7374617465"))
+        #expect(try await world.ble("read", "Thing", "ff01/2901").run().output == "7374617465  state\n")
         let named = try await world.ble("read", "Thing", "ff01/characteristic-user-description", "--json").run()
         #expect(try named.objects.first?["descriptor"] as? String == "2901")
         #expect(try await world.ble("read", "Thing", "@" + digits(descriptors[1])).run().output == "09\n")
@@ -98,6 +98,8 @@ struct NewUserTests {
     @Test func `the help is short, and has the exit statuses as a topic`() async throws {
         let help = try await Tool.run("help")
         #expect(!help.output.contains("124"))
+        let wrong = try await Tool.run("write", "Thing", "ff01", "5")
+        #expect(wrong.errors.contains("two hexadecimal digits for each byte"))
         let statuses = try await Tool.run("help", "exit-status")
         #expect(statuses.status == 0)
         #expect(statuses.output.contains("124  it took too long"))

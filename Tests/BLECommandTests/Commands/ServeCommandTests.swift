@@ -146,6 +146,7 @@ struct ServeCommandTests {
             (["--seconds", "0", "--name", "x"], "--seconds is 0"), ([], "Give --name, --service"),
             (["--ibeacon", "180d,1,2"], "a UUID of 128 bits"),
             (["--service", "180d", "--service", "180d"], "--service contains"),
+            (["--bthome", "temperature=hot"], "from -3276.8 to 3276.7 ("),
             (["--eddystone-url", "https://swift.org/\(String(repeating: "x", count: 40))"], ""),
         ])
     func `errors of advertise are in the tool's own words`(_ arguments: [String], _ message: String) async throws {
@@ -418,5 +419,8 @@ struct ServeCommandTests {
         let result = try await world.ble("serve", "stap").run()
         #expect(result.status == 64)
         #expect(result.errors.contains("nor one of: heart-rate-strap, battery, weather-station, lamp"))
+        let long = try await world.ble("serve", "lamp", "--name", String(repeating: "x", count: 30)).run()
+        #expect(long.status == 64)
+        #expect(long.errors.contains("--name has up to 29 bytes"))
     }
 }

@@ -16,7 +16,7 @@ struct FanState: Hashable, ValueCodable {
     init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
         speedPercent = Int(try reader.uint8())
-        guard speedPercent <= 100 else { throw reader.invalid("\(speedPercent) is no percentage") }
+        guard speedPercent <= 100 else { throw reader.invalid("\(speedPercent) is not between 0 and 100") }
         temperatureCelsius = flags & 0x01 != 0 ? Double(try reader.int16()) / 100 : nil
     }
 
@@ -49,7 +49,7 @@ struct Fan: Profile {
 
     /// Sets the speed. Throws `procedureFailed` with a ``FanResult``.
     func setSpeed(percent: Int) async throws(BLEError) {
-        guard 0...100 ~= percent else { throw BLEError(.invalidArgument, "\(percent) is no percentage") }
+        guard 0...100 ~= percent else { throw BLEError(.invalidArgument, "\(percent) is not between 0 and 100") }
         try await controlPoint.perform(1, [UInt8(percent)])
     }
 

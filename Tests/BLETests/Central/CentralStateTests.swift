@@ -30,4 +30,15 @@ import Testing
         await bench.central.shutDown()
         await expectError(.shutDown) { try await states.next() }
     }
+
+    @Test func `a central that was shut down has neither a link nor a scan`() async throws {
+        let bench = try await Bench()
+        let scan = Task { [central = bench.central] in for try await _ in central.discoveries() {} }
+        await until { await bench.central.isScanning }
+        try await bench.strap.connect()
+        #expect(await bench.central.state == .connected)
+        await bench.central.shutDown()
+        #expect(await bench.central.state == .disconnected)
+        _ = await scan.result
+    }
 }

@@ -143,6 +143,7 @@ struct CentralPairingTests {
         clock.advance(by: .seconds(4))
         let error = await pairing.value
         #expect(error?.code == .timedOut)
+        #expect(error?.message == "pairing took longer than 10.0 seconds")
         #expect(error?.peripheral == strap.id)
     }
 

@@ -71,6 +71,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The name to advertise, up to 29 bytes.", valueName: "text"))
     var name: String?
 
+    func validate() throws {
+        guard name?.utf8.count ?? 0 <= 29 else {
+            throw ValidationError("--name has up to 29 bytes. Give a shorter name.")
+        }
+    }
+
     func run() async throws {
         // Before signals are handled, so that they end the reading of a long file.
         let definition = try definition()
@@ -85,7 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
             let requests = AnsweredRequests()
             await host.observeRequests { requests.add($0) }
             try await host.withServed(definition) { served in
-                output.note("serving \(definition.advertisement.localName ?? ""); Ctrl-C ends")
+                output.note("serving \(definition.advertisement.localName ?? peripheral); Ctrl-C ends")
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for try await event in events { try HostOutput.show(event, output) }

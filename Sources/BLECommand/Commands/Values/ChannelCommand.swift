@@ -66,6 +66,20 @@ struct ChannelCommand: AsyncParsableCommand {
         guard !raw || !options.json else { throw ValidationError("--raw and --json exclude each other.") }
     }
 
+    /// Returns the number that the peripheral publishes.
+    private static func publishedPSM(of peripheral: Peripheral) async throws(BLEError) -> PSM {
+        do throws(BLEError) {
+            return try await peripheral.read(.publishedPSM)
+        } catch {
+            var error = error
+            if error.code == .characteristicNotFound {
+                error.message = "the peripheral does not publish the number of a channel"
+                error.remedy = "Give the number: --psm 0x0080."
+            }
+            throw error
+        }
+    }
+
     func run() async throws {
         let exchange = ChannelExchange(isRaw: raw, count: count)
         let (psm, security, length, timeout) = (psm, security.level, length, options.timeoutDuration)
@@ -73,8 +87,7 @@ struct ChannelCommand: AsyncParsableCommand {
             try await Session.run(options) { central, output in
                 let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
                 let channel = try await output.progress.during("Opening a channel to \(peripheral)") {
-                    let number: PSM
-                    if let psm { number = psm } else { number = try await peripheral.read(.publishedPSM) }
+                    let number = if let psm { psm } else { try await Self.publishedPSM(of: peripheral) }
                     return try await peripheral.openChannel(number, security: security, maximumReceiveLength: length)
                 }
                 try await exchange.run(channel, output.about(peripheral))

@@ -13,7 +13,9 @@ struct WriteCommand: AsyncParsableCommand {
     @Argument(help: CharacteristicArgument.helpWithDescriptor, transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
-    @Argument(help: ArgumentHelp("The value in hexadecimal.", valueName: "hex"))
+    @Argument(
+        help: ArgumentHelp("The value in hexadecimal, two digits for each byte.", valueName: "hex"),
+        transform: HexArgument.init(hexadecimal:))
     var value: HexArgument
 
     @Flag(help: "Do not wait for the peripheral's answer.")
