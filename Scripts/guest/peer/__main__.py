@@ -18,6 +18,7 @@ from pathlib import Path
 
 from air import Air
 from central import ADDRESSES, RemoteCentral
+from classic import Headset
 from commands import Commands, serve
 from gauges import Gauges
 from host import SECOND_ADDRESS, Adapter
@@ -82,7 +83,7 @@ async def main() -> None:
     for central in centrals:
         await central.device.power_on()
     second = Adapter(air, 'hci1', SECOND_ADDRESS)
-    await serve(Commands(strap, adapter, second, lock, gauges, centrals), arguments.control)
+    await serve(Commands(strap, adapter, second, lock, gauges, Headset(air), centrals), arguments.control)
     if arguments.ready:
         arguments.ready.touch()
     await asyncio.get_running_loop().create_future()

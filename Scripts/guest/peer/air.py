@@ -33,6 +33,9 @@ class Air(LocalLink):
     def send_acl_data(
         self, sender_controller: Controller, destination_address: hci.Address, transport: PhysicalTransport, data: bytes
     ) -> None:
+        if transport != PhysicalTransport.LE:
+            super().send_acl_data(sender_controller, destination_address, transport, data)
+            return
         connection = sender_controller.le_connections.get(destination_address)
         receiver = self.find_le_controller(destination_address)
         if connection and receiver:

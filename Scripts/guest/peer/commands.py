@@ -16,6 +16,7 @@ from bumble.device import Advertisement, Connection, Peer
 from air import SIGNAL_STRENGTH
 from central import RemoteCentral
 from central_commands import CentralCommands
+from classic import DualModeController, Headset
 from command_set import CommandError, CommandSet
 from gauge_commands import GaugeCommands
 from gauges import Gauges
@@ -36,13 +37,21 @@ class Commands(CommandSet):
     """The peer's commands. Those that name no peripheral are the strap's."""
 
     def __init__(
-        self, strap: Strap, adapter: Adapter, second: Adapter, lock: Lock, gauges: Gauges, centrals: list[RemoteCentral]
+        self,
+        strap: Strap,
+        adapter: Adapter,
+        second: Adapter,
+        lock: Lock,
+        gauges: Gauges,
+        headset: Headset,
+        centrals: list[RemoteCentral],
     ) -> None:
         self.strap = strap
         self.adapter = adapter
         self.second = second
         self.lock = lock
         self.gauges = gauges
+        self.headset = headset
         self.centrals = centrals
 
     async def answer(self, line: str) -> str:
@@ -185,6 +194,7 @@ class Commands(CommandSet):
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
+        self.headset.switch_off()
         if self.second.is_plugged:
             await self.second.unplug()
         for central in self.centrals:
@@ -217,6 +227,18 @@ class Commands(CommandSet):
     async def do_gauges(self, *words: str) -> object:
         """gauges COMMAND: commands the gauges (gauge_commands.py)."""
         return await GaugeCommands(self.gauges).call(words)
+
+    # --- the headset ---
+
+    async def do_headset(self, switch: str) -> None:
+        """headset on|off: switches on a device that has Bluetooth Classic alone (classic.py), or takes it out of reach. So it
+        is at the start. (Connecting to one that is out of reach crashes the guest's kernel: Docs/Testing.md.)"""
+        if switch == 'on':
+            await self.headset.switch_on()
+        elif switch == 'off':
+            self.headset.switch_off()
+        else:
+            raise CommandError('headset on or headset off')
 
     # --- the centrals ---
 
@@ -292,10 +314,17 @@ class Commands(CommandSet):
         await self.adapter.plug()
 
     async def do_second(self, switch: str) -> None:
-        """second on|off: plugs in a second controller, hci1, or takes it away. reset takes it away, too."""
-        if switch not in ('on', 'off'):
-            raise CommandError('second on or second off')
-        await (self.second.plug() if switch == 'on' else self.second.unplug())
+        """second on|dual|off: plugs in a second controller, hci1, which is for LE alone or, with dual, for Classic, too; or takes
+        it away. reset takes it away, too."""
+        match switch:
+            case 'on':
+                await self.second.plug()
+            case 'dual':
+                await self.second.plug(DualModeController)
+            case 'off':
+                await self.second.unplug()
+            case _:
+                raise CommandError('second on, second dual or second off')
 
 
 async def serve(commands: Commands, path: str) -> None:

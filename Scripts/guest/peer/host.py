@@ -33,11 +33,11 @@ class Adapter:
         """Whether the kernel has it."""
         return self._controller is not None
 
-    async def plug(self) -> None:
+    async def plug(self, kind: type[LowEnergyController] = LowEnergyController) -> None:
         if self._transport:
             raise RuntimeError('the controller is plugged in already')
         self._transport = await open_transport('vhci')
-        self._controller = LowEnergyController(
+        self._controller = kind(
             self._name, self._transport.source, self._transport.sink, self._air, public_address=self._address
         )
 

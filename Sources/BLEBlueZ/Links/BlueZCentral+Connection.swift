@@ -22,6 +22,10 @@ extension BlueZCentral {
                 // Another client is making the link.
                 if error.code == .busy { links.remove(peripheral) }
                 try await host.refresh(path)
+                // bluetoothd has asked a Classic device for its services, and keeps the link for 2 s.
+                if error.code == .notSupported, objects.devices[path]?.advertisement.deviceClass != nil {
+                    throw Self.classic(error)
+                }
                 if Self.isAborted(error) { await settle(path) }
                 if !isConnected(path) { throw error }
             }

@@ -40,14 +40,19 @@ extension BlueZCentral {
         } catch {
             guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
             // bluetoothd shows no services of a link over Classic, and does not say which transport a link has.
-            guard objects.devices[path]?.advertisement.deviceClass == nil else { throw Self.classic }
+            guard objects.devices[path]?.advertisement.deviceClass == nil else { throw Self.classic() }
             return found
         }
     }
 
-    private static let classic = BLEError(
-        .notSupported, "the device is connected over Bluetooth Classic, or has no services", isRetryable: false,
-        remedy: "Only Bluetooth LE is supported. If the device has both, disconnect it, and let it advertise.")
+    /// The error for a device to which bluetoothd connects over Classic.
+    static func classic(_ cause: BLEError? = nil) -> BLEError {
+        BLEError(
+            .notSupported, "bluetoothd connects to the device over Bluetooth Classic, or it has no services",
+            stackErrorName: cause?.stackErrorName, isRetryable: false,
+            remedy: "Only Bluetooth LE is supported. If the device has both, disconnect it, and let it advertise.",
+            cause: cause)
+    }
 
     /// Returns the services and their paths if they are resolved now.
     private func resolvedNow(_ path: String) throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String])? {

@@ -7,7 +7,10 @@ import Testing
 /// A device with a link over Classic, of which bluetoothd shows no services.
 @Suite(.startsProcesses, .hangLimit)
 struct ClassicDeviceTests {
-    @Test func `it is not supported, and told at once`() async throws {
+    /// A headset, found by a central.
+    private func withHeadset(
+        _ body: (BlueZWorld, Peripheral) async throws -> Void
+    ) async throws {
         let world = try await BlueZWorld()
         let headset = await world.radio.add(
             PeripheralDefinition(
@@ -15,10 +18,34 @@ struct ClassicDeviceTests {
         let central = try await world.makeCentral()
         let found = try await central.first(matching: .transport(.classic))
         #expect(found.peripheral.id == headset.id)
-        let error = await expectError(.notSupported) { try await found.peripheral.connect(timeout: .seconds(3600)) }
+        try await body(world, found.peripheral)
+        await central.shutDown()
+    }
+
+    /// `cause` is what bluetoothd answers to the attempt.
+    private func expectNotSupported(_ headset: Peripheral, cause: BLEError.Code?) async {
+        let error = await expectError(.notSupported) { try await headset.connect(timeout: .seconds(3600)) }
         #expect(error?.isRetryable == false)
         #expect(error?.remedy?.contains("LE") == true)
-        await central.shutDown()
+        #expect((error?.cause as? BLEError)?.code == cause)
+    }
+
+    @Test(arguments: [true, false])
+    func `it is not supported, and told at once, also while the link for its services is up`(isUp: Bool) async throws {
+        try await withHeadset { world, headset in
+            if isUp { await world.daemon.hang("Disconnected") }
+            await expectNotSupported(headset, cause: .notSupported)
+            // Its services are known by then.
+            await world.daemon.release()
+            await expectNotSupported(headset, cause: .notSupported)
+        }
+    }
+
+    @Test func `it is not supported, and told at once, if bluetoothd has a profile for it`() async throws {
+        try await withHeadset { world, headset in
+            await world.daemon.addClassicProfile()
+            await expectNotSupported(headset, cause: nil)
+        }
     }
 
     @Test func `a peripheral without services is connected to`() async throws {

@@ -33,6 +33,9 @@ extension FakeBlueZ {
             }
             return .failure(.bluez("Failed", "le-connection-abort-by-local"))
         }
+        if let device = devices[id], device.advertisement.deviceClass != nil, !faults.hasClassicProfile {
+            return browseClassic(device)
+        }
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
                 try await self.backend.connect(id)
@@ -60,6 +63,26 @@ extension FakeBlueZ {
         if faults.signalsConnected { changed(path, BlueZ.device, ["Connected": .boolean(true)]) }
         Task { await self.resolveServices(id) }
         return .success(MethodReply())
+    }
+
+    /// Asks a Classic device for its services, unless they are known, and has a profile for none of them. The link for that
+    /// ends after the answer, and can be made to ``hang(_:)`` as "Disconnected".
+    private func browseClassic(_ device: FakeDevice) -> Result<MethodReply, DBusError> {
+        if device.links == 0 {
+            devices[device.id]?.links = 1
+            devices[device.id]?.isConnected = true
+            devices[device.id]?.areServicesResolved = true
+            changed(device.path, BlueZ.device, ["Connected": .boolean(true)])
+            changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
+            Task {
+                await waitWhileHanging("Disconnected")
+                devices[device.id]?.isConnected = false
+                devices[device.id]?.areServicesResolved = false
+                changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(false)])
+                changed(device.path, BlueZ.device, ["Connected": .boolean(false)])
+            }
+        }
+        return .failure(.bluez("Failed", "br-connection-profile-unavailable"))
     }
 
     /// Whether the radio has a link to a peripheral, without a wait: the backend has this actor's executor.

@@ -17,6 +17,7 @@ struct FakeFaults {
     /// Why a link has ended, where the daemon says so.
     var reason: (name: String, message: String)?
     var abortsConnection = false
+    var hasClassicProfile = false
     var hasAgentManager = true
     var showsPacketLength = true
     /// Told instead of the link's.
@@ -75,6 +76,9 @@ extension FakeBlueZ {
     public func abortConnection() { faults.abortsConnection = true }
 
     // MARK: Other daemons, other peripherals
+
+    /// Has a profile for Classic devices, and keeps links to them, as bluetoothd does with a keyboard.
+    public func addClassicProfile() { faults.hasClassicProfile = true }
 
     /// Says why a link has ended, as bluetoothd does from 5.83 on.
     public func sayReason(_ name: String, _ message: String) { faults.reason = (name, message) }

@@ -1,0 +1,98 @@
+import BLE
+import BLEBlueZ
+import BLETestSupport
+import BlueZTestSupport
+import Testing
+
+/// A Classic device beside the LE peripherals, on the real bluetoothd and a second adapter that has both transports. Runs
+/// inside `Scripts/with-bluez` only.
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
+struct RealClassicTests {
+    private let peer = RealPeer()
+    private static let second = "/org/bluez/hci1"
+    private static let device = "\(second)/dev_F0_0D_00_00_00_05"
+    private static let headset = Peripheral.ID(address: "F0:0D:00:00:00:05")
+    private static let strap = Peripheral.ID(address: "F0:F1:F2:F3:F4:F5")
+
+    /// Plugs in the adapter, switches the headset on, and has a central on that adapter. bluetoothd knows nothing of the
+    /// headset before and after.
+    private func withCentral(_ body: (Central) async throws -> Void) async throws {
+        try await peer.reset()
+        try await peer.tell("second dual")
+        try await peer.tell("headset on")
+        try await peer.run(
+            "until busctl get-property org.bluez \(Self.second) org.bluez.Adapter1 Powered | grep true; do sleep 0.1; done"
+        )
+        let central = try await Central(backend: .bluez(adapter: "hci1"))
+        do {
+            try await body(central)
+        } catch {
+            Issue.record(error)
+        }
+        await central.shutDown()
+        try await peer.run("busctl call org.bluez \(Self.second) org.bluez.Adapter1 RemoveDevice o \(Self.device)")
+        try await peer.tell("headset off")
+        try await peer.tell("second off")
+    }
+
+    private func expectHeadset(_ advertisement: Advertisement?) {
+        #expect(advertisement?.deviceClass == 0x240404)
+        #expect(advertisement?.localName == "Bumble Headset")
+        #expect(advertisement?.rssi == -50)
+        #expect(advertisement?.addressType == .public)
+    }
+
+    private func expectStrap(_ advertisement: Advertisement?) {
+        #expect(advertisement != nil)
+        #expect(advertisement?.deviceClass == nil)
+        #expect(advertisement?.localName == "Bumble HR")
+        #expect(advertisement?.rssi == -50)
+    }
+
+    private func found(
+        _ central: Central, _ criteria: DiscoveryCriteria
+    ) async throws -> [Peripheral.ID: Advertisement] {
+        let found = try await central.discoveries(matching: criteria, for: .seconds(6))
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.peripheral.id, $0.advertisement) })
+    }
+
+    @Test func `a scan finds Classic devices, LE devices or both`() async throws {
+        try await withCentral { central in
+            // The kernel listens for one after the other.
+            var both: [Peripheral.ID: Advertisement] = [:]
+            for try await found in central.discoveries(matching: .transport(.any)) {
+                both[found.peripheral.id] = found.advertisement
+                if both.keys.contains(Self.headset), both.keys.contains(Self.strap) { break }
+            }
+            expectHeadset(both[Self.headset])
+            expectStrap(both[Self.strap])
+            let classic = try await found(central, .transport(.classic))
+            expectHeadset(classic[Self.headset])
+            #expect(classic[Self.strap] == nil)
+            let le = try await found(central, .any)
+            expectStrap(le[Self.strap])
+            #expect(le[Self.headset] == nil)
+        }
+    }
+
+    @Test func `connecting to it is not supported, and told at once`() async throws {
+        try await withCentral { central in
+            let headset = try await central.first(matching: .transport(.classic)).peripheral
+            // bluetoothd asks for its services at the first attempt only.
+            for _ in 1...2 {
+                let error = await expectError(.notSupported) { try await headset.connect(timeout: .seconds(3600)) }
+                #expect(error?.isRetryable == false)
+                #expect(error?.remedy?.contains("LE") == true)
+                #expect((error?.cause as? BLEError)?.code == .notSupported)
+                // bluetoothd keeps the link for that for 2 s.
+                try await peer.run(
+                    "until busctl get-property org.bluez \(Self.device) org.bluez.Device1 Connected | grep false; do sleep 0.1; done"
+                )
+            }
+            // An LE peripheral beside it is connected to.
+            let strap = try await central.find(Self.strap)
+            #expect(try await strap.read(Characteristic<UInt8>(BluetoothUUID(0x2A19))) > 0)
+            try await strap.disconnect()
+        }
+    }
+}
