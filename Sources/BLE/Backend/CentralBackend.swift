@@ -167,7 +167,8 @@ public protocol CentralBackend: Actor {
 
     /// Pairs over an existing link, with prompts to the context's ``PairingAgent``.
     ///
-    /// Cancellation ends the pairing, unless it has already succeeded, and withdraws its prompts.
+    /// Cancellation ends the pairing, unless it has already succeeded, and withdraws its prompts. If the link cannot be
+    /// used after a pairing that has not succeeded, the backend ends it before this method returns.
     ///
     /// Throws `alreadyPaired` without changing the bond, `disconnected` if the link ends first, and the other error
     /// codes of pairing.

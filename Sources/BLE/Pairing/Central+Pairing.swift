@@ -2,6 +2,9 @@ internal import Logging
 internal import Waiting
 
 extension Central {
+    /// The maximum time for a backend to end a pairing whose caller has given up. bluetoothd takes about 2 s for a link.
+    private static let endOfPairing = Duration.seconds(5)
+
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
         let begun = elapsed()
         if try await isPaired(id) { throw BLEError.alreadyPaired.at(id) }
@@ -16,12 +19,16 @@ extension Central {
             considerIdle(id)
             removeConnectionIfUnused(id)
         }
+        let end = PairingEnd()
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
             // Not failed by the end of the link: the backend's error is more specific.
             do throws(BLEError) {
                 try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
-                    (backend) throws(BLEError) in try await backend.pair(id)
+                    (backend) throws(BLEError) in
+                    end.begin()
+                    defer { end.reached() }
+                    try await backend.pair(id)
                 }
             } catch {
                 guard error.code == .timedOut else { throw error }
@@ -33,6 +40,8 @@ extension Central {
             pairings.keepLink(id)
             pairingEnded(id)
         } catch {
+            // A backend may have to end the link with the pairing. What the caller does next must not use that link.
+            await end.wait(atMost: Self.endOfPairing, clock: deadlineClock)
             let isLast = pairingEnded(id)
             if isLast, pairings.keepLink(id) { try? await disconnect(id) }
             throw error.at(id)

@@ -3,7 +3,7 @@ extension Peripheral {
     ///
     /// Connects if there is no link. The prompts that the user sees depend on both sides and on the configuration's
     /// ``PairingBehavior``. Cancellation, or the deadline, ends the pairing, withdraws its prompts, and ends a link
-    /// that was established for it. A failed pairing may end the link.
+    /// that was established for it. A pairing that fails or is cancelled may end any link.
     ///
     /// A peripheral with a private address discloses its identity address when it pairs; see ``pairingState()``. This
     /// handle stays valid until Bluetooth restarts.

@@ -153,6 +153,11 @@ extension Contract {
             #expect(await error { try await strap.pair() }?.code == .pairingFailed)
             #expect(await user.events == [.confirm])
             #expect(try await strap.isPaired == false)
+            // A failure on a link that existed before does not disturb what follows, whether the link stays or not.
+            try await strap.connect()
+            #expect(await error { try await strap.pair() }?.code == .pairingFailed)
+            #expect(try await Battery(strap).level() == 87)
+            #expect(try await strap.isPaired == false)
             await user.set(confirms: true)
             try await strap.pair()
             #expect(try await strap.isPaired)

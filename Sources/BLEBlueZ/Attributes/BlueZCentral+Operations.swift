@@ -9,7 +9,7 @@ extension BlueZCentral {
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) -> (@Sendable () -> Void)? {
-        guard let object = attributes[attribute] else { return nil }
+        guard let object = attributes[attribute], !object.isLost else { return nil }
         let call = call(operation, of: object, attribute)
         let start = elapsed()
         let number = calls.next()
@@ -78,7 +78,9 @@ extension BlueZCentral {
 
     /// Calls the operation's method, and tries again after a failure that passes.
     func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await persist(operation, at: try object(attribute)).get()
+        let object = try object(attribute)
+        guard !object.isLost else { throw LostRequests.error }
+        return try await persist(operation, at: object).get()
     }
 
     /// Calls a method of an attribute. Returns what was read.

@@ -39,6 +39,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     var sockets = SocketTable()
     var reads = ReadTable()
     var calls = AttributeCalls()
+    var lostRequests = LostRequests()
     /// The peripherals that were known before bluetoothd was lost.
     private var formerPeripherals: Set<Peripheral.ID> = []
 
@@ -91,6 +92,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 if isListening { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
+            await endRecoveries()
             await leaveSession()
             outcome.deliver(.success(()))
         }
@@ -146,6 +148,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
         case .removed(let path, let address):
             _ = links.takeReason(path)
+            lostRequests.removeAll(ofDevice: path)
             for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
         case .attributes(let path):
             attributesChanged(path)
@@ -180,6 +183,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         uses = NotificationUses()
         sockets.forgetAcquisitions()
         reads.removeAll()
+        lostRequests.removeAll()
         report(.stackLost(.lost(message)))
         waits.lookAtAll()
     }

@@ -40,6 +40,25 @@ extension BlueZHost {
     /// Ends a call that was not sent yet. Returns whether it was one.
     func withdraw(_ call: PendingCall) -> Bool { session?.enter { $0.withdraw(call) } ?? false }
 
+    /// Returns the calls of `ReadValue` and `WriteValue` for a device that may still be answered.
+    func unansweredRequests(ofDevice device: String) -> [PendingCall] {
+        session?.enter { session in
+            session.unanswered { path, method in
+                (method == "ReadValue" || method == "WriteValue") && ObjectTree.device(ofAttribute: path) == device
+            }
+        } ?? []
+    }
+
+    /// Marks calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
+    /// permits 128: before they are too many, the connection is replaced, as after its loss.
+    func lose(_ calls: [PendingCall]) {
+        guard let session, session.enter({ $0.lose(calls) }) >= Self.lostCallLimit else { return }
+        session.enter { $0.close() }
+        loseBus()
+    }
+
+    private static let lostCallLimit = 64
+
     /// Returns the session, for objects that are served for bluetoothd.
     func openBusSession() throws(BLEError) -> BusSession {
         do throws(DBusError) {

@@ -9,6 +9,7 @@ extension BlueZCentral {
     /// Connects over LE, or uses an existing link.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
+        if let path = knownPath(of: peripheral) { try await waitForRecovery(path) }
         let path = try path(of: peripheral)
         await agent?.register()
         // Whether the link belongs to this client depends on whether there is one already.
@@ -163,6 +164,7 @@ extension BlueZCentral {
 
     /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
+        recoverLostRequests(path)
         let own = links.takeReason(path)
         let error =
             own

@@ -16,7 +16,8 @@ extension BlueZCentral {
             let own = second.database.writesRefusedByBlueZ
             for (handle, attributePath) in second.paths {
                 attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(
-                    path: attributePath, writing: own.contains(handle) ? .attribute : .request)
+                    path: attributePath, writing: own.contains(handle) ? .attribute : .request,
+                    isLost: lostRequests.has(attributePath, ofDevice: path))
             }
             return second.database
         }

@@ -18,6 +18,17 @@ struct BlueZVersion: Comparable, CustomStringConvertible {
     /// arguments in `is_filter_match` of its `src/adapter.c` (BlueZ issue 2282).
     var crashesAtServiceFilters: Bool { self == BlueZVersion(5, 87) }
 
+    /// Whether a request that waits for the link to be secured is lost with the link, from 5.67 on: it is in the channel's
+    /// own queue (`handle_error_rsp` in its `src/shared/att.c`), and `bt_att_chan_free` drops that without an answer.
+    /// `read_op` or `write_op` of the attribute in `src/gatt-client.c` then points to freed memory for as long as the
+    /// attribute's object exists.
+    var losesWaitingRequests: Bool { self >= BlueZVersion(5, 67) }
+
+    /// Whether `Pair` over an existing link secures the channel of the Attribute Protocol, from 5.81 on (`pair_device` in
+    /// its `src/device.c`): nothing is sent there until the pairing has succeeded, `CancelPairing` cannot end it, and a
+    /// pairing that has failed leaves the link so.
+    var pairsOverAttributeChannel: Bool { self >= BlueZVersion(5, 81) }
+
     var description: String { "\(major).\(minor)" }
 
     static func < (left: Self, right: Self) -> Bool { (left.major, left.minor) < (right.major, right.minor) }

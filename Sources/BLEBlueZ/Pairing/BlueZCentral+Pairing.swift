@@ -9,6 +9,11 @@ extension BlueZCentral {
     /// How long to retry while another pairing with the peripheral is ending.
     private static let busyLimit = Duration.seconds(2)
 
+    /// The errors of a `Pair` that has begun. Others leave the link as it was.
+    private static let failures: Set<BLEError.Code> = [
+        .pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut, .timedOut,
+    ]
+
     /// Calls `Pair`, unless the peripheral is already paired: BlueZ 5.66 would then try to pair over BR/EDR, for 40 s.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
@@ -22,8 +27,11 @@ extension BlueZCentral {
         do throws(BLEError) {
             try await callPair(path)
         } catch {
-            if error.code == .cancelled { await cancelPairing(path) }
-            throw await reason(error, path)
+            // The link stays for a pairing that has succeeded meanwhile.
+            let hasFailed = error.code == .cancelled ? await cancelPairing(path) : Self.failures.contains(error.code)
+            let error = await reason(error, path)
+            if hasFailed { await endStalledLink(path, of: peripheral, after: error) }
+            throw error
         }
         try await host.refresh(path)
     }
@@ -37,12 +45,23 @@ extension BlueZCentral {
     }
 
     /// Calls `CancelPairing` after the caller has given up. Keeps a pairing that has succeeded meanwhile, whose bond
-    /// BlueZ would remove.
-    private func cancelPairing(_ path: String) async {
+    /// BlueZ would remove. Returns whether it was cancelled.
+    private func cancelPairing(_ path: String) async -> Bool {
         await Task {
-            guard (try? await host.refresh(path)) != nil, objects.devices[path]?.isPaired == false else { return }
+            guard (try? await host.refresh(path)) != nil, objects.devices[path]?.isPaired == false else { return false }
             _ = try? await host.call(BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing)
+            return true
         }.value
+    }
+
+    /// Ends the link of a pairing that has failed or was cancelled, if bluetoothd sends nothing over it any more. That
+    /// also ends the pairing, which `CancelPairing` does not.
+    private func endStalledLink(_ path: String, of peripheral: Peripheral.ID, after error: BLEError) async {
+        guard objects.adapters[adapterPath]?.version?.pairsOverAttributeChannel == true, isConnected(path) else {
+            return
+        }
+        let reason = BLEError(.disconnected, "the link ended with the pairing over it", cause: error)
+        await Task { await self.endStalledLink(path, of: peripheral, reason) }.value
     }
 
     /// Returns the actual cause of a failed pairing. If the link ends during a pairing, BlueZ reports that the pairing
@@ -112,15 +131,18 @@ extension BlueZCentral {
     private func failCalls(on path: String, _ error: BLEError) {
         let waiting = calls.all(on: path)
         guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
-        logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         // The failure and the end of the link report the same error, in either order.
         links.setReason(error, path)
         for call in waiting { fail(call, error) }
-        Task {
-            try? await self.disconnect(id)
-            // If other clients use the link, it has ended only for this client.
-            guard links.takeReason(path) != nil else { return }
-            report(.linkEnded(id, error))
-        }
+        Task { await self.endStalledLink(path, of: id, error) }
+    }
+
+    private func endStalledLink(_ path: String, of id: Peripheral.ID, _ error: BLEError) async {
+        logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+        links.setReason(error, path)
+        try? await disconnect(id)
+        // If other clients use the link, it has ended only for this client.
+        guard links.takeReason(path) != nil else { return }
+        report(.linkEnded(id, error))
     }
 }

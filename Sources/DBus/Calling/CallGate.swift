@@ -85,6 +85,17 @@ struct CallGate {
     /// Frees the place of a call that was answered or never sent.
     mutating func answered(_ ticket: Ticket) {
         guard let call = sent.removeValue(forKey: ticket) else { return }
+        leavePlace(call)
+    }
+
+    /// Frees the place of a call that will never be answered, except among all calls, where the bus counts it.
+    mutating func lose(_ ticket: Ticket) {
+        guard let call = sent[ticket] else { return }
+        leavePlace(call)
+        take(ticket, Call(pace: .prompt, object: call.object))
+    }
+
+    private mutating func leavePlace(_ call: Call) {
         counts[call.pace]! -= 1
         guard call.pace == .slow else { return }
         let count = objectCounts[call.object]! - 1

@@ -3,6 +3,7 @@
 /// Safe to share because it is used only on the loop's thread.
 package final class PendingCall: @unchecked Sendable {
     let destination: String
+    package let path: String
     let method: String
     /// The message, until it is sent.
     var bytes: [UInt8]
@@ -13,6 +14,8 @@ package final class PendingCall: @unchecked Sendable {
     /// Ends the wait. That of a long call starts when it is sent.
     var timer: LoopTimer?
     var hasBeenSent = false
+    /// Whether it will never be answered.
+    var isLost = false
     /// The owner of the service's name when the call was sent.
     var owner: String?
     var atTurn: (() -> Bool)?
@@ -23,7 +26,8 @@ package final class PendingCall: @unchecked Sendable {
         _ call: MethodCall, _ bytes: [UInt8], _ serial: UInt32, _ ticket: CallGate.Ticket, _ timeout: Duration,
         _ atTurn: (() -> Bool)?, _ completion: @escaping (Result<PendingCalls.Answer, DBusError>) -> Void
     ) {
-        (destination, method, descriptors) = (call.destination, call.method, call.descriptors)
+        (destination, path, method) = (call.destination, call.path, call.method)
+        descriptors = call.descriptors
         (self.bytes, self.serial, self.ticket, self.timeout) = (bytes, serial, ticket, timeout)
         (self.atTurn, self.completion) = (atTurn, completion)
     }

@@ -13,6 +13,8 @@ final class PendingCalls: @unchecked Sendable {
     private var calls: [CallGate.Ticket: PendingCall] = [:]
     /// Those that were sent.
     private var sent: [UInt32: PendingCall] = [:]
+    /// The number of those that will never be answered.
+    private var lostCount = 0
     /// The number of calls with a completion.
     private var awaitedCount = 0
 
@@ -83,6 +85,23 @@ final class PendingCalls: @unchecked Sendable {
         return true
     }
 
+    /// Returns the calls that were sent and may still be answered, whether or not anybody waits for it.
+    func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
+        sent.values.filter { !$0.isLost && matches($0.path, $0.method) }
+    }
+
+    /// Marks calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
+    /// them until the connection is closed. Returns the number of all such calls.
+    func lose(_ lost: [PendingCall], over connection: BusConnection) -> Int {
+        for call in lost where !call.isLost && sent[call.serial] === call {
+            call.isLost = true
+            lostCount += 1
+            gate.lose(call.ticket)
+        }
+        sendNext(over: connection)
+        return lostCount
+    }
+
     /// Passes an answer or an error to its caller. Returns whether there is one.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
@@ -92,6 +111,7 @@ final class PendingCalls: @unchecked Sendable {
     ) -> Bool {
         guard let call = call(for: message, service) else { return false }
         calls[call.ticket] = nil
+        if call.isLost { lostCount -= 1 }
         gate.answered(call.ticket)
         let isTaken = call.completion != nil
         if message.kind == .error {
@@ -124,7 +144,7 @@ final class PendingCalls: @unchecked Sendable {
     /// Fails all calls.
     func close(_ error: DBusError) {
         let calls = self.calls.values
-        (self.calls, sent) = ([:], [:])
+        (self.calls, sent, lostCount) = ([:], [:], 0)
         for call in calls { complete(call, .failure(error)) }
     }
 

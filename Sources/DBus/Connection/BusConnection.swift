@@ -386,6 +386,14 @@ final class BusConnection: @unchecked Sendable {
     /// Ends a call that was not sent yet. Returns whether it was one.
     func withdraw(_ call: PendingCall) -> Bool { calls.withdraw(call) }
 
+    /// Returns the calls that were sent and may still be answered.
+    func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
+        calls.unanswered(where: matches)
+    }
+
+    /// Marks calls that will never be answered. Returns the number of all such calls.
+    func lose(_ lost: [PendingCall]) -> Int { calls.lose(lost, over: self) }
+
     /// Makes a call and returns its answer.
     func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {
         try output.check(call.descriptors)

@@ -173,4 +173,13 @@ package actor BusSession {
 
     /// Ends a call that was not sent yet. Returns whether it was one.
     package func withdraw(_ call: PendingCall) -> Bool { connection?.withdraw(call) ?? false }
+
+    /// Returns the calls that were sent and may still be answered, whether or not anybody waits for it.
+    package func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
+        connection?.unanswered(where: matches) ?? []
+    }
+
+    /// Marks calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
+    /// them until the session is closed. Returns the number of all such calls.
+    package func lose(_ lost: [PendingCall]) -> Int { connection?.lose(lost) ?? 0 }
 }

@@ -9,9 +9,9 @@ import Testing
 /// The contract over a private bus, with a fake bluetoothd at its other end.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeBlueZContractTests {
-    @Test(arguments: BackendContract.selected)
-    func contract(_ item: BackendContract) async throws {
-        try await item.check(try await FakePeer())
+    @Test(arguments: BackendContract.selected, [66, 82])
+    func contract(_ item: BackendContract, minorVersion: Int) async throws {
+        try await item.check(try await FakePeer(minorVersion: minorVersion))
     }
 }
 
@@ -23,8 +23,8 @@ struct FakePeer: SimulatedStrapPeer {
     let strap = SimulatedStrap()
     let peripheral: SimulatedPeripheral
 
-    init() async throws {
-        world = try await BlueZWorld()
+    init(minorVersion: Int = 66) async throws {
+        world = try await BlueZWorld(minorVersion: minorVersion)
         peripheral = await world.radio.add(strap.definition)
     }
 

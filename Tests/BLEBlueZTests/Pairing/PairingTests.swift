@@ -15,14 +15,21 @@ struct PairingTests {
         func enterPasskey(for peripheral: Peripheral) async -> Passkey? { Passkey(123_456) }
     }
 
+    private struct No: PairingDelegate {
+        func authorizePairing(with peripheral: Peripheral) async -> Bool { false }
+    }
+
     /// A bus with a lock behind its daemon.
     private struct World {
         let bluetooth: BlueZWorld
         let grip: SimulatedPeripheral
         var daemon: FakeBlueZ { bluetooth.daemon }
 
-        init(policy: String = PrivateBus.policy(), hasAgentManager: Bool = true) async throws {
-            bluetooth = try await BlueZWorld(policy: policy, hasAgentManager: hasAgentManager)
+        init(
+            policy: String = PrivateBus.policy(), hasAgentManager: Bool = true, minorVersion: Int = 66
+        ) async throws {
+            bluetooth = try await BlueZWorld(
+                policy: policy, hasAgentManager: hasAgentManager, minorVersion: minorVersion)
             grip = await bluetooth.radio.add(.lock())
         }
 
@@ -143,6 +150,62 @@ struct PairingTests {
         await world.daemon.fail("Pair", .bluez("InProgress", "In Progress"))
         try await lock.pair()
         #expect(await world.daemon.calls["Pair"] == 2)
+        await central.shutDown()
+    }
+
+    @Test func `a device whose request was lost with its link is forgotten and found again`() async throws {
+        let world = try await World(minorVersion: 82)
+        let central = try await world.central(.prompting(No()))
+        let lock = try await central.find(world.grip.id)
+        // More often than one device may have unanswered requests. Before the bus refuses more, its connection is replaced,
+        // which no more than one of the operations notices.
+        var codes: [BLEError.Code] = []
+        for _ in 1...80 {
+            do throws(BLEError) { _ = try await lock.read(.lockSecret) } catch { codes.append(error.code) }
+            for try await state in await lock.connectionStates() where state == .disconnected { break }
+        }
+        #expect(codes.count == 80)
+        #expect(codes.count { $0 == .bluetoothLost } <= 1)
+        // The end of the link may be reported before the refusal.
+        #expect(codes.allSatisfy { [.pairingRequired, .disconnected, .bluetoothLost].contains($0) })
+        let refused = codes.count { $0 == .pairingRequired }
+        #expect(refused > 70)
+        // The last may still be on its way.
+        #expect(await world.daemon.calls["RemoveDevice", default: 0] >= refused - 2)
+        await central.shutDown()
+        await world.daemon.release()
+    }
+
+    @Test func `a device that a user has trusted is not forgotten, and an attribute is refused instead`() async throws {
+        let world = try await World(minorVersion: 82)
+        let central = try await world.central(.prompting(No()))
+        let lock = try await central.find(world.grip.id)
+        try await lock.setTrusted(true)
+        await expectError(.pairingRequired) { _ = try await lock.read(.lockSecret) }
+        for try await state in await lock.connectionStates() where state == .disconnected { break }
+        let error = await expectError(.failed) { _ = try await lock.read(.lockSecret) }
+        #expect(error?.remedy == "Unpair, or restart bluetoothd.")
+        #expect(error?.isRetryable == false)
+        #expect(await world.daemon.calls["RemoveDevice"] == nil)
+        // The other attributes can be used: this one is refused by the user once more.
+        await expectError(.pairingRequired) { try await lock.write([1], to: .lockSetting) }
+        #expect(try await lock.pairingState().isTrusted)
+        await central.shutDown()
+        await world.daemon.release()
+    }
+
+    @Test(arguments: [66, 82])
+    func `a link on which nothing is sent after a failed pairing is ended`(_ minorVersion: Int) async throws {
+        let world = try await World(minorVersion: minorVersion)
+        await world.grip.setPairing(.display(Passkey(654_321)!))
+        let central = try await world.central(.prompting(Yes()))
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        await expectError(.pairingFailed) { try await lock.pair() }
+        #expect(await lock.connectionState == (minorVersion == 82 ? .disconnected : .connected))
+        await world.grip.setPairing(.display(Passkey(123_456)!))
+        try await lock.pair()
+        #expect(try await lock.read(.lockSealed) == [2])
         await central.shutDown()
     }
 

@@ -12,14 +12,7 @@ import Testing
 struct RealBlueZContractTests {
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {
-        try await withKnownIssue(
-            "bluetoothd 5.82 answers no read on the link that follows a refused pairing", isIntermittent: true
-        ) {
-            try await item.check(RealPeer())
-        } when: {
-            Guest.bluetoothdVersion.map { $0 >= 82 } == true
-                && [.refusedPairingFailsTheOperation, .cancelledPairingLeavesNothing].contains(item)
-        }
+        try await item.check(RealPeer())
     }
 }
 

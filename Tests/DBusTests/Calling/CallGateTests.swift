@@ -40,6 +40,23 @@ struct CallGateTests {
         #expect(Self.turns(&gate) == Array(stalled[17..<33]))
     }
 
+    @Test func `a call that will never be answered delays only what the bus would refuse`() {
+        var gate = CallGate()
+        let stalled = (0..<CallGate.objectCapacity + 2).map { _ in gate.join(.slow, object: "/stalled") }
+        #expect(Self.turns(&gate) == Array(stalled.prefix(CallGate.objectCapacity)))
+        gate.lose(stalled[0])
+        #expect(Self.turns(&gate) == [stalled[16]])
+        gate.lose(stalled[0])
+        #expect(Self.turns(&gate).isEmpty)
+        #expect(gate.sentCount == CallGate.objectCapacity + 1)
+        // The answer may come nevertheless.
+        gate.answered(stalled[0])
+        #expect(Self.turns(&gate).isEmpty)
+        #expect(gate.sentCount == CallGate.objectCapacity)
+        gate.answered(stalled[1])
+        #expect(Self.turns(&gate) == [stalled[17]])
+    }
+
     @Test func `objects take turns while there are not places for all`() {
         var gate = CallGate()
         let long = (0..<CallGate.longCapacity).map { _ in gate.join(.long, object: "/") }

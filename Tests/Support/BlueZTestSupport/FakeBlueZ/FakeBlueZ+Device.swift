@@ -56,6 +56,7 @@ extension FakeBlueZ {
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
+        devices[id]?.isRefused = false
         devices[id]?.links += 1
         let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
@@ -154,10 +155,50 @@ extension FakeBlueZ {
             if attribute.interface == BlueZ.gattCharacteristic, let answer = await socketCall(place, attribute, call) {
                 return answer
             }
+            if call.method == "ReadValue" || call.method == "WriteValue" {
+                if devices[id]?.lost.contains(attribute.path) == true {
+                    if call.method == "WriteValue" { return .failure(.bluez("InProgress", "In Progress")) }
+                    await neverAnswer()
+                }
+                await waitForChannel(id)
+            }
             return .success(try await operate(place, attribute, call))
         } catch {
+            // The client may end the link before the radio has noticed the refusal.
+            let isRefused = error.code == .disconnected && devices[id]?.isRefused == true
+            if isRefused || error.code == .pairingRequired && error.attError == nil {
+                await lose(attribute.path, of: id)
+            }
             return .failure(Self.answer(error))
         }
+    }
+
+    /// A request that waited for a pairing, which was refused. From 5.67 on, it ends with the link and is not answered, and
+    /// its attribute has a request in progress for as long as its object exists (`handle_error_rsp` in the daemon's
+    /// `src/shared/att.c`).
+    private func lose(_ path: String, of id: Peripheral.ID) async {
+        devices[id]?.isRefused = false
+        guard minorVersion >= 67 else { return }
+        devices[id]?.lost.insert(path)
+        await neverAnswer()
+    }
+
+    private func neverAnswer() async {
+        await withCheckedContinuation { continuation in faults.hung.append(continuation) }
+    }
+
+    /// Waits while nothing is sent over the channel.
+    private func waitForChannel(_ id: Peripheral.ID) async {
+        guard devices[id]?.isHeldBack == true else { return }
+        await withCheckedContinuation { continuation in devices[id]?.heldBack.append(continuation) }
+    }
+
+    /// Sends what was held back, or fails it if there is no link any more.
+    func openChannel(_ id: Peripheral.ID) {
+        let waiting = devices[id]?.heldBack ?? []
+        devices[id]?.isHeldBack = false
+        devices[id]?.heldBack = []
+        for continuation in waiting { continuation.resume() }
     }
 
     private func operate(

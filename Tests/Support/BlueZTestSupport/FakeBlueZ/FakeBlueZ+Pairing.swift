@@ -12,7 +12,7 @@ struct FakeAgent {
 }
 
 /// Pairing on the bus: agents on one side, the radio's way to pair on the other. What `Pair` answers, and when, is that of
-/// BlueZ 5.66 (`pair_device` and what follows in its `src/device.c`).
+/// BlueZ 5.66 (`pair_device` and what follows in its `src/device.c`), or of 5.81 in how the link is used meanwhile.
 extension FakeBlueZ {
     // MARK: AgentManager1
 
@@ -94,6 +94,7 @@ extension FakeBlueZ {
                 let cancel = call("Cancel")
                 Task { try? await session.call(cancel, timeout: HangLimit.step) }
             }
+            devices[id]?.isRefused = device.pairing == nil
             return .refuse
         }
     }
@@ -108,6 +109,8 @@ extension FakeBlueZ {
         if device.isPaired { return .failure(.bluez("AlreadyExists", "Already Exists")) }
         if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
         pairingSender = sender
+        // From 5.81 on (`bt_att_set_security` in `pair_device`).
+        if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
                 try await self.backend.pair(id)
@@ -119,6 +122,7 @@ extension FakeBlueZ {
         devices[id]?.pairing = task
         let error = await task.value
         devices[id]?.pairing = nil
+        if error == nil { openChannel(id) }
         if pairingSender == sender { pairingSender = nil }
         await publishPairing(id)
         return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
@@ -178,6 +182,7 @@ extension FakeBlueZ {
         }
         device.pairing?.cancel()
         try? await backend.unpair(device.id)
+        openChannel(device.id)
         devices[device.id] = nil
         removed(
             device.attributes.reversed().map { ($0.path, $0.interface) } + [(device.path, BlueZ.device)])

@@ -171,6 +171,7 @@ public actor FakeBlueZ {
         for attempt in attempts { attempt.cancel() }
         for device in devices.values {
             device.pairing?.cancel()
+            openChannel(device.id)
             endSockets(of: device.id)
         }
         notifiers = [:]
@@ -236,6 +237,7 @@ public actor FakeBlueZ {
         devices[id]?.areServicesResolved = false
         devices[id]?.packetLength = nil
         devices[id]?.linkPacketLength = nil
+        openChannel(id)
         if let reason = faults.reason {
             emit(device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
         }

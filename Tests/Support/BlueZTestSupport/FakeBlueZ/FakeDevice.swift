@@ -25,6 +25,14 @@ struct FakeDevice {
     var connecting: Task<BLEError?, Never>?
     var pairing: Task<BLEError?, Never>?
     var isPaired = false
+    /// `Pair` has secured the channel: requests wait until the pairing has succeeded, or the link ends.
+    var isHeldBack = false
+    /// The requests that wait for that.
+    var heldBack: [CheckedContinuation<Void, Never>] = []
+    /// The pairing that a request has begun was refused, and the request waits for the end of the link.
+    var isRefused = false
+    /// The paths of the attributes with a request that was lost with its link.
+    var lost: Set<String> = []
     var isTrusted = false
     var isBlocked = false
     /// Its identity address, where that is not the one in its path.
