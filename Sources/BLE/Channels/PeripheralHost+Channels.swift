@@ -62,6 +62,7 @@ extension PeripheralHost {
                 self?.assumeIsolated { $0.listeningEnded(number, error) }
             }
             try checkRunning()
+            logger.debug("accepting channels", metadata: ["psm": "\(chosen)"])
             return (number, chosen)
         } catch {
             listeners[number] = nil
@@ -95,14 +96,15 @@ extension PeripheralHost {
         }
         let channel = L2CAPChannel(
             transport, peer: central, psm: psm, clock: clock, timeout: configuration.confirmationTimeout
-        ) { [weak self] channel in Task { await self?.forget(channel, to: central, publication) } }
+        ) { [weak self] channel in Task { await self?.forget(channel, psm, to: central, publication) } }
         channels.add(channel.handle, to: central)
         logger.debug("channel opened", metadata: ["central": "\(central)", "psm": "\(psm)"])
         accept(channel, publication)
         channel.start()
     }
 
-    private func forget(_ channel: ChannelCore, to central: Peripheral.ID, _ publication: Int) {
+    private func forget(_ channel: ChannelCore, _ psm: PSM, to central: Peripheral.ID, _ publication: Int) {
+        logger.debug("channel closed", metadata: ["central": "\(central)", "psm": "\(psm)"])
         channels.remove(channel, to: central)
         guard let definition = listeners[publication]?.definition else {
             listeners[publication]?.counts.remove(central)

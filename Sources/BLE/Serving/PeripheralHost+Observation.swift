@@ -21,9 +21,11 @@ extension PeripheralHost {
     }
 
     func observingRead(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
-        guard requestObserver != nil else { return try await read(attribute, request) }
+        guard requestObserver != nil || isTracing else { return try await read(attribute, request) }
         do throws(ATTError) {
-            let value = try await read(attribute, request)
+            let value = try await traced("answering a read", attribute, request.central, offset: request.offset) {
+                () throws(ATTError) in try await read(attribute, request)
+            }
             if request.offset == 0 { tell(.read, attribute, request, value, nil) }
             return value
         } catch {
@@ -35,9 +37,12 @@ extension PeripheralHost {
     func observingWrite(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
-        guard requestObserver != nil else { return try await write(value, to: attribute, request) }
+        guard requestObserver != nil || isTracing else { return try await write(value, to: attribute, request) }
+        let name = request.isPrepared ? "answering a prepared write" : "answering a write"
         do throws(ATTError) {
-            try await write(value, to: attribute, request)
+            try await traced(name, attribute, request.central, offset: request.offset, writes: value) {
+                () throws(ATTError) in try await write(value, to: attribute, request)
+            }
             if !request.isPrepared { tell(.write, attribute, request, value, nil) }
         } catch {
             tell(.write, attribute, request, value, error)
@@ -49,16 +54,23 @@ extension PeripheralHost {
         _ access: AttributeAccess, _ attribute: ServedAttribute, _ request: AttributeRequest, _ value: [UInt8],
         _ error: ATTError?
     ) {
-        guard let observer = requestObserver, let definition = applications[attribute.application]?.definition,
-            let characteristic = applications[attribute.application]?.characteristic(attribute)
-        else { return }
+        guard let observer = requestObserver, let place = place(of: attribute) else { return }
+        observer(
+            AnsweredRequest(
+                access: access, service: place.service, characteristic: place.characteristic,
+                descriptor: place.descriptor, request: request, value: value, error: error))
+    }
+
+    /// Returns the types of an attribute's service, characteristic and, if it is one, descriptor.
+    func place(
+        of attribute: ServedAttribute
+    ) -> (service: BluetoothUUID, characteristic: BluetoothUUID, descriptor: BluetoothUUID?)? {
+        guard let application = applications[attribute.application],
+            let characteristic = application.characteristic(attribute)
+        else { return nil }
         let descriptor = attribute.descriptor.flatMap { index in
             characteristic.descriptors.indices.contains(index) ? characteristic.descriptors[index].uuid : nil
         }
-        observer(
-            AnsweredRequest(
-                access: access, service: definition.services[attribute.service].uuid,
-                characteristic: characteristic.uuid, descriptor: descriptor, request: request, value: value,
-                error: error))
+        return (application.definition.services[attribute.service].uuid, characteristic.uuid, descriptor)
     }
 }

@@ -199,7 +199,7 @@ extension PeripheralHost {
     }
 
     private func note(_ request: AttributeRequest) {
-        if centrals[request.central] == nil { observers.yield(.centralConnected(request.central)) }
+        if centrals[request.central] == nil { yield(.centralConnected(request.central)) }
         centrals[request.central] = .some(request.attMTU ?? centrals[request.central] ?? nil)
     }
 

@@ -154,6 +154,7 @@ extension PeripheralHost {
     private func beginAdvertising(
         _ parameters: AdvertisingParameters, _ number: Int, isOfDefinition: Bool
     ) async throws(BLEError) {
+        if isTracing { trace(parameters) }
         advertisements[number] = HostedAdvertisement(parameters: parameters, isOfDefinition: isOfDefinition)
         do throws(BLEError) {
             try await backend.startAdvertising(parameters, as: number)
@@ -163,10 +164,10 @@ extension PeripheralHost {
             if error.code == .cancelled { await Task { [backend] in await backend.stopAdvertising(number) }.value }
             throw error
         }
-        observers.yield(.advertisingStarted)
+        yield(.advertisingStarted)
         guard advertisements[number] != nil else {
             // It has ended already.
-            observers.yield(.advertisingEnded(nil))
+            yield(.advertisingEnded(nil))
             return
         }
         advertisements[number]?.isActive = true
@@ -175,7 +176,7 @@ extension PeripheralHost {
 
     func advertisingEnded(_ number: Int, _ error: BLEError?) {
         guard let ended = advertisements[number] else { return }
-        if ended.isActive { observers.yield(.advertisingEnded(error)) }
+        if ended.isActive { yield(.advertisingEnded(error)) }
         guard error != nil, ended.hasBegun else {
             advertisements[number] = nil
             if !ended.isOfDefinition { users[number]?.deliver(.success(())) }
@@ -189,7 +190,7 @@ extension PeripheralHost {
         guard applications[number]?.isRegistered == true else { return }
         endSubscriptions(of: number)
         applications[number]?.setRegistered(false)
-        observers.yield(.servicesLost(error))
+        yield(.servicesLost(error))
         renew()
     }
 
@@ -215,7 +216,7 @@ extension PeripheralHost {
         for number in applications.keys { endSubscriptions(of: number) }
         for number in applications.keys where applications[number]?.isRegistered == true {
             applications[number]?.setRegistered(false)
-            observers.yield(.servicesLost(error))
+            yield(.servicesLost(error))
         }
     }
 
@@ -233,7 +234,7 @@ extension PeripheralHost {
         endChannels(error)
         for number in advertisements.keys where advertisements[number]?.isActive == true {
             advertisements[number]?.isActive = false
-            observers.yield(.advertisingEnded(error))
+            yield(.advertisingEnded(error))
         }
     }
 
@@ -293,7 +294,7 @@ extension PeripheralHost {
             let isPassing = [.poweredOff, .adapterNotFound, .bluetoothUnavailable, .failed].contains(error.code)
             guard !error.isRetryable, !isPassing else { return false }
             users[number]?.deliver(.failure(error))
-            observers.yield(.failed(error))
+            yield(.failed(error))
             return true
         }
         switch event {
@@ -304,7 +305,7 @@ extension PeripheralHost {
             guard advertisements[number] != nil else { await backend.stopAdvertising(number); return true }
             advertisements[number]?.isActive = true
         }
-        observers.yield(event)
+        yield(event)
         return true
     }
 }

@@ -5,7 +5,7 @@ extension PeripheralHost {
     func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?) {
         guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return }
         if let central {
-            if centrals[central] == nil { observers.yield(.centralConnected(central)) }
+            if centrals[central] == nil { yield(.centralConnected(central)) }
             centrals[central] = .some(attMTU ?? centrals[central] ?? nil)
         }
         // A further subscriber, with one that the stack does not tell apart: the handler's values reach both.
@@ -19,10 +19,10 @@ extension PeripheralHost {
         let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
         replaced?.end()
         if replaced == nil, let subscriber = subscriber(attribute, central, attMTU) {
-            observers.yield(.subscribed(subscriber))
+            yield(.subscribed(subscriber))
         }
         guard let handler = characteristic.onSubscribe else { return }
-        let sender = backend.assumeIsolated { $0.sender(for: attribute, to: central) }
+        let sender = traced(backend.assumeIsolated { $0.sender(for: attribute, to: central) }, attribute, central)
         let state = subscription.state
         let notifier = Notifier(clock: clock, central: central) { [weak self] value in
             // What fits every packet needs nothing of the host. With the first value, the handler leaves this executor.
@@ -76,7 +76,7 @@ extension PeripheralHost {
     func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
         guard let ended = applications[attribute.application]?.unsubscribe(attribute, central) else { return }
         ended.end()
-        if let subscriber = subscriber(attribute, central, ended.attMTU) { observers.yield(.unsubscribed(subscriber)) }
+        if let subscriber = subscriber(attribute, central, ended.attMTU) { yield(.unsubscribed(subscriber)) }
     }
 
     /// Ends all subscriptions of an application.
@@ -190,8 +190,10 @@ extension PeripheralHost {
             guard central == nil ? !present.isEmpty : present[central] != nil else {
                 throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
             }
-            try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
-                [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
+            try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
+                try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
+                    [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
+                }
             }
         } else if isStored {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.
@@ -201,8 +203,16 @@ extension PeripheralHost {
             guard let turn = storedValues.join(queue, number, limit: .max) else { return }
             defer { storedValues.leave(number) }
             try await turn.wait()
-            try await backend.notify(value, from: attribute, to: nil)
+            try await transmit(value, from: attribute, to: nil)
         } else {
+            try await transmit(value, from: attribute, to: central)
+        }
+    }
+
+    private func transmit(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+    ) async throws(BLEError) {
+        try await traced("notifying", attribute, central, sends: value) { () throws(BLEError) in
             try await backend.notify(value, from: attribute, to: central)
         }
     }

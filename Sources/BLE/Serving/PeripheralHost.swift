@@ -44,7 +44,9 @@ public actor PeripheralHost {
         public var pairing: PairingAgent?
         /// Measures deadlines.
         public var clock: any Clock<Duration>
-        /// Receives log messages, at info and debug level.
+        /// Receives log messages, at info, debug and trace level. At trace level, each request with its value, its answer
+        /// and its duration, each sent value, and what is advertised. The values include those that require an
+        /// encrypted link. Packets of channels, passkeys and keys are not logged.
         public var logger: Logger
 
         /// Creates a configuration.
@@ -66,6 +68,8 @@ public actor PeripheralHost {
     nonisolated let backend: any PeripheralBackend
     /// The configuration that the host was created with.
     public nonisolated let configuration: Configuration
+    /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.
+    nonisolated let isTracing: Bool
     /// The backend's executor. Host and backend share it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
@@ -105,6 +109,8 @@ public actor PeripheralHost {
     var logger: Logger { configuration.logger }
     /// The configuration's clock, or the backend's own, which has the same time.
     nonisolated let clock: any Clock<Duration>
+    /// The time since this host was created.
+    nonisolated let elapsed: @Sendable () -> Duration
 
     /// Creates a host that uses `backend`.
     ///
@@ -115,7 +121,9 @@ public actor PeripheralHost {
     ) async throws(BLEError) {
         self.backend = backend
         self.configuration = configuration
+        isTracing = configuration.logger.logLevel <= .trace
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
+        elapsed = Central.stopwatch(clock)
         // Not captured as `self`, so that requests do not leave the backend's executor on their way, and stay in order.
         weak let host = self
         let context = PeripheralContext(
@@ -233,14 +241,16 @@ public actor PeripheralHost {
     /// Reports an error that no call does.
     func report(_ error: BLEError) {
         logger.info("not served", metadata: ["error": "\(error)"])
-        observers.yield(.failed(error))
+        yield(.failed(error))
     }
 
     private func handle(_ event: PeripheralBackendEvent) {
         guard !isShutDown else { return }
         switch event {
         case .adapterStateChanged(let state): adapterChanged(state)
-        case .stackLost(let error): lose(error)
+        case .stackLost(let error):
+            logger.info("bluetooth lost", metadata: ["error": "\(error)"])
+            lose(error)
         case .applicationEnded(let number, let error): applicationEnded(number, error)
         case .advertisingEnded(let number, let error): advertisingEnded(number, error)
         case .centralConnected(let central): centralConnected(central)
@@ -254,7 +264,7 @@ public actor PeripheralHost {
         // Its first request may have come earlier.
         guard centrals[central] == nil else { return }
         centrals.updateValue(nil, forKey: central)
-        observers.yield(.centralConnected(central))
+        yield(.centralConnected(central))
     }
 
     func centralDisconnected(_ central: Peripheral.ID) {
@@ -268,7 +278,7 @@ public actor PeripheralHost {
         for application in applications.values {
             for service in application.definition.services { service.tellOfDisconnection(of: central) }
         }
-        observers.yield(.centralDisconnected(central))
+        yield(.centralDisconnected(central))
     }
 }
 

@@ -1,3 +1,4 @@
+public import BLE
 internal import DBus
 
 /// One connection to bluetoothd, for a program that is a central and a peripheral at once.
@@ -9,7 +10,7 @@ internal import DBus
 /// ```
 ///
 /// Both then use one adapter, one thread and one copy of bluetoothd's objects. It lasts from the start of the first to
-/// the shutdown of the last. With a backend of its own for each, they work as well, and cost twice as much.
+/// the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. With a backend of its own for each, they work as well, and cost twice as much.
 public struct BlueZConnection: Sendable {
     private let host: BlueZHost
 
@@ -27,4 +28,38 @@ public struct BlueZConnection: Sendable {
 
     /// Returns a backend for a peripheral host. While one is in use, another throws `busy` when it starts.
     public func makePeripheral() -> BlueZPeripheral { BlueZPeripheral(host) }
+}
+
+/// Runs `body` with a central and a host on one connection to bluetoothd, and shuts both down at the end, the host first.
+///
+/// ```swift
+/// try await withBluetooth { central, host in
+///     let strap = try await central.first(matching: .service(.heartRate)).peripheral
+///     let level = try CharacteristicDefinition(.batteryLevel, .read, value: try await strap.read(.batteryLevel))
+///     let definition = PeripheralDefinition(
+///         advertisement: Advertisement(localName: "Strap's battery"),
+///         services: [ServiceDefinition(.battery, characteristics: [level])])
+///     try await host.serve(definition)
+/// }
+/// ```
+///
+/// `body` runs on the thread that delivers values and advertisements, as in ``withCentral(configuration:_:)``: it must
+/// not block.
+///
+/// Throws what `body` throws, `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, and `busy` if the connection
+/// has a central or a host already.
+///
+/// - Parameters:
+///   - connection: the connection, which chooses the adapter and the bus. By default, a new one to the system's
+///     bluetoothd and its default adapter.
+///   - central: the configuration of the central.
+///   - host: the configuration of the host.
+public func withBluetooth<Result: Sendable>(
+    on connection: BlueZConnection = BlueZConnection(), central: Central.Configuration = Central.Configuration(),
+    host: PeripheralHost.Configuration = PeripheralHost.Configuration(),
+    _ body: @escaping @concurrent @Sendable (Central, PeripheralHost) async throws -> Result
+) async throws -> Result {
+    try await withBluetooth(
+        centralBackend: connection.makeCentral(), hostBackend: connection.makePeripheral(), central: central,
+        host: host, body)
 }

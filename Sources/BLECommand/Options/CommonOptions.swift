@@ -64,7 +64,8 @@ struct CommonOptions: ParsableArguments {
         case .bluez:
             return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
         case .simulated:
-            return try await Central(backend: .simulated(await .demonstration()), configuration: configuration)
+            let radio = await SimulatedRadio.demonstration(logger: configuration.logger)
+            return try await Central(backend: .simulated(radio), configuration: configuration)
         }
     }
 
@@ -78,8 +79,8 @@ struct CommonOptions: ParsableArguments {
         case .bluez:
             return try await PeripheralHost(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
         case .simulated:
-            return try await PeripheralHost(
-                backend: .simulated(SimulatedRadio(clock: CommandClock.current)), configuration: configuration)
+            let radio = SimulatedRadio(clock: CommandClock.current, logger: configuration.logger)
+            return try await PeripheralHost(backend: .simulated(radio), configuration: configuration)
         }
     }
 }

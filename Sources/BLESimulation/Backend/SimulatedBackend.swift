@@ -11,8 +11,8 @@ extension CentralBackend where Self == SimulatedBackend {
 ///
 /// It runs on the radio's executor, as does its central.
 public actor SimulatedBackend: CentralBackend {
-    private let radio: SimulatedRadio
-    private var port = 0
+    let radio: SimulatedRadio
+    private(set) var port = 0
 
     /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
@@ -66,7 +66,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Makes a link to a peripheral as soon as it advertises.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await radio.connect(peripheral, port)
+        try await traced("connect", peripheral) { () throws(BLEError) in try await radio.connect(peripheral, port) }
     }
 
     /// Ends the link.
@@ -101,33 +101,43 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Reads a value from the definition.
     public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        try await radio.read(characteristic, offset: offset, port)
+        try await traced("read", characteristic, offset: offset) { () throws(BLEError) in
+            try await radio.read(characteristic, offset: offset, port)
+        }
     }
 
     /// Writes a value to the definition.
     public func write(
         _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
     ) async throws(BLEError) {
-        try await radio.write(value, to: characteristic, type: type, offset: offset, port)
+        try await traced("write", characteristic, offset: offset, writes: value) { () throws(BLEError) in
+            try await radio.write(value, to: characteristic, type: type, offset: offset, port)
+        }
     }
 
     /// Returns the descriptor's value.
     public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await radio.readDescriptor(descriptor, port)
+        try await traced("read", descriptor) { () throws(BLEError) in
+            try await radio.readDescriptor(descriptor, port)
+        }
     }
 
     /// Sets the descriptor's value.
     public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        try await radio.writeDescriptor(value, to: descriptor, port)
+        try await traced("write", descriptor, writes: value) { () throws(BLEError) in
+            try await radio.writeDescriptor(value, to: descriptor, port)
+        }
     }
 
     /// Starts the definition's subscription handler.
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
-        try await radio.subscribe(characteristic, isChannel: false, port) { value in
-            deliver(value)
-            return true
+        try await traced("subscribe", characteristic) { () throws(BLEError) in
+            try await radio.subscribe(characteristic, isChannel: false, port) { value in
+                deliver(value)
+                return true
+            }
         }
     }
 
@@ -135,7 +145,9 @@ public actor SimulatedBackend: CentralBackend {
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
-        try await radio.subscribe(characteristic, isChannel: true, port, deliver)
+        try await traced("subscribe", characteristic) { () throws(BLEError) in
+            try await radio.subscribe(characteristic, isChannel: true, port, deliver)
+        }
     }
 
     /// Delivers the waiting values.
@@ -152,17 +164,21 @@ public actor SimulatedBackend: CentralBackend {
     public func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> any ChannelTransport {
-        try await radio.openChannel(psm, options, to: peripheral, port)
+        try await traced("channel \(psm)", peripheral) { () throws(BLEError) in
+            try await radio.openChannel(psm, options, to: peripheral, port)
+        }
     }
 
     /// Cancels the definition's subscription handler.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        await radio.unsubscribe(characteristic, port)
+        try await traced("unsubscribe", characteristic) { () throws(BLEError) in
+            await radio.unsubscribe(characteristic, port)
+        }
     }
 
     /// Pairs with the definition's pairing method.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await radio.pair(peripheral, port)
+        try await traced("pair", peripheral) { () throws(BLEError) in try await radio.pair(peripheral, port) }
     }
 
     /// Removes the bond and the peripheral.

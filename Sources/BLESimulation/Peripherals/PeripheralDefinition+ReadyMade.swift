@@ -1,4 +1,5 @@
 public import BLE
+public import Logging
 internal import Synchronization
 
 extension PeripheralDefinition {
@@ -177,8 +178,10 @@ extension ServiceDefinition {
 extension SimulatedRadio {
     /// A radio for trying a program, in real time: a heart rate strap of varying rate, a battery, a weather station, ear
     /// buds, a lamp that can be written, a lock that pairs with a number, and three beacons.
-    public static func demonstration() async -> SimulatedRadio {
-        let radio = SimulatedRadio()
+    ///
+    /// - Parameter logger: receives log messages; see ``init(clock:logger:)``.
+    public static func demonstration(logger: Logger = Logger(label: "ble")) async -> SimulatedRadio {
+        let radio = SimulatedRadio(logger: logger)
         _ = await radio.add(.heartRateStrap { 72 + [0, 1, 3, 4, 2, 1][$0 % 6] })
         _ = await radio.add(.battery())
         _ = await radio.add(.weatherStation())

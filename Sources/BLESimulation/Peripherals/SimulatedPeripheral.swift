@@ -13,27 +13,32 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Ends the link as if the peripheral disconnected.
     public func disconnect() async {
+        radio.log(fault: "disconnect", of: id)
         await radio.endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
     /// Ends the link as if the peripheral was out of range.
     public func dropLink() async {
+        radio.log(fault: "dropLink", of: id)
         await radio.endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
     }
 
     /// Starts or stops advertising. A peripheral that does not advertise cannot be connected to.
     public func setAdvertising(_ isAdvertising: Bool) async {
+        radio.log(fault: "setAdvertising(\(isAdvertising))", of: id)
         await radio.setAdvertising(isAdvertising, id)
     }
 
     /// Replaces the advertisement.
     public func setAdvertisement(_ advertisement: Advertisement) async {
+        radio.log(fault: "setAdvertisement", of: id)
         await radio.setAdvertisement(advertisement, id)
     }
 
     /// Stops the notifications of all characteristics of a type as if another program had stopped them, which
     /// bluetoothd permits for notifications over a channel. The channel ends.
     public func stopChannels(of characteristic: BluetoothUUID) async {
+        radio.log(fault: "stopChannels(of: \(characteristic))", of: id)
         await radio.stopChannels(of: characteristic, id)
     }
 
@@ -44,6 +49,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Removes the peripheral permanently, as if out of range.
     public func remove() async {
+        radio.log(fault: "remove", of: id)
         await radio.remove(id)
     }
 
@@ -73,11 +79,13 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Changes the pairing method.
     public func setPairing(_ method: SimulatedPairing) async {
+        radio.log(fault: "setPairing", of: id)
         await radio.setPairing(method, id)
     }
 
     /// Removes the peripheral's half of the bond, as a factory reset does. Later links are not secure.
     public func loseBond() async {
+        radio.log(fault: "loseBond", of: id)
         await radio.loseBond(id)
     }
 

@@ -70,12 +70,13 @@ extension SimulatedRadio {
 
     private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
         let advertisement = device.advertisement
-        for port in ports.values {
+        for (number, port) in ports {
             guard let filter = port.filter, device.isHeard(on: filter.transport),
                 filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
             port.known.insert(id)
+            if isTracing { trace(advertisement, from: id, to: number) }
             port.handle(.advertisementReceived(id, advertisement))
         }
     }

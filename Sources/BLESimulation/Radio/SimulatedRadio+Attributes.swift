@@ -141,12 +141,14 @@ extension SimulatedRadio {
         _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
         _ request: AttributeRequest
     ) async throws(ATTError) {
-        try await definition.authorize?(.write, request)
-        if Task.isCancelled { throw .unlikelyError }
-        guard let handler = definition.onWrite else {
-            return await notify(value, attribute.handle, attribute.peripheral)
+        try await traced(value, to: attribute, of: request.central) { () throws(ATTError) in
+            try await definition.authorize?(.write, request)
+            if Task.isCancelled { throw .unlikelyError }
+            guard let handler = definition.onWrite else {
+                return await notify(value, attribute.handle, attribute.peripheral)
+            }
+            try await handler(value, request)
         }
-        try await handler(value, request)
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels it.

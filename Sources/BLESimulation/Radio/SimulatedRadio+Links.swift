@@ -1,4 +1,5 @@
 internal import BLE
+internal import Logging
 internal import Waiting
 
 extension SimulatedRadio {
@@ -41,6 +42,8 @@ extension SimulatedRadio {
         // A bond secures every link from the start.
         let security = device.hasLostBond ? .open : device.bond?.security ?? .open
         peripherals[id]?.link = SimulatedLink(number: number(), port: port, security: security)
+        logger.debug(
+            "simulated link made", metadata: ["central": "\(Self.central(port))", "peripheral": "\(id)"])
         updateAdvertising(id)
         tellHost(id, port, isConnected: true)
         return true

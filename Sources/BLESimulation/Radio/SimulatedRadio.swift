@@ -1,4 +1,5 @@
 public import BLE
+public import Logging
 internal import Waiting
 
 /// A radio in memory, with peripherals from definitions and any number of centrals.
@@ -17,6 +18,9 @@ public actor SimulatedRadio {
     /// The clock of the simulation.
     public nonisolated let clock: any Clock<Duration>
 
+    nonisolated let logger: Logger
+    /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.
+    nonisolated let isTracing: Bool
     nonisolated let executor = RadioExecutor()
     /// Runs tasks among the steps of the radio.
     nonisolated let tasks: RadioTaskExecutor
@@ -71,8 +75,14 @@ public actor SimulatedRadio {
     }
 
     /// Creates a radio without peripherals, powered on.
-    public init(clock: any Clock<Duration> = ContinuousClock()) {
+    ///
+    /// - Parameter logger: receives log messages. At debug level, links, changes of the adapter and the faults that a
+    ///   test injects; at trace level, each received advertisement, each request of a central with its value, its
+    ///   answer and its duration, and each notified value.
+    public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")) {
         self.clock = clock
+        self.logger = logger
+        isTracing = logger.logLevel <= .trace
         time = ElapsedTime(clock)
         tasks = RadioTaskExecutor(executor)
     }
@@ -172,6 +182,9 @@ public actor SimulatedRadio {
     }
 
     private func announce(_ event: BackendEvent) {
+        if case .adapterStateChanged(let state) = event {
+            logger.debug("simulated adapter", metadata: ["state": "\(state)"])
+        }
         for port in ports.values { port.handle(event) }
         announceToHosts(event)
     }
@@ -221,6 +234,7 @@ public actor SimulatedRadio {
 
     func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
         peripherals[id]?.attributes.set(value, of: handle)
+        if isTracing { traceNotification(value, handle, id) }
         peripherals[id]?.link?.subscriptions[handle]?.take(value)
     }
 
@@ -228,6 +242,9 @@ public actor SimulatedRadio {
     func endLink(_ id: Peripheral.ID, _ error: BLEError) {
         guard let link = peripherals[id]?.link else { return }
         peripherals[id]?.link = nil
+        logger.debug(
+            "simulated link ended",
+            metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
         link.served.end()
         // Before the host hears of it and closes its ends, which would look like their regular end.
         for channel in link.channels { channel.lose(error) }

@@ -198,6 +198,47 @@ struct SharedHostTests {
         }
     }
 
+    @Test func `a scope of both roles has one connection, and leaves nothing behind`() async throws {
+        let connection = BlueZConnection(bus: world.bus.address)
+        let (id, daemon) = (battery.id, world.daemon)
+        let lists = await daemon.calls["GetManagedObjects"] ?? 0
+        for isCancelled in [false, true] {
+            let isServing = SharedValue(false)
+            let task = Task {
+                try await withBluetooth(on: connection, central: .quiet(), host: .quiet()) { central, host in
+                    try await host.withServed(.battery()) { _ in
+                        #expect(try await central.find(id).read(.batteryLevel) == 90)
+                        #expect(await daemon.servedCounts.applications == 1)
+                        isServing.change { $0 = true }
+                        if isCancelled { try await host.advertise(.beacon(company: 0xFFFF, data: [1])) }
+                    }
+                }
+            }
+            try await isServing.until { $0 }
+            if isCancelled {
+                task.cancel()
+                await expectError(.cancelled) { try await task.value }
+            } else {
+                try await task.value
+            }
+            #expect(await daemon.servedCounts.applications == 0)
+            #expect(await !battery.isConnected)
+        }
+        #expect(await daemon.calls["GetManagedObjects"] == lists + 2)
+    }
+
+    @Test func `a scope of both roles runs on the thread that delivers`() async throws {
+        let host = host
+        let places = try await withBluetooth(
+            centralBackend: BlueZCentral(host), hostBackend: BlueZPeripheral(host), central: .quiet(), host: .quiet()
+        ) { central, _ in
+            let isBefore = host.loop.isCurrent
+            _ = try await central.find()
+            return [isBefore, host.loop.isCurrent]
+        }
+        #expect(places == [true, true])
+    }
+
     @Test func `central and peripheral share a host, and both come back after a loss`() async throws {
         let central = try await makeCentral()
         let served = try await PeripheralHost(backend: BlueZPeripheral(host))

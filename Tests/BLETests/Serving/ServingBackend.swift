@@ -20,12 +20,15 @@ actor ServingBackend: PeripheralBackend {
     private(set) var registrations = 0
     private(set) var unregistered: [Int] = []
     private(set) var notified: [([UInt8], ServedAttribute)] = []
+    /// What was sent past the executor, if the stack has such a way.
+    let sentDirectly: SharedValue<[[UInt8]]>?
     private(set) var isShutDown = false
 
     /// The first characteristic of the first application.
     nonisolated let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
 
-    init(distinguishesSubscribers: Bool = false) {
+    init(distinguishesSubscribers: Bool = false, sendsDirectly: Bool = false) {
+        sentDirectly = sendsDirectly ? SharedValue([]) : nil
         limits = PeripheralLimits(
             reservedServices: [BluetoothUUID(0x1801)], distinguishesSubscribers: distinguishesSubscribers,
             requestTimeout: .seconds(5))
@@ -97,6 +100,15 @@ actor ServingBackend: PeripheralBackend {
             await withCheckedContinuation { heldValue = $0 }
         }
         notified.append((value, attribute))
+    }
+
+    func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? {
+        sentDirectly.map { sent in
+            ValueSender { value in
+                sent.change { $0.append(value) }
+                return true
+            }
+        }
     }
 
     func indicate(

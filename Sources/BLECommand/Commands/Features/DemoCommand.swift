@@ -26,9 +26,9 @@
         var verbose: Int
 
         func run() async throws {
-            let radio = SimulatedRadio(clock: CommandClock.current)
-            let configuration = Central.Configuration(
-                clock: CommandClock.current, logger: CommonOptions.logger(verbose: verbose))
+            let logger = CommonOptions.logger(verbose: verbose)
+            let radio = SimulatedRadio(clock: CommandClock.current, logger: logger)
+            let configuration = Central.Configuration(clock: CommandClock.current, logger: logger)
             try await Session.run(Output(json: json), outage: .ends) {
                 try await Central(backend: .simulated(radio), configuration: configuration)
             } work: { central, output in

@@ -1,0 +1,100 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Logging
+import Testing
+
+@Suite(.hangLimit) struct SimulatedTraceTests {
+    private let clock = ManualClock()
+    private let log = LogRecords()
+    private static let value = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+    private static let command = Characteristic<[UInt8]>(BluetoothUUID(0xFFE2))
+
+    private static let definition = PeripheralDefinition(
+        advertisement: Advertisement(localName: "Gauge", rssi: -40),
+        services: [
+            ServiceDefinition(
+                BluetoothUUID(0xFFE0),
+                characteristics: [
+                    CharacteristicDefinition(
+                        value.key.characteristic, [.read, .write, .notify], value: [1, 2],
+                        onWrite: { (value, _) throws(ATTError) in
+                            if value == [0] { throw .valueNotAllowed }
+                        }),
+                    CharacteristicDefinition(
+                        command.key.characteristic, .writeWithoutResponse,
+                        onWrite: { (_, _) throws(ATTError) in throw .valueNotAllowed }),
+                ])
+        ])
+
+    private func withRadio(
+        isTraced: Bool = true, _ check: (Central, SimulatedPeripheral) async throws -> Void
+    ) async throws {
+        let radio = SimulatedRadio(clock: clock, logger: log.logger(isTraced ? .trace : .debug))
+        let central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
+        try await check(central, await radio.add(Self.definition))
+        await central.shutDown()
+    }
+
+    @Test func `advertisements, requests and their answers are logged with central and peripheral`() async throws {
+        try await withRadio { central, gauge in
+            let peripheral = try await central.find(gauge.id)
+            #expect(try await peripheral.read(Self.value) == [1, 2])
+            try await peripheral.write([0xAB], to: Self.value)
+            await #expect(throws: BLEError.self) { try await peripheral.write([0], to: Self.value) }
+            try await peripheral.write([3], to: Self.command, type: .withoutResponse)
+            try await log.until("simulated write without response: failed")
+            let ids = try #require(log.metadata(of: "simulated connect: done").first)
+            #expect(ids["peripheral"] == gauge.id.rawValue)
+            let heard = try #require(log.metadata(of: "simulated advertisement").first)
+            #expect(heard == ["central": ids["central"], "peripheral": gauge.id.rawValue, "rssi": "-40"])
+            let read = try #require(log.metadata(of: "simulated read: done").first)
+            #expect(read["value"] == "0102")
+            #expect(read["central"] == ids["central"])
+            #expect(log.metadata(of: "simulated write: done").map { $0["written"] } == ["ab", "03"])
+            let rejected = try #require(log.metadata(of: "simulated write: failed").first)
+            #expect(rejected["written"] == "00")
+            #expect(rejected["error"] != nil)
+            // No central receives this answer.
+            let command = try #require(log.metadata(of: "simulated write without response: failed").first)
+            #expect(command["written"] == "03")
+            #expect(command["error"] == "\(ATTError.valueNotAllowed)")
+        }
+    }
+
+    @Test func `notified values are logged for subscribers only`() async throws {
+        try await withRadio { central, gauge in
+            await gauge.notify([7], from: Self.value.key.characteristic)
+            #expect(log.metadata(of: "simulated notification") == [])
+            var values = try await central.find(gauge.id).notifications(Self.value).makeAsyncIterator()
+            await gauge.notify([8], from: Self.value.key.characteristic)
+            #expect(try await values.next() == [8])
+            #expect(log.metadata(of: "simulated notification").map { $0["value"] } == ["08"])
+        }
+    }
+
+    @Test func `links and injected faults are logged at debug level, without values`() async throws {
+        try await withRadio(isTraced: false) { central, gauge in
+            let peripheral = try await central.find(gauge.id)
+            _ = try await peripheral.read(Self.value)
+            await gauge.setAdvertising(false)
+            await gauge.dropLink()
+        }
+        #expect(log.metadata(of: "simulated link made").count == 1)
+        #expect(log.metadata(of: "simulated fault").map { $0["fault"] } == ["setAdvertising(false)", "dropLink"])
+        #expect(log.metadata(of: "simulated link ended").first?["error"]?.contains("link was lost") == true)
+        #expect(log.all.allSatisfy { $0.level == .debug })
+    }
+
+    @Test func `changes of the adapter are logged`() async throws {
+        let radio = SimulatedRadio(clock: clock, logger: log.logger(.debug))
+        await radio.setPowered(false)
+        await radio.stop()
+        await radio.restart()
+        await radio.setPowered(true)
+        #expect(
+            log.metadata(of: "simulated adapter").map { $0["state"] } == [
+                "poweredOff", "resetting", "poweredOff", "poweredOn",
+            ])
+    }
+}

@@ -1,0 +1,55 @@
+public import Logging
+
+/// What a logger was told, for a test to wait for.
+public final class LogRecords: Sendable {
+    /// One message.
+    public struct Record: Sendable {
+        public let level: Logger.Level
+        public let message: String
+        public let metadata: [String: String]
+    }
+
+    private let state = SharedValue<[Record]>([])
+
+    public init() {}
+
+    /// A logger whose messages are recorded.
+    public func logger(_ level: Logger.Level = .trace) -> Logger {
+        Logger(label: "records") { _ in RecordingLogHandler(state, level) }
+    }
+
+    public var all: [Record] { state.value }
+
+    /// Returns the metadata of the messages with a text.
+    public func metadata(of message: String) -> [[String: String]] {
+        state.value.filter { $0.message == message }.map(\.metadata)
+    }
+
+    /// Returns once there is such a record.
+    public func until(_ message: String) async throws {
+        try await state.until { $0.contains { $0.message == message } }
+    }
+}
+
+private struct RecordingLogHandler: LogHandler {
+    let records: SharedValue<[LogRecords.Record]>
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    init(_ records: SharedValue<[LogRecords.Record]>, _ level: Logger.Level) {
+        self.records = records
+        logLevel = level
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let record = LogRecords.Record(
+            level: event.level, message: event.message.description,
+            metadata: (event.metadata ?? [:]).mapValues(\.description))
+        records.change { $0.append(record) }
+    }
+}
