@@ -116,8 +116,9 @@ extension DiscoveryCriteria {
 
     /// Devices on the given transport. Without this condition, a scan receives LE.
     ///
-    /// A device with a device class is a Classic device. If an LE scan and a Classic scan run at the same time, the LE
-    /// scan may report Classic devices, because BlueZ does not report the transport on which a device was received.
+    /// A device with a device class is a Classic device. If an LE scan and a Classic scan run at the same time, or one
+    /// right after the other, the LE scan may report Classic devices, because BlueZ does not report the transport on
+    /// which a device was received.
     public static func transport(_ transport: Transport) -> DiscoveryCriteria {
         DiscoveryCriteria(.transport(transport))
     }
