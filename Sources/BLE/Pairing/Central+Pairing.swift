@@ -40,8 +40,9 @@ extension Central {
             pairings.keepLink(id)
             pairingEnded(id)
         } catch {
-            // A backend may have to end the link with the pairing. What the caller does next must not use that link.
-            await end.wait(atMost: Self.endOfPairing, clock: deadlineClock)
+            // A backend may have to end the link with the pairing. What the caller does next must not use that link. After
+            // the end of the central, nothing can.
+            if error.code != .shutDown { await end.wait(atMost: Self.endOfPairing, clock: deadlineClock) }
             let isLast = pairingEnded(id)
             if isLast, pairings.keepLink(id) { try? await disconnect(id) }
             throw error.at(id)
