@@ -73,12 +73,14 @@ extension BlueZPeripheral {
         fail(key, Self.lastIsGone)
     }
 
-    /// The link of a central has ended: no `Confirm` follows for what was signaled to it alone.
+    /// The subscription of a central has ended: no `Confirm` follows for what was signaled to it alone, and, if it was
+    /// the last, for what was signaled to all.
     func withdrawSignaled(to central: Peripheral.ID, from attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute)
-        let withdrawn = confirmations[key, default: []].filter { $0.central == central }
+        let isLast = !subscribers.isAnyReached(by: attribute)
+        let withdrawn = confirmations[key, default: []].filter { $0.central == central || isLast }
         guard !withdrawn.isEmpty else { return }
-        confirmations[key]?.removeAll { $0.central == central }
+        confirmations[key]?.removeAll { $0.central == central || isLast }
         for confirmation in withdrawn { confirmation.outcome.deliver(.failure(Self.lastIsGone)) }
     }
 

@@ -166,6 +166,7 @@ struct FakeSubscriberTests {
         _ = try second.socket.send([1])
         try await answered.value
         // One for all is confirmed by a call, whatever is on its way over sockets.
+        await world.daemon.confirmNoSignals()
         let toAll = Task { try await backend.indicate([3], from: attribute, to: nil) }
         await awaitSignals([[3]])
         await world.daemon.confirm()
@@ -186,6 +187,7 @@ struct FakeSubscriberTests {
             second.close()
             await world.daemon.pretend(Self.other, isConnected: false)
             await until { (try? await served.subscribers(of: Self.output)) == [Self.one] }
+            await world.daemon.confirmNoSignals()
             let vain = Task { try await served.indicate([1], from: Self.output, to: Self.one) }
             await awaitSignals([[1]])
             await world.daemon.pretend(Self.one, isConnected: false)
@@ -196,6 +198,18 @@ struct FakeSubscriberTests {
             await world.daemon.confirm()
             try await indication.value
             third.close()
+        }
+    }
+
+    @Test func `an indication to all ends with the last subscriber`() async throws {
+        try await withTwo(.indicate) { _, served, first, second in
+            await world.daemon.confirmNoSignals()
+            let vain = Task { try await served.indicate([1], from: Self.output) }
+            await awaitSignals([[1]])
+            await world.daemon.pretend(Self.one, isConnected: false)
+            await until { (try? await served.subscribers(of: Self.output)) == [Self.other] }
+            await world.daemon.pretend(Self.other, isConnected: false)
+            await expectError(.disconnected) { try await vain.value }
         }
     }
 }
