@@ -85,7 +85,7 @@ extension PeripheralHost {
     private func open(
         _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID, _ publication: Int
     ) {
-        guard !isShutDown, let accept = listeners[publication]?.accept else { return transport.close() }
+        guard !isShutDown, let listener = listeners[publication] else { return transport.close() }
         // bluetoothd may tell of the link later, or not at all if it is older than this host.
         centralConnected(central)
         if case .refused(let isFirst)? = listeners[publication]?.counts.add(central) {
@@ -96,17 +96,21 @@ extension PeripheralHost {
         }
         let channel = L2CAPChannel(
             transport, peer: central, psm: psm, clock: clock, timeout: configuration.confirmationTimeout
-        ) { [weak self] channel in Task { await self?.forget(channel, psm, to: central, publication) } }
+        ) { [weak self] channel in
+            Task { await self?.forget(channel, psm, to: central, publication, of: listener.definition) }
+        }
         channels.add(channel.handle, to: central)
         logger.debug("channel opened", metadata: ["central": "\(central)", "psm": "\(psm)"])
-        accept(channel, publication)
+        listener.accept(channel, publication)
         channel.start()
     }
 
-    private func forget(_ channel: ChannelCore, _ psm: PSM, to central: Peripheral.ID, _ publication: Int) {
+    private func forget(
+        _ channel: ChannelCore, _ psm: PSM, to central: Peripheral.ID, _ publication: Int, of definition: Int?
+    ) {
         logger.debug("channel closed", metadata: ["central": "\(central)", "psm": "\(psm)"])
         channels.remove(channel, to: central)
-        guard let definition = listeners[publication]?.definition else {
+        guard let definition else {
             listeners[publication]?.counts.remove(central)
             return
         }

@@ -11,6 +11,39 @@ struct Confirmation {
     var remaining = 1
 }
 
+/// The values that went over a socket, and that its central may still confirm.
+///
+/// Whether it has asked for indications or notifications, and which it asks for later, bluetoothd does not tell.
+struct UnconfirmedValues {
+    /// The time after which the Attribute Protocol gives up a confirmation (Core Specification 5.4, volume 3, part F,
+    /// section 3.3.3): what is not confirmed by then was a notification. It is forgotten after one to two such times.
+    static let limit = Duration.seconds(30)
+
+    /// Those of the present period, which lasts for ``limit``, and of the one before.
+    private var (present, former) = (0, 0)
+    private var start = Duration.zero
+
+    /// Returns their number.
+    mutating func count(at now: Duration) -> Int {
+        let age = now - start
+        if age >= Self.limit {
+            (present, former) = (0, age < Self.limit * 2 ? present : 0)
+            start = now
+        }
+        return present + former
+    }
+
+    mutating func add(at now: Duration) {
+        _ = count(at: now)
+        present += 1
+    }
+
+    /// One was confirmed.
+    mutating func remove() {
+        if former > 0 { former -= 1 } else { present = max(0, present - 1) }
+    }
+}
+
 /// Indications, and the confirmations of what went over a socket: each central confirms what it was sent, in order,
 /// whatever others do.
 extension BlueZPeripheral {
@@ -30,7 +63,7 @@ extension BlueZPeripheral {
                 var confirmation = Confirmation(outcome: outcome, central: central)
                 if socket != nil {
                     key.central = central
-                    confirmation.remaining = (unconfirmed[key] ?? 0) + 1
+                    confirmation.remaining = (unconfirmed[key]?.count(at: elapsed()) ?? 0) + 1
                 }
                 confirmations[key, default: []].append(confirmation)
             }
@@ -45,7 +78,8 @@ extension BlueZPeripheral {
     /// Counts a value over a socket that the central confirms if it has asked for indications.
     func countUnconfirmed(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
         guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
-        unconfirmed[SubscriberKey(attribute: attribute, central: central), default: 0] += 1
+        unconfirmed[SubscriberKey(attribute: attribute, central: central), default: UnconfirmedValues()]
+            .add(at: elapsed())
     }
 
     /// bluetoothd has received a confirmation: it calls `Confirm`, or says so on the socket of the central.
@@ -57,7 +91,7 @@ extension BlueZPeripheral {
             confirmations[key]?.removeFirst().outcome.deliver(.success(()))
             return
         }
-        unconfirmed[key] = max(0, (unconfirmed[key] ?? 0) - 1)
+        unconfirmed[key]?.remove()
         for index in confirmations[key]?.indices ?? 0..<0 {
             confirmations[key]?[index].remaining -= 1
             if let confirmation = confirmations[key]?[index], confirmation.remaining <= 0 {
@@ -73,12 +107,14 @@ extension BlueZPeripheral {
         fail(key, Self.lastIsGone)
     }
 
-    /// The link of a central has ended: no `Confirm` follows for what was signaled to it alone.
+    /// The subscription of a central has ended: no `Confirm` follows for what was signaled to it alone, and, if it was
+    /// the last, for what was signaled to all.
     func withdrawSignaled(to central: Peripheral.ID, from attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute)
-        let withdrawn = confirmations[key, default: []].filter { $0.central == central }
+        let isLast = !subscribers.isAnyReached(by: attribute)
+        let withdrawn = confirmations[key, default: []].filter { $0.central == central || isLast }
         guard !withdrawn.isEmpty else { return }
-        confirmations[key]?.removeAll { $0.central == central }
+        confirmations[key]?.removeAll { $0.central == central || isLast }
         for confirmation in withdrawn { confirmation.outcome.deliver(.failure(Self.lastIsGone)) }
     }
 

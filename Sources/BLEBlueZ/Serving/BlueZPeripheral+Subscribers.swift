@@ -85,6 +85,7 @@ extension BlueZPeripheral {
     /// A subscription has ended.
     private func ended(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
         withdraw(central, from: attribute)
+        withdrawSignaled(to: central, from: attribute)
         settle(SubscriberKey(attribute: attribute, central: central))
         report(.unsubscribed(attribute, central: central))
     }
@@ -107,7 +108,6 @@ extension BlueZPeripheral {
     func subscriberLeft(_ central: Peripheral.ID, isBonded: Bool) {
         for (attribute, socket) in subscribers.linkEnded(central, isBonded: isBonded) {
             socket?.close()
-            withdrawSignaled(to: central, from: attribute)
             ended(central, attribute)
             if !isBonded { after(Self.departureTime) { $0.subscribers.departureIsOver(attribute) } }
         }

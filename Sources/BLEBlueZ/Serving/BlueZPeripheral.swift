@@ -82,8 +82,10 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var subscribers = Subscribers<PacketSocket>()
     /// Those who wait for the decision whether a central is still subscribed.
     var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
-    /// How many values each subscriber with a socket has not confirmed.
-    var unconfirmed: [SubscriberKey: Int] = [:]
+    /// What each subscriber with a socket has not confirmed.
+    var unconfirmed: [SubscriberKey: UnconfirmedValues] = [:]
+    /// The time since the role began.
+    private(set) var elapsed: @Sendable () -> Duration = { .zero }
     var fences: [ServedAttribute: SignalFence] = [:]
     /// The indications on their way.
     var confirmations: [SubscriberKey: [Confirmation]] = [:]
@@ -117,6 +119,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: PeripheralContext) async throws(BLEError) {
         self.context = context
+        elapsed = Central.stopwatch(context.clock)
         role = try await host.join(
             BlueZHost.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.enter { $0.handle(event) }

@@ -183,6 +183,11 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         }
     }
 
+    /// Whether a value for all reaches anybody.
+    func isAnyReached(by attribute: ServedAttribute) -> Bool {
+        (subscribers[attribute] ?? [:]).values.contains { if case .away = $0.state { false } else { true } }
+    }
+
     /// The sockets of a characteristic.
     func sockets(_ attribute: ServedAttribute) -> [Socket] {
         (subscribers[attribute] ?? [:]).keys.compactMap { socket(of: $0, attribute) }

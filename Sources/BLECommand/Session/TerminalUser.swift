@@ -1,4 +1,5 @@
 import BLE
+import Synchronization
 internal import Waiting
 
 /// Answers pairing prompts on the terminal, or from standard input.
@@ -11,7 +12,7 @@ actor TerminalUser: PairingDelegate {
     enum Source {
         /// Each prompt reads a line of standard input.
         case standardInput
-        /// ``take(_:)`` is given the lines, by a command that also reads other lines.
+        /// A command reads ``nextLine()``, which also returns the lines that answer no prompt.
         case given
     }
 
@@ -20,6 +21,8 @@ actor TerminalUser: PairingDelegate {
     private let output: Output
     private let input: StandardInput
     private var prompt = PromptState()
+    /// The number of prompts that have been shown.
+    private nonisolated let shown = Atomic(0)
     /// What waits for the line that answers the prompt.
     private var waiter: Outcome<String?>?
     /// What the user was asked last, and answered. Nil if there was no question.
@@ -136,11 +139,30 @@ actor TerminalUser: PairingDelegate {
     /// Whether a prompt waits for its answer.
     var isAsking: Bool { waiter != nil }
 
-    /// Uses a line as the answer to the prompt that is shown. Returns false if there is none. Nil is the end of the
-    /// input.
+    /// Returns the next line that answers no prompt; nil at the end of the input.
+    func nextLine() async -> String? {
+        while true {
+            let (line, shown) = await readLine()
+            // A task that is cancelled gets nil, too.
+            if line == nil, Task.isCancelled { return nil }
+            guard take(line, shown: shown), line != nil else { return line }
+        }
+    }
+
+    /// Returns the next line, nil at the end of the input, and the number of prompts that had been shown by then.
+    nonisolated func readLine() async -> (line: String?, shown: Int) {
+        let number = Mutex(0)
+        let line = await input.nextLine { number.withLock { $0 = self.shown.load(ordering: .acquiring) } }
+        return (line, number.withLock(\.self))
+    }
+
+    /// Uses a line as the answer to the prompt that is shown. Returns false if there is none, or if the line was read
+    /// before. Nil is the end of the input.
+    ///
+    /// - Parameter shown: the number of prompts that had been shown when the line was read.
     @discardableResult
-    func take(_ line: String?) -> Bool {
-        guard prompt.receive(line) else { return false }
+    func take(_ line: String?, shown: Int) -> Bool {
+        guard prompt.receive(line, isLate: shown < self.shown.load(ordering: .acquiring)) else { return false }
         waiter?.deliver(.success(line))
         waiter = nil
         return true
@@ -154,6 +176,8 @@ actor TerminalUser: PairingDelegate {
         // A command that also reads other lines has taken those that have arrived, and goes on reading. What is typed
         // is dropped in any case: the beginning of a line for another prompt would become that of this one's answer.
         input.drop(whatArrived: source == .standardInput && actions.drops && actions.reads)
+        // A line that was read before this was not typed for the question.
+        shown.add(1, ordering: .acquiringAndReleasing)
         output.prompt(question)
         let outcome = Outcome<String?>()
         waiter = outcome
@@ -169,7 +193,12 @@ actor TerminalUser: PairingDelegate {
     }
 
     private func read() {
-        Task { self.take(await self.input.nextLine()) }
+        Task {
+            while prompt.isReading {
+                let (line, shown) = await readLine()
+                take(line, shown: shown)
+            }
+        }
     }
 }
 
@@ -181,7 +210,7 @@ struct PromptState {
     private(set) var isAtEnd = false
     private var isAsking = false
     /// Whether a line is being read.
-    private var isReading = false
+    private(set) var isReading = false
 
     /// A prompt is shown. Returns whether to drop what has arrived, and whether to read a line: one that was begun for a
     /// withdrawn prompt goes on.
@@ -193,7 +222,10 @@ struct PromptState {
     mutating func withdraw() { (isAsking, wasWithdrawn) = (false, true) }
 
     /// A line has arrived, or the end of the input. Returns whether it answers a prompt.
-    mutating func receive(_ line: String?) -> Bool {
+    ///
+    /// - Parameter isLate: whether it was read before the last prompt was shown. If that still asks, reading goes on.
+    mutating func receive(_ line: String?, isLate: Bool = false) -> Bool {
+        if isLate, isAsking, line != nil { return false }
         defer { (isAsking, isReading) = (false, false) }
         if line == nil { isAtEnd = true }
         return isAsking

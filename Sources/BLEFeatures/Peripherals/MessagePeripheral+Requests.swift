@@ -48,7 +48,11 @@ extension MessagePeripheral {
             guard let now = elapsed(key), let (pairingKey, isNew) = sessions[key]?.confirmed(at: now) else {
                 throw MessageError.missingKey
             }
-            guard await claim(key, at: now) else { throw MessageRejection.sessionClaimed }
+            guard await claim(key, at: now) else {
+                // Otherwise, it would outlast the exchanges that another pairing ends.
+                sessions[key]?.dropCandidate()
+                throw MessageRejection.sessionClaimed
+            }
             guard isCurrent(number, key), generation == begun else { throw MessageError.missingKey }
             if isNew { beginPairing() }
             // Stored before it is used: a pairing that cannot be kept is none.

@@ -7,8 +7,8 @@ internal import Waiting
     internal import Musl
 #endif
 
-/// A connection to a bus: signals and answers, handled in the order in which the bus sends them, and calls of served
-/// objects, whose handlers begin in their order after the messages that were received together.
+/// A connection to a bus: signals, answers, and calls of served objects, received in the order in which the bus sends
+/// them. The handler of a call begins at once; what it does on an actor follows the messages that were received together.
 ///
 /// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
 ///

@@ -22,9 +22,9 @@ package struct ExportedObject: Sendable {
     let property: @Sendable (String) -> DBusValue?
 
     /// - Parameters:
-    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. It begins
-    ///     after the messages that were received together with the call. An actor's answer keeps its place among the
-    ///     signals that the actor sends.
+    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. It begins at
+    ///     once, on the session's loop; what it does on an actor follows the messages that were received together with
+    ///     the call. An actor's answer keeps its place among the signals that the actor sends.
     ///   - property: returns the value of a property. Called on the session's loop.
     package init(
         path: String, interface: InterfaceDescription,

@@ -1,5 +1,6 @@
 import BLE
 import BLEProfiles
+import BLESimulation
 import BLETestSupport
 import Logging
 import Synchronization
@@ -166,6 +167,7 @@ struct FakeSubscriberTests {
         _ = try second.socket.send([1])
         try await answered.value
         // One for all is confirmed by a call, whatever is on its way over sockets.
+        await world.daemon.confirmNoSignals()
         let toAll = Task { try await backend.indicate([3], from: attribute, to: nil) }
         await awaitSignals([[3]])
         await world.daemon.confirm()
@@ -186,6 +188,7 @@ struct FakeSubscriberTests {
             second.close()
             await world.daemon.pretend(Self.other, isConnected: false)
             await until { (try? await served.subscribers(of: Self.output)) == [Self.one] }
+            await world.daemon.confirmNoSignals()
             let vain = Task { try await served.indicate([1], from: Self.output, to: Self.one) }
             await awaitSignals([[1]])
             await world.daemon.pretend(Self.one, isConnected: false)
@@ -197,5 +200,48 @@ struct FakeSubscriberTests {
             try await indication.value
             third.close()
         }
+    }
+
+    @Test func `an indication to all ends with the last subscriber`() async throws {
+        try await withTwo(.indicate) { _, served, first, second in
+            await world.daemon.confirmNoSignals()
+            let vain = Task { try await served.indicate([1], from: Self.output) }
+            await awaitSignals([[1]])
+            await world.daemon.pretend(Self.one, isConnected: false)
+            await until { (try? await served.subscribers(of: Self.output)) == [Self.other] }
+            await world.daemon.pretend(Self.other, isConnected: false)
+            await expectError(.disconnected) { try await vain.value }
+        }
+    }
+
+    @Test func `values that a central was notified of are not waited for when it asks for indications`() async throws {
+        let clock = ManualClock()
+        let backend = BlueZPeripheral(world.makeStack())
+        try await backend.start(
+            PeripheralContext(
+                handleEvent: { _ in }, read: { (_, _) throws(ATTError) in [] },
+                write: { (_, _, _) throws(ATTError) in },
+                logger: Logger(label: "test"), clock: clock))
+        try await backend.register(Self.definition([.notify, .indicate]).services, as: 1)
+        let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
+        let central = try await world.subscribe(Self.one)
+        var packets = central.packets.makeAsyncIterator()
+        // For notifications, which it does not confirm.
+        for number in UInt8(1)...90 {
+            try await backend.notify([number], from: attribute, to: Self.one)
+            #expect(await packets.next() == [number])
+            clock.advance(by: .seconds(1))
+        }
+        // It changes its mind, for which bluetoothd asks for no other socket. What it may still confirm is counted.
+        clock.advance(by: .seconds(59))
+        try await backend.notify([1], from: attribute, to: Self.one)
+        #expect(await packets.next() == [1])
+        let indication = Task { try await backend.indicate([2], from: attribute, to: Self.one) }
+        #expect(await packets.next() == [2])
+        _ = try central.socket.send([1])
+        _ = try central.socket.send([1])
+        try await indication.value
+        central.close()
+        await backend.shutDown()
     }
 }

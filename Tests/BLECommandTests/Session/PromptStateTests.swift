@@ -44,6 +44,17 @@ import Testing
         expect(state.receive("y"), true)
     }
 
+    @Test func `a line that was read before the prompt does not answer it, and reading goes on`() {
+        var state = PromptState()
+        _ = state.ask()
+        state.withdraw()
+        _ = state.ask()
+        expect(state.receive("y", isLate: true), false)
+        #expect(state.isReading)
+        expect(state.receive("n"), true)
+        #expect(!state.isReading)
+    }
+
     @Test func `the end of the input is remembered`() {
         var state = PromptState()
         _ = state.ask()

@@ -62,7 +62,7 @@ struct TerminalUserTests {
         @Sendable func ask() async -> PairingAnswer { await user.reply(to: .authorizePairing, of: "C0:00:00:00:00:01") }
         let reading = Task {
             guard source == .given else { return }
-            while let line = await input.nextLine() { await user.take(line) }
+            while await user.nextLine() != nil {}
         }
         let first = Task { await ask() }
         await until { await user.isAsking }
@@ -80,5 +80,28 @@ struct TerminalUserTests {
         #expect(await third.value == .accept)
         terminal.hangUp()
         await reading.value
+    }
+
+    @Test func `a line that was read before a prompt was shown does not answer it`() async throws {
+        let terminal = try Terminal()
+        let user = TerminalUser(
+            saysYes: false, source: .given, output: Output(json: true), input: StandardInput(terminal.descriptor))
+        @Sendable func ask() async -> PairingAnswer { await user.reply(to: .authorizePairing, of: "C0:00:00:00:00:01") }
+        let first = Task { await ask() }
+        await until { await user.isAsking }
+        try terminal.type("y\n")
+        let (line, shown) = await user.readLine()
+        #expect(line == "y")
+        first.cancel()
+        #expect(await first.value == .refuse)
+        // The line is on its way while the next device asks.
+        let second = Task { await ask() }
+        await until { await user.isAsking }
+        #expect(await !user.take(line, shown: shown))
+        try terminal.type("y\n")
+        let (own, shownThen) = await user.readLine()
+        #expect(await user.take(own, shown: shownThen))
+        #expect(await second.value == .accept)
+        terminal.hangUp()
     }
 }

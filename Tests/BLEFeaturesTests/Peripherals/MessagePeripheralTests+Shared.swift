@@ -155,6 +155,43 @@ extension MessagePeripheralTests {
         for subscription in subscriptions { subscription.cancel() }
     }
 
+    @Test func `a proof that came too late keeps no permission to pair`() async throws {
+        let key = try #require(MessageKey([UInt8](repeating: 1, count: MessageKey.size)))
+        let (gate, held) = (Outcome<Void>(), SharedValue(false))
+        let device = MessagePeripheral(
+            encryption: Self.encryption, pairings: MemoryPeripheralPairings([key]), mayPair: { _ in true },
+            partLength: 250
+        ) { _, _ in
+            held.change { $0 = true }
+            try await gate.wait()
+            return nil
+        }
+        var problems = await device.problems().makeAsyncIterator()
+        let subscription = subscribe(device, clock: ManualClock())
+        let (stranger, known) = (Self.other, guest(1))
+        var strange = try await begin(device, from: stranger)
+        var owner = try await begin(device, from: Self.one)
+        var resumed = try await begin(device, from: known, resuming: key)
+        // The stranger's proof waits behind its request, and another central's is first.
+        try await write(try Message(Self.name).encode(), to: device, from: stranger)
+        try await held.until { $0 }
+        try await write(try strange.seal(Message(Self.exchange)), to: device, from: stranger)
+        try await write(try resumed.seal(Message(Self.exchange)), to: device, from: known)
+        await until { await device.subscribers == [known] }
+        gate.deliver(.success(()))
+        #expect(try await problems.next()?.cause as? MessageRejection == .sessionClaimed)
+        await device.service.onDisconnect?(known)
+        try await write(try owner.seal(Message(Self.exchange)), to: device, from: Self.one)
+        await until { await device.subscribers == [Self.one] && sent.value.count == 5 }
+        #expect(try await device.pairings.keys().count == 2)
+        // The permission was for one pairing.
+        await device.service.onDisconnect?(Self.one)
+        try await write(try strange.seal(Message(Self.exchange)), to: device, from: stranger)
+        #expect(try await problems.next()?.cause as? MessageError == .missingKey)
+        #expect(try await device.pairings.keys().count == 2)
+        subscription.cancel()
+    }
+
     @Test func `over a shared subscription, a frame that was begun is sent to its end`() async throws {
         let (gate, held) = (Outcome<Void>(), SharedValue(false))
         let device = MessagePeripheral(

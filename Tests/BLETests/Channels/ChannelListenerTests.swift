@@ -241,6 +241,35 @@ import Testing
         }
     }
 
+    @Test func `a handler that outlasts its channel is cancelled, even if no more channels are accepted`() async throws
+    {
+        let (clock, backend) = (ManualClock(), ServingBackend())
+        let (begun, ended) = (SharedValue(false), SharedValue(false))
+        var served = definition
+        served.channels = [
+            ChannelDefinition(0x0095) { channel in
+                begun.change { $0 = true }
+                defer { ended.change { $0 = true } }
+                try await clock.sleep(for: .seconds(3600))
+            }
+        ]
+        var configuration = PeripheralHost.Configuration.quiet()
+        configuration.clock = clock
+        let host = try await PeripheralHost(backend: backend, configuration: configuration)
+        try await host.withServed(served) { _ in
+            let channel = ScriptedChannel()
+            await backend.open(channel, "C0:00:00:00:00:01")
+            try await begun.until { $0 }
+            await backend.stopListening()
+            #expect(!channel.isClosed)
+            channel.end()
+            await clock.sleepers(1, for: configuration.requestTimeout)
+            clock.advance(by: configuration.requestTimeout)
+            try await ended.until { $0 }
+        }
+        await host.shutDown()
+    }
+
     @Test func `a simulated peripheral keeps as many channels open as its definition says`() async throws {
         let radio = SimulatedRadio()
         _ = await radio.add(

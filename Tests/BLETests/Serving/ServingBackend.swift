@@ -23,6 +23,9 @@ actor ServingBackend: PeripheralBackend {
     /// What was sent past the executor, if the stack has such a way.
     let sentDirectly: SharedValue<[[UInt8]]>?
     private(set) var isShutDown = false
+    /// What accepts channels, and what ends that.
+    private var accept: (@Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void)?
+    private var endListening: (@Sendable (BLEError) -> Void)?
 
     /// The first characteristic of the first application.
     nonisolated let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
@@ -54,6 +57,10 @@ actor ServingBackend: PeripheralBackend {
         confirmations.removeValue(forKey: central)?.resume(returning: result)
     }
     func report(_ event: PeripheralBackendEvent) { context?.handleEvent(event) }
+
+    /// A central opens a channel.
+    func open(_ channel: any ChannelTransport, _ central: Peripheral.ID) { accept?(channel, central, 0x0095) }
+    func stopListening() { endListening?(BLEError(.failed, "no more")) }
 
     func lose() {
         state = .resetting
@@ -133,4 +140,13 @@ actor ServingBackend: PeripheralBackend {
     }
 
     func stopAdvertising(_ advertising: Int) async {}
+
+    func publishChannel(
+        _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
+        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        onEnd: @escaping @Sendable (BLEError) -> Void
+    ) async throws(BLEError) -> PSM {
+        (self.accept, endListening) = (accept, onEnd)
+        return psm ?? 0x0095
+    }
 }

@@ -1,6 +1,7 @@
 import BLETestSupport
 import BlueZTestSupport
 import DBus
+import Dispatch
 import Logging
 import Synchronization
 import Testing
@@ -102,6 +103,53 @@ struct ExportedObjectTests {
             if numbers.count == 1000 { break }
         }
         #expect(numbers == Array(0..<1000))
+        await client.close()
+        await server.close()
+    }
+
+    @Test func `handlers begin among the signals, and what they do on an actor follows those received together`()
+        async throws
+    {
+        let bus = try await PrivateBus()
+        let events = SharedValue<[String]>([])
+        let loop = EventLoop(name: "server")
+        let server = BusSession(
+            loop: loop, logger: Logger(label: "test"),
+            onSignal: { message in if message.member == "Tick" { events.change { $0.append("signal") } } }, onLoss: {})
+        try await server.open(.address(bus.address), timeout: HangLimit.step)
+        let object = ExportedObject(path: "/thing", interface: Self.description) { call in
+            let name = call.arguments[0].string ?? ""
+            events.change { $0.append("receive \(name)") }
+            return {
+                events.change { $0.append("begin \(name)") }
+                await server.unexport(0)
+                events.change { $0.append("go on \(name)") }
+                return .success(MethodReply([.string(name)]))
+            }
+        }
+        _ = try await server.export(object)
+        _ = try await server.call(.bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: HangLimit.step)
+        try await server.listen("type='signal',interface='\(Self.interface)'", timeout: HangLimit.step)
+        let client = try await session(bus)
+        // Meanwhile, nothing is received.
+        let gate = DispatchSemaphore(value: 0)
+        loop.perform { gate.wait() }
+        let calls = ["a", "b"].map { name in
+            Task.immediate {
+                try await client.call(
+                    MethodCall(Self.name, "/thing", Self.interface, "Greet", [.string(name)]), timeout: HangLimit.step)
+            }
+        }
+        for _ in 0..<2 { _ = try await client.call(.bus("GetId"), timeout: HangLimit.step) }
+        try await client.emit(path: "/thing", interface: Self.interface, signal: "Tick", [])
+        _ = try await client.call(.bus("GetId"), timeout: HangLimit.step)
+        gate.signal()
+        for call in calls { _ = try await call.value }
+        // The tasks of the two calls may begin in either order.
+        let names = events.value.filter { $0.hasPrefix("receive") }.map { String($0.dropFirst(8)) }
+        #expect(names.sorted() == ["a", "b"])
+        #expect(
+            events.value == names.flatMap { ["receive \($0)", "begin \($0)"] } + ["signal"] + names.map { "go on \($0)" })
         await client.close()
         await server.close()
     }

@@ -8,8 +8,7 @@ struct ServedInput: Sendable {
 
     /// Sets the values that the lines give, until the end of the input.
     func follow(_ served: ServedPeripheral, _ output: Output) async throws {
-        while let line = await StandardInput.shared.nextLine() {
-            if await user?.take(line) == true { continue }
+        while let line = await nextLine() {
             let change: ValueLine
             let position: ValueLine.Position
             do {
@@ -27,6 +26,10 @@ struct ServedInput: Sendable {
                 output.complain(error)
             }
         }
-        if !Task.isCancelled { await user?.take(nil) }
+    }
+
+    private func nextLine() async -> String? {
+        guard let user else { return await StandardInput.shared.nextLine() }
+        return await user.nextLine()
     }
 }

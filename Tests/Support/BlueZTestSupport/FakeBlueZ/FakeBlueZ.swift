@@ -56,6 +56,8 @@ public actor FakeBlueZ {
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
     nonisolated let arrivedValues = Mutex<[FakeServing.Value]>([])
     var refusesMonitors = false
+    /// Whether the subscribers of indications confirm what is signaled to all.
+    var confirmsSignals = true
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.
     nonisolated let publishedAdapter = Mutex<[String: DBusValue]>([:])

@@ -406,7 +406,7 @@ extension FakeBlueZ {
             for (_, application) in serving.applications {
                 for (attribute, own) in application.paths where own == path {
                     try? await serving.backend.notify(value, from: attribute, to: nil)
-                    guard application.indicating.contains(attribute) else { continue }
+                    guard application.indicating.contains(attribute), confirmsSignals else { continue }
                     Task { _ = try? await self.called(attribute, "Confirm", []) }
                 }
             }

@@ -93,6 +93,9 @@ extension FakeBlueZ {
         for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
     }
 
+    /// From now on, what is signaled to all is confirmed by ``confirm()`` only.
+    func confirmNoSignals() { confirmsSignals = false }
+
     /// Such a central has confirmed a value that was signaled, of the first characteristic with sockets.
     func confirm() async {
         for application in serving?.applications.values.map(\.self) ?? [] {
