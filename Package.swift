@@ -14,6 +14,7 @@ let package = Package(
         .library("BLEBackendTesting"),
         .library("BLEBeacons"),
         .library("BLEFeatures"),
+        .library("BLEObservation"),
         .library("BLEProfiles"),
         .library("BLESimulation"),
     ],
@@ -48,6 +49,9 @@ let package = Package(
         // Protocols of one's own: messages, their encryption, transactions and devices.
         .module("BLEFeatures", ["BLE", "Waiting", .crypto, .log]),
 
+        // Peripherals as observable objects, for user interfaces.
+        .module("BLEObservation", ["BLE"]),
+
         // A radio in memory, as a backend.
         .module("BLESimulation", ["BLE", "Waiting", .log]),
         // The behavior that all backends must have, as a test suite.
@@ -75,6 +79,7 @@ let package = Package(
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
         .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .bthomeEncryption),
         .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport", "Waiting"]),
+        .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",
             ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),

@@ -6,6 +6,7 @@ import BLEBackendTesting
 import BLEBeacons
 import BLEBlueZ
 import BLEFeatures
+import BLEObservation
 import BLEProfiles
 import BLESimulation
 import Dispatch

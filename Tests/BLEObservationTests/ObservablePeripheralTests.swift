@@ -1,0 +1,129 @@
+import BLE
+import BLEObservation
+import BLESimulation
+import BLETestSupport
+import Observation
+import Testing
+
+@MainActor @Suite(.hangLimit) struct ObservablePeripheralTests {
+    private let world: SimulatedWorld
+
+    private static let speed = Characteristic<UInt8>(BluetoothUUID(0xFFE1))
+    private static let name = Characteristic<String>(BluetoothUUID(0xFFE2))
+    private static let declared: [DeclaredValue] = [.readAndNotify(speed), .read(name)]
+    private static let fan = PeripheralDefinition(
+        advertisement: Advertisement(localName: "Fan", rssi: -40),
+        services: [
+            ServiceDefinition(
+                BluetoothUUID(0xFFE0),
+                characteristics: [
+                    CharacteristicDefinition(speed.key.characteristic, [.read, .notify], value: [1]),
+                    CharacteristicDefinition(name.key.characteristic, .read, value: Array("Fan".utf8)),
+                ])
+        ])
+
+    init() async throws { world = try await SimulatedWorld() }
+
+    /// A task that keeps a peripheral up to date.
+    private func running(_ fan: ObservablePeripheral) -> Task<Void, any Error> { Task { try await fan.run() } }
+
+    @Test func `state and values follow the link, and a notified value is observed`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
+        #expect(fan.connectionState == nil)
+        #expect(try fan.value(of: Self.speed) == nil)
+        let task = running(fan)
+        try await observed { (try? fan.value(of: Self.speed)) == 1 && (try? fan.value(of: Self.name)) == "Fan" }
+        try await observed { fan.connectionState == .connected }
+        await grip.notify([2], from: Self.speed.key.characteristic)
+        try await observed { (try? fan.value(of: Self.speed)) == 2 }
+        await grip.dropLink()
+        try await observed { fan.connectionState == .disconnected && (try? fan.value(of: Self.name)) == nil }
+        task.cancel()
+        await expectError(.cancelled) { try await task.value }
+        await world.central.shutDown()
+    }
+
+    @Test func `a maintained link is found again, with its values`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        try await peripheral.setConnectionPolicy(.maintained())
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
+        let task = running(fan)
+        try await observed { (try? fan.value(of: Self.speed)) == 1 }
+        // A link that is back at once would hide that it has ended.
+        await grip.setAdvertising(false)
+        await grip.dropLink()
+        try await observed { (try? fan.value(of: Self.speed)) == nil }
+        await grip.setAdvertising(true)
+        try await world.asTimePasses { try await observed { (try? fan.value(of: Self.speed)) == 1 } }
+        try await observed { fan.connectionState == .connected }
+        task.cancel()
+        _ = await task.result
+        // Nothing is followed any longer.
+        #expect(fan.connectionState == nil)
+        #expect(try fan.value(of: Self.speed) == nil)
+        await world.central.shutDown()
+    }
+
+    @Test func `a change of one value does not concern those who observe another`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
+        let task = running(fan)
+        try await observed { (try? fan.value(of: Self.name)) == "Fan" }
+        let isTold = SharedValue(false)
+        withObservationTracking {
+            _ = try? fan.value(of: Self.name)
+        } onChange: {
+            isTold.change { $0 = true }
+        }
+        await grip.notify([3], from: Self.speed.key.characteristic)
+        try await observed { (try? fan.value(of: Self.speed)) == 3 }
+        #expect(!isTold.value)
+        task.cancel()
+        _ = await task.result
+        await world.central.shutDown()
+    }
+
+    @Test func `of the values that arrive within the interval, the last is shown`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, values: [.notify(Self.speed)], interval: .milliseconds(375))
+        let task = running(fan)
+        await until { await grip.subscriberCount(of: Self.speed.key.characteristic) == 1 }
+        let seen = SharedValue<[UInt8]>([])
+        for number in UInt8(1)...200 { await grip.notify([number], from: Self.speed.key.characteristic) }
+        while seen.value.last != 200 {
+            try Task.checkCancellation()
+            if let value = try fan.value(of: Self.speed), seen.value.last != value { seen.change { $0.append(value) } }
+            world.clock.advance(by: .milliseconds(25))
+            await Task.yield()
+        }
+        #expect(seen.value.count <= 3)
+        task.cancel()
+        _ = await task.result
+        await world.central.shutDown()
+    }
+
+    @Test func `without declared values it does not connect, and shows the state`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, interval: .zero)
+        let task = running(fan)
+        try await observed { fan.connectionState == .disconnected }
+        #expect(await !grip.isConnected)
+        try await peripheral.connect()
+        try await observed { fan.connectionState == .connected }
+        await world.central.shutDown()
+        await expectError(.shutDown) { try await task.value }
+    }
+
+    @Test func `a peripheral that cannot be connected to is an error`() async throws {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        await grip.remove()
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
+        let error = await #expect(throws: BLEError.self) {
+            try await world.asTimePasses { try await fan.run() }
+        }
+        #expect(error?.peripheral == peripheral.id)
+        #expect(fan.connectionState == nil)
+        await world.central.shutDown()
+    }
+}
