@@ -82,7 +82,10 @@ struct RealPeer: ContractPeer {
     }
 
     func setPowered(_ isPowered: Bool) async throws {
-        try await run("busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered)")
+        // bluetoothd refuses it while it is still carrying out the one before.
+        try await run(
+            "for i in {1..100}; do busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered) && exit; sleep 0.2; done; exit 1"
+        )
     }
 
     func unplug() async throws { try await tell("unplug") }
