@@ -149,7 +149,8 @@ struct ExportedObjectTests {
         let names = events.value.filter { $0.hasPrefix("receive") }.map { String($0.dropFirst(8)) }
         #expect(names.sorted() == ["a", "b"])
         #expect(
-            events.value == names.flatMap { ["receive \($0)", "begin \($0)"] } + ["signal"] + names.map { "go on \($0)" })
+            events.value == names.flatMap { ["receive \($0)", "begin \($0)"] } + ["signal"]
+                + names.map { "go on \($0)" })
         await client.close()
         await server.close()
     }
