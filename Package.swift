@@ -148,8 +148,8 @@ if withBlueZ {
             "BLEBlueZTests",
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
-                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", "Thermometer", "Waiting",
-                .log, .subprocess,
+                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", "Thermometer", .log,
+                .subprocess,
             ]),
         .tests(
             "BLECommandTests",

@@ -211,7 +211,7 @@ extension BlueZPeripheral {
                 let request = Self.request(call.arguments.last, Self.writeType(characteristic), link)
                 try await context.write(attribute, call.arguments.first?.bytes ?? [], request)
             case "AcquireNotify":
-                return acquireNotify(Self.request(call.arguments.first, nil), attribute)
+                return acquireNotify(Self.request(call.arguments.first, nil, link), attribute)
             case "StartNotify":
                 guard applications[attribute.application] != nil else { return .failure(Self.gone) }
                 report(.subscribed(attribute, central: nil, attMTU: nil))

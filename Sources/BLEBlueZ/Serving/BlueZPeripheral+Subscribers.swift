@@ -31,7 +31,10 @@ extension BlueZPeripheral {
         func failed(_ message: String) -> Result<MethodReply, DBusError> {
             .failure(.remote("org.bluez.Error.Failed", message))
         }
-        guard applications[attribute.application] != nil, central.isAddress else { return failed("gone") }
+        // The end of the link may have overtaken it.
+        guard applications[attribute.application] != nil, central.isAddress, request.link?.isUp ?? true else {
+            return failed("gone")
+        }
         // bluetoothd closes its end before it asks again, unless it has not read the last answer yet. Then it ignores this
         // one.
         if let present = subscribers.socket(of: central, attribute), !present.isHungUp { return failed("acquired") }

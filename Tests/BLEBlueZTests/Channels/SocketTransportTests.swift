@@ -1,7 +1,6 @@
 import BLE
 import BLETestSupport
 import Testing
-import Waiting
 
 @testable import BLEBlueZ
 @testable import DBus

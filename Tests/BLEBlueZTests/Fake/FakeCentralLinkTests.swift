@@ -16,7 +16,7 @@ struct FakeCentralLinkTests {
     private static let one = Peripheral.ID(rawValue: "C0:00:00:00:0A:01")
 
     private enum Event: Equatable {
-        case connected, disconnected
+        case connected, disconnected, subscribed
         case adapter(AdapterState, isUp: Bool?)
         case written([UInt8], isUp: Bool?)
     }
@@ -36,6 +36,7 @@ struct FakeCentralLinkTests {
                 handleEvent: { [events] event in
                     switch event {
                     case .centralConnected: events.change { $0.append(.connected) }
+                    case .subscribed: events.change { $0.append(.subscribed) }
                     case .centralDisconnected: events.change { $0.append(.disconnected) }
                     case .adapterStateChanged(let state):
                         events.change { $0.append(.adapter(state, isUp: link.value?.isUp)) }
@@ -69,6 +70,21 @@ struct FakeCentralLinkTests {
             #expect(
                 events.value == [.connected, first, .disconnected]
                     || events.value == [.connected, .disconnected, .written([1], isUp: false)])
+        }
+    }
+
+    @Test func `a subscription that is received together with the end of its link does not begin after it`()
+        async throws
+    {
+        try await withServed { stack in
+            let gate = DispatchSemaphore(value: 0)
+            stack.loop.perform { gate.wait() }
+            let subscribing = await world.daemon.pretendToSubscribeAndLeave(Self.one)
+            gate.signal()
+            let isAccepted = await subscribing.value
+            try await events.until { $0.contains(.disconnected) }
+            #expect(
+                events.value == (isAccepted ? [.connected, .subscribed, .disconnected] : [.connected, .disconnected]))
         }
     }
 

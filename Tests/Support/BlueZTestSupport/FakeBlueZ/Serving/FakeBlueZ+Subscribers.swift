@@ -89,6 +89,18 @@ extension FakeBlueZ {
     /// received them.
     func pretendToWriteAndLeave(_ value: [UInt8], _ central: Peripheral.ID) async {
         _ = Task.immediate { await self.pretendToWrite(value, central) }
+        await pretendToLeave(central)
+    }
+
+    /// Such a central subscribes, and its link ends at once. Returns as the former; the task returns whether the client has
+    /// given a socket.
+    func pretendToSubscribeAndLeave(_ central: Peripheral.ID) async -> Task<Bool, Never> {
+        let subscribing = Task.immediate { (try? await self.pretendToSubscribe(central)) != nil }
+        await pretendToLeave(central)
+        return subscribing
+    }
+
+    private func pretendToLeave(_ central: Peripheral.ID) async {
         centralChanged(central, isConnected: false)
         for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
     }
