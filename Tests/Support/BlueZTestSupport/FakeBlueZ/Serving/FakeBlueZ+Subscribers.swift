@@ -101,6 +101,8 @@ extension FakeBlueZ {
     }
 
     private func pretendToLeave(_ central: Peripheral.ID) async {
+        // The call of the client is sent before the signal.
+        _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step)
         centralChanged(central, isConnected: false)
         for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
     }
