@@ -177,7 +177,7 @@ extension MessagePeripheralTests {
         try await held.until { $0 }
         try await write(try strange.seal(Message(Self.exchange)), to: device, from: stranger)
         try await write(try resumed.seal(Message(Self.exchange)), to: device, from: known)
-        await until { await device.subscribers == [known] }
+        await until { await device.subscribers == [known] && sent.value.count == 4 }
         gate.deliver(.success(()))
         #expect(try await problems.next()?.cause as? MessageRejection == .sessionClaimed)
         await device.service.onDisconnect?(known)
