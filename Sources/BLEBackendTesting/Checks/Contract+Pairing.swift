@@ -168,9 +168,10 @@ extension Contract {
     func weakPairing() async throws {
         try await withPairing(.justWorks) { strap in
             try await strap.pair()
-            // There is no way to a more secure bond: BlueZ does not answer, and the link has stalled.
+            // There is no way to a more secure bond: BlueZ does not answer, and the link has stalled; bluetoothd 5.82
+            // sometimes answers with an error.
             let error = await error { _ = try await strap.read(EchoStrap.sealed, timeout: .seconds(2)) }
-            #expect(error?.code == .timedOut)
+            #expect([.timedOut, .attributeError].contains(error?.code), "\(String(describing: error))")
             #expect(try await strap.isPaired)
             try await strap.disconnect()
             #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
