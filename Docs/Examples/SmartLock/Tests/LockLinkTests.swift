@@ -153,7 +153,7 @@ struct LockLinkTests {
         // Until now the reply would have been known for a late one.
         await until { world.clock.sleeperCount == 1 }
         await world.grip.dropLink()
+        // Something else may sleep afterwards, such as the next attempt to connect.
         await until { world.clock.sleeperCount == 0 }
-        #expect(world.clock.sleeperCount == 0)
     }
 }
