@@ -10,7 +10,8 @@ internal import DBus
 /// ```
 ///
 /// Both then use one adapter, one thread and one copy of bluetoothd's objects. It lasts from the start of the first to
-/// the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. With a backend of its own for each, they work as well, and cost twice as much.
+/// the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. With a backend of its own for
+/// each, they work as well, and cost twice as much.
 public struct BlueZConnection: Sendable {
     private let host: BlueZHost
 
