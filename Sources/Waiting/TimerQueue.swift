@@ -55,10 +55,8 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @inlinable public var next: Deadline? { heap.first?.deadline }
     @inlinable public var count: Int { places.count - free.count }
 
-    /// Returns how much of the work satisfies the predicate.
-    @inlinable public func count(where isCounted: (Work) -> Bool) -> Int {
-        places.count { $0.work.map(isCounted) ?? false }
-    }
+    /// The work, in no particular order.
+    @inlinable public var pending: some Sequence<Work> { places.lazy.compactMap(\.work) }
 
     /// Adds work. Returns its number for ``remove(_:)``.
     @inlinable public mutating func add(_ deadline: Deadline, _ work: Work) -> Number {

@@ -120,7 +120,7 @@ import Testing
         await grip.remove()
         let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
         let error = await #expect(throws: BLEError.self) {
-            try await world.asTimePasses { try await fan.run() }
+            try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await fan.run() }
         }
         #expect(error?.peripheral == peripheral.id)
         #expect(fan.connectionState == nil)

@@ -26,6 +26,7 @@ public final class ManualClock: Clock {
 
     private struct Sleeper {
         let token: Int
+        let deadline: Instant
         /// The time from the start of the sleep to its deadline.
         let duration: Duration
         let continuation: CheckedContinuation<Void, any Error>
@@ -58,7 +59,7 @@ public final class ManualClock: Clock {
 
         private func isSatisfied(_ observer: Observer) -> Bool {
             guard let duration = observer.duration else { return sleepers.count >= observer.count }
-            return sleepers.count { $0.duration == duration } >= observer.count
+            return sleepers.pending.count { $0.duration == duration } >= observer.count
         }
     }
 
@@ -88,7 +89,8 @@ public final class ManualClock: Clock {
                     state.numbers[token] = state.sleepers.add(
                         deadline,
                         Sleeper(
-                            token: token, duration: state.now.duration(to: deadline), continuation: continuation))
+                            token: token, deadline: deadline, duration: state.now.duration(to: deadline),
+                            continuation: continuation))
                     return (nil, state.satisfiedObservers())
                 }
                 if let early { continuation.resume(with: early) }
@@ -115,6 +117,14 @@ public final class ManualClock: Clock {
             return due
         }
         for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// The time to the earliest deadline of those sleeps that were to last `longest` at most. Nil if there is none.
+    package func remaining(ofSleepsUpTo longest: Duration) -> Duration? {
+        state.withLock { state in
+            let deadline = state.sleepers.pending.filter { $0.duration <= longest }.map(\.deadline).min()
+            return deadline.map { state.now.duration(to: $0) }
+        }
     }
 
     /// Returns when at least `count` tasks sleep on this clock, so that everything before their sleep has happened.

@@ -142,7 +142,9 @@ import Testing
         // Without advertising there is no link.
         await fake.grip.setAdvertising(false)
         let events = await fake.peripheral.connectionEvents()
-        _ = await world.asTimePasses { await expectError(.timedOut) { try await devices.connect(to: found) } }
+        _ = await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) {
+            await expectError(.timedOut) { try await devices.connect(to: found) }
+        }
         await until { world.clock.sleeperCount == 0 }
         await world.central.shutDown()
         var count = 0

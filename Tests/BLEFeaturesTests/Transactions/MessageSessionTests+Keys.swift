@@ -25,7 +25,7 @@ extension MessageSessionTests {
         await expectError(.cancelled) { try await pairing.value }
         #expect(await keys.key() == key)
         silent.change { $0 = false }
-        let reply = try await world.asTimePasses { try await session.send(Self.secret) }
+        let reply = try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await session.send(Self.secret) }
         #expect(reply.payload == [3, 2, 1])
         #expect((secure.exchanges, secure.knownKeys) == (3, 2))
     }
@@ -81,12 +81,14 @@ extension MessageSessionTests {
         let written = device.requests.count
         for attempt in 1...2 {
             let error = await expectError(.encryptionFailed) {
-                try await world.asTimePasses { try await session.secure() }
+                try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await session.secure() }
             }
             #expect(error?.cause as? MessageError == .confirmationFailed, "attempt \(attempt)")
         }
         for body in [{ _ = try await session.send(Self.secret) }, { try await session.pair() }] {
-            let error = await expectError(.encryptionFailed) { try await world.asTimePasses { try await body() } }
+            let error = await expectError(.encryptionFailed) {
+                try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await body() }
+            }
             #expect(error?.cause as? MessageError == .confirmationFailed)
         }
         #expect(device.requests.dropFirst(written).map { $0[4] } == [0, 0, 0, 0])
@@ -95,7 +97,9 @@ extension MessageSessionTests {
         var reply: Message?
         while reply == nil {
             do {
-                reply = try await world.asTimePasses { try await session.send(Self.secret) }
+                reply = try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) {
+                    try await session.send(Self.secret)
+                }
             } catch let error as BLEError where error.code == .commandTimedOut {
                 // Time may pass before the reply arrives.
             }
@@ -183,7 +187,7 @@ extension MessageSessionTests {
         await until { await session.counters.written == 3 && world.clock.sleeperCount == 1 }
         world.clock.advance(by: .seconds(10))
         await expectError(.commandTimedOut) { try await waiting.value }
-        let reply = try await world.asTimePasses { try await session.send(Self.secret) }
+        let reply = try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await session.send(Self.secret) }
         #expect(reply.payload == [3, 2, 1])
         #expect(secure.exchanges == 2)
     }

@@ -137,7 +137,9 @@ import Testing
         }
         let reading = Task { try await glucose.records() }
         await until { device.requests.value.count == 1 }
-        await expectError(.timedOut) { try await world.asTimePasses { try await reading.value } }
+        await expectError(.timedOut) {
+            try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await reading.value }
+        }
         await until { device.requests.value.count == 2 }
         #expect(device.requests.value[1] == RecordAccessMessage(.abort))
         await device.untilUnsubscribed(Self.characteristics)

@@ -25,14 +25,21 @@ public struct SimulatedWorld: Sendable {
         return (peripheral, grip)
     }
 
-    /// Runs `body` while time passes, a tenth of a second at a time.
+    /// Runs `body` while time passes, a tenth of a second at a time, as long as something sleeps that does not sleep longer than
+    /// `longest`.
+    ///
+    /// So the deadline of a step that is not to end by it does not pass while the step waits for a processor.
     public func asTimePasses<Value>(
-        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+        inSleepsOfAtMost longest: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Value
     ) async rethrows -> Value {
         let moving = Task { [clock] in
             while !Task.isCancelled {
-                clock.advance(by: .milliseconds(100))
-                await Task.yield()
+                if let remaining = clock.remaining(ofSleepsUpTo: longest) {
+                    clock.advance(by: min(remaining, .milliseconds(100)))
+                }
+                // Whoever waits for a processor gets one.
+                try? await Task.sleep(for: .milliseconds(1))
             }
         }
         defer { moving.cancel() }
