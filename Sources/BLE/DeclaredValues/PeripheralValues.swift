@@ -166,8 +166,7 @@ private struct ValueUpdater {
             ).packets
             let stream = NotificationStream<[UInt8]>(packets: packets, decode: { $0 })
             group.addTask { [store] in
-                // The error also arrives as an event.
-                do {
+                do throws(BLEError) {
                     for try await event in stream.events {
                         switch event {
                         case .value(let value): store.notified(value, for: key, reader)
@@ -177,8 +176,11 @@ private struct ValueUpdater {
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }
-                } catch {}
-                store.stopReading(key, reader)
+                    store.stopReading(key, reader)
+                } catch {
+                    // The end of the link also arrives as an event, at which all values become unknown together.
+                    store.stopReading(key, reader, forgetting: !Self.endsLink(error))
+                }
             }
         } catch {
             store.stopReading(key, reader)

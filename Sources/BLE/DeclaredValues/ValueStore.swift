@@ -100,12 +100,12 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// Removes a reader that has ended, unless another has already replaced it.
-    func stopReading(_ key: CharacteristicKey, _ reader: Int) {
+    /// Removes a reader that has ended, unless another has already replaced it. Without notifications, the value is no longer known.
+    func stopReading(_ key: CharacteristicKey, _ reader: Int, forgetting: Bool = true) {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
             state.readers[key] = nil
-            state.set(nil, for: key)
+            if forgetting { state.set(nil, for: key) }
         }
     }
 

@@ -118,6 +118,16 @@ import Testing
         #expect(await bench.backend.count(.startNotifications) == 2)
     }
 
+    @Test func `at the end of a link all values become unknown together`() async throws {
+        for round in 1...100 {
+            let values = try await strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
+            var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
+            if round.isMultiple(of: 2) { await bench.dropLink() } else { try await strap.disconnect() }
+            #expect(try await changes.next() == ValueChange(old: 50, new: nil))
+            #expect(values[Bench.setting.key] == nil && !values.isReady)
+        }
+    }
+
     @Test func `a maintained link is made ready anew by itself`() async throws {
         try await maintain()
         let values = try await strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
