@@ -40,7 +40,6 @@ guard CommandLine.arguments.count == 2 else {
 
 let work = Task { try await log(Peripheral.ID(rawValue: CommandLine.arguments[1])) }
 let signals = [SIGTERM, SIGINT].map { number in
-    signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
     source.setEventHandler { work.cancel() }
     source.resume()

@@ -113,7 +113,6 @@ default:
     exit(64)
 }
 let signals = [SIGTERM, SIGINT].map { number in
-    signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
     source.setEventHandler { work.cancel() }
     source.resume()

@@ -37,8 +37,7 @@ enum Session {
         _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> Central,
         work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
-        signal(SIGPIPE, SIG_IGN)
-        let task = Task {
+        try await finish(output) {
             let central = try await output.progress.during("Starting Bluetooth", open)
             let result: Result<Void, any Error>
             do {
@@ -49,7 +48,6 @@ enum Session {
             await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
             try result.get()
         }
-        try await finish(task, output)
     }
 
     /// Runs the work with a host, which serves and advertises.
@@ -58,8 +56,7 @@ enum Session {
         _ work: @escaping @Sendable (PeripheralHost, Output) async throws -> Void
     ) async throws {
         let output = Output(json: options.json)
-        signal(SIGPIPE, SIG_IGN)
-        let task = Task {
+        try await finish(output) {
             let host = try await output.progress.during("Starting Bluetooth") {
                 try await options.makeHost(pairing: pairing)
             }
@@ -72,17 +69,21 @@ enum Session {
             await Task { await host.shutDown() }.value
             try result.get()
         }
-        try await finish(task, output)
     }
 
-    /// Waits for the work, and ends the process with the corresponding exit status. Signals cancel the work.
-    private static func finish(_ task: Task<Void, any Error>, _ output: Output) async throws {
-        let signals = SignalWatch { task.cancel() }
+    /// Runs the work, and ends the process with the corresponding exit status. Signals cancel the work.
+    private static func finish(
+        _ output: Output, _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        signal(SIGPIPE, SIG_IGN)
+        let signals = await SignalWatch()
+        let task = Task { try await work() }
+        signals.interrupt { task.cancel() }
         let result = await task.result
         switch result {
         case .success: break
-        case .failure where signals.received != nil:
-            throw ExitCode(128 + signals.received!)
+        case .failure where signals.number != nil:
+            throw ExitCode(128 + signals.number!)
         case .failure(let error as BLEError):
             output.complain(error)
             throw ExitCode(ExitStatus.status(of: error.code))
@@ -132,45 +133,67 @@ extension Session {
 
 /// Calls a closure at the first SIGINT, SIGTERM or SIGHUP.
 ///
-/// A second SIGINT or SIGTERM of the same kind exits the process, as does work that has not ended in time. Others do not: a terminal that closes sends several
-/// signals, and systemd two kinds at once. A signal that was ignored when the program started, as by `nohup`, stays ignored.
+/// A second SIGINT or SIGTERM of the same kind exits the process, as does work that has not ended in time. Others do not: a
+/// terminal that closes sends several signals, and systemd two kinds at once. A signal that was ignored when the program
+/// started, as by `nohup`, stays ignored.
 private final class SignalWatch {
     /// How long the work may take to end, in seconds.
     private static let grace = 30.0
 
     private final class Received: Sendable {
-        let number = Mutex<Int32?>(nil)
+        struct State {
+            var number: Int32?
+            var interrupted: (@Sendable () -> Void)?
+        }
+
+        let state = Mutex(State())
     }
 
-    private let first = Received()
-    private let sources: [any DispatchSourceSignal]
+    private let received = Received()
+    private var sources: [any DispatchSourceSignal] = []
 
-    init(_ interrupted: @escaping @Sendable () -> Void) {
-        let watched = [SIGINT, SIGTERM, SIGHUP].filter { number in
-            var action = sigaction()
-            sigaction(number, nil, &action)
-            return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } != 1
-        }
-        sources = watched.map { [first] number in
-            signal(number, SIG_IGN)
+    /// Watches from now on. Until Dispatch has registered a source, its signal ends the process; ignored meanwhile, it would be
+    /// lost.
+    init() async {
+        for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                let earlier = first.number.withLock { received in
-                    defer { received = received ?? number }
-                    return received
-                }
-                if earlier == nil {
-                    interrupted()
-                    // What does not end by then is left to the system, which removes what a process has registered.
-                    DispatchQueue.global().asyncAfter(deadline: .now() + Self.grace) { _exit(128 + number) }
-                }
-                if earlier == number, number != SIGHUP { _exit(128 + number) }
+            source.setEventHandler { [received] in Self.receive(number, received) }
+            await withCheckedContinuation { registered in
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
             }
-            source.resume()
-            return source
+            sources.append(source)
         }
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } == 1
+    }
+
+    private static func receive(_ number: Int32, _ received: Received) {
+        let (earlier, interrupted) = received.state.withLock { state in
+            defer { state.number = state.number ?? number }
+            return (state.number, state.interrupted)
+        }
+        if earlier == nil {
+            interrupted?()
+            // What does not end by then is left to the system, which removes what a process has registered.
+            DispatchQueue.global().asyncAfter(deadline: .now() + grace) { _exit(128 + number) }
+        }
+        if earlier == number, number != SIGHUP { _exit(128 + number) }
+    }
+
+    /// Calls `body` at the first signal, also if it has come already.
+    func interrupt(_ body: @escaping @Sendable () -> Void) {
+        let hasCome = received.state.withLock { state in
+            state.interrupted = body
+            return state.number != nil
+        }
+        if hasCome { body() }
     }
 
     /// The first signal, if there was one.
-    var received: Int32? { first.number.withLock { $0 } }
+    var number: Int32? { received.state.withLock { $0.number } }
 }

@@ -75,6 +75,21 @@ struct ScanCommandTests {
         #expect(result.errors.split(separator: "\n").count { $0 == "Scanning…" } == 1)
     }
 
+    @Test func `an interrupt is not lost when it comes early and the machine is busy`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap())
+        let statuses = try await withThrowingTaskGroup { group in
+            for _ in 1...12 {
+                group.addTask {
+                    try await world.ble("scan", "--duration", "0", "--json").afterFirstLine { $0.send(.interrupt) }
+                        .status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 130, count: 12))
+    }
+
     @Test func `a name cannot command the terminal`() async throws {
         let world = try await BlueZWorld()
         let name = "A\u{1B}]0;title\u{7}\u{1B}[2J\rB\u{9B}C"
