@@ -160,7 +160,10 @@ if withBlueZ {
             ]),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["BLE", "BLEBTHome", "BLEBlueZ", "BLEFeatures", "BLESimulation", "DBus", .log],
+            dependencies: [
+                "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus",
+                .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])), .log,
+            ],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
         // The program whose start is measured: without Foundation, which `Benchmarks` has for a comparison.
         .executableTarget(

@@ -322,17 +322,17 @@ import Testing
         try await backend.connect(grip.id)
         let attribute = AttributeID(peripheral: grip.id, handle: 2)
         let nowhere = AttributeID(peripheral: grip.id, handle: 99)
-        await expectError(.notPermitted) { try await backend.read(attribute) }
-        await expectError(.notPermitted) { try await backend.write([], to: attribute, type: .withResponse) }
-        await expectError(.notPermitted) { try await backend.write([], to: attribute, type: .withoutResponse) }
+        await expectError(.notPermitted) { try await backend.perform(.read(offset: 0), on: attribute) }
+        await expectError(.notPermitted) { try await backend.perform(.write([], type: .withResponse, offset: 0), on: attribute) }
+        await expectError(.notPermitted) { try await backend.perform(.write([], type: .withoutResponse, offset: 0), on: attribute) }
         await expectError(.notSupported) { try await backend.startNotifications(of: attribute) { _ in } }
-        #expect(await expectError(.attributeError) { try await backend.read(nowhere) }?.attError == .invalidHandle)
-        await expectError(.attributeError) { try await backend.write([], to: nowhere, type: .withResponse) }
-        await expectError(.attributeError) { try await backend.readDescriptor(nowhere) }
-        await expectError(.attributeError) { try await backend.writeDescriptor([], to: nowhere) }
+        #expect(await expectError(.attributeError) { try await backend.perform(.read(offset: 0), on: nowhere) }?.attError == .invalidHandle)
+        await expectError(.attributeError) { try await backend.perform(.write([], type: .withResponse, offset: 0), on: nowhere) }
+        await expectError(.attributeError) { try await backend.perform(.readDescriptor, on: nowhere) }
+        await expectError(.attributeError) { try await backend.perform(.writeDescriptor([]), on: nowhere) }
         await expectError(.attributeError) { try await backend.startNotifications(of: nowhere) { _ in } }
         await grip.dropLink()
-        await expectError(.disconnected) { try await backend.read(attribute) }
+        await expectError(.disconnected) { try await backend.perform(.read(offset: 0), on: attribute) }
         await expectError(.disconnected) { try await backend.discoverServices(grip.id) }
     }
 }

@@ -46,3 +46,18 @@ public struct BackendContext: Sendable {
         self.pairing = pairing
     }
 }
+
+/// Starts a backend. If asked to, waits for a stack that is not there yet.
+func startBackend(
+    waits: Bool, clock: any Clock<Duration>, logger: Logger, isolation: isolated (any Actor)? = #isolation,
+    _ start: () async throws(BLEError) -> Void
+) async throws(BLEError) {
+    let backoff = Backoff(initial: .milliseconds(250), factor: 2, maximum: .seconds(5))
+    try await backoff.retry(clock: clock, start) { error, _ in
+        guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code) else {
+            return false
+        }
+        logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
+        return true
+    }
+}

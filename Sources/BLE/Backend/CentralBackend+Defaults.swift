@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// What a stack may lack. A backend implements only what its stack has.
 extension CentralBackend {
     /// The continuous clock.
@@ -36,12 +38,6 @@ extension CentralBackend {
     public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
         throw .lacking("reading its own properties of a peripheral")
     }
-
-    /// Nil.
-    public func start(
-        _ operation: AttributeOperation, on attribute: AttributeID,
-        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
-    ) -> (@Sendable () -> Void)? { nil }
 
     /// Throws `notSupported`. The central then delivers the values in the standard way.
     public func acquireNotifications(
@@ -86,15 +82,40 @@ extension CentralBackend {
     ) async throws(BLEError) {
         throw .lacking("trusting and blocking peripherals")
     }
+}
 
-    /// Reads a characteristic's whole value.
-    public func read(_ characteristic: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await read(characteristic, offset: 0)
+extension CentralBackend {
+    /// Starts an operation as a task, which a cancellation cancels. For ``start(_:on:completion:)``.
+    ///
+    /// - Parameters:
+    ///   - completion: called with the result of `work`.
+    ///   - work: the operation. It begins before this method returns, in the backend's isolation.
+    public func startTask(
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void,
+        _ work: @escaping @Sendable (isolated Self) async throws(BLEError) -> [UInt8]
+    ) -> @Sendable () -> Void {
+        let task = Task.immediate(executorPreference: taskExecutor) {
+            do throws(BLEError) {
+                completion(.success(try await work(self)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+        return { task.cancel() }
     }
 
-    /// Writes a characteristic's whole value.
-    public func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType) async throws(BLEError) {
-        try await write(value, to: characteristic, type: type, offset: 0)
+    /// Performs an operation on an attribute, without a central. Returns what was read; for a write, nothing.
+    @discardableResult public func perform(
+        _ operation: AttributeOperation, on attribute: AttributeID
+    ) async throws(BLEError) -> [UInt8] {
+        let outcome = Outcome<[UInt8]>()
+        let cancel = start(operation, on: attribute) { outcome.deliver($0) }
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            cancel()
+            throw error
+        }
     }
 }
 

@@ -88,38 +88,24 @@ public protocol CentralBackend: Actor {
     /// Throws `peripheralNotFound`, and `notSupported`, as by default, if the stack has no such properties.
     func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue]
 
-    /// Reads a characteristic's value from an offset to its end. While notifications are on, the result is not also
-    /// delivered as a notification.
-    func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8]
-
-    /// Writes a characteristic's value, or the part of it that begins at an offset. A write without response has no
-    /// offset.
-    func write(_ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int) async throws(BLEError)
-
-    /// Reads a descriptor's value.
-    func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8]
-
-    /// Writes a descriptor's value.
-    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError)
-
-    /// Starts an operation on an attribute before it returns. Nil, the default, if it cannot be: then the central runs
-    /// ``read(_:offset:)``, ``write(_:to:type:offset:)``, ``readDescriptor(_:)`` or ``writeDescriptor(_:to:)`` in a task.
-    /// An operation that is started costs neither that task nor the steps between it and its caller; ``isCurrent`` and
-    /// ``taskExecutor`` spare the others.
+    /// Starts an operation on an attribute, before it returns.
     ///
     /// The central starts at most one operation on an attribute at a time, and any number on a peripheral: a stack that
-    /// takes one at a time has to queue them. When the link ends, the central fails the callers and cancels.
+    /// takes one at a time has to queue them. While notifications are on, what a read returns is not also delivered as a
+    /// notification. When the link ends, the central fails the callers and cancels.
+    ///
+    /// A backend with asynchronous functions uses ``startTask(completion:_:)``. Starting without a task saves the steps
+    /// between the operation and its caller; ``isCurrent`` and ``taskExecutor`` save the others.
     ///
     /// - Parameter completion: called once in the backend's isolation, possibly before this returns, with what was read,
-    ///   or nothing for a write, or with an error that the method would have thrown. Not called after the operation was
-    ///   cancelled.
-    /// - Returns: what cancels the operation, in the backend's isolation. It does nothing when the operation is
-    ///   complete. The central may then start the next operation on the attribute: an answer to the cancelled one must
-    ///   not be taken for an answer to that.
+    ///   nothing for a write, or an error. The central then starts the next operation on the attribute: a reply to this
+    ///   one must not be taken for a reply to the next.
+    /// - Returns: what cancels the operation, in the backend's isolation. The completion is still called, with any
+    ///   result. Does nothing if the operation is complete.
     func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
-    ) -> (@Sendable () -> Void)?
+    ) -> @Sendable () -> Void
 
     /// Starts notifications or indications and delivers their values in order.
     ///

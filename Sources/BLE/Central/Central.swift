@@ -115,26 +115,10 @@ public actor Central {
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
-        try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
+        try await startBackend(
+            waits: configuration.waitsForBluetooth, clock: clock, logger: configuration.logger
+        ) { () throws(BLEError) in try await backend.start(context) }
         beginWatchingAdapter()
-    }
-
-    /// Starts the backend. If asked to, waits for a stack that is not there yet, with pauses from 0.25 s up to 5 s.
-    private static func start(
-        _ backend: any CentralBackend, _ context: BackendContext, waits: Bool
-    ) async throws(BLEError) {
-        var pause = Duration.milliseconds(250)
-        while true {
-            do throws(BLEError) {
-                return try await backend.start(context)
-            } catch {
-                guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code)
-                else { throw error }
-                context.logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
-            }
-            guard (try? await context.clock.sleep(for: pause)) != nil else { throw .cancelled }
-            pause = min(pause * 2, .seconds(5))
-        }
     }
 
     private func beginWatchingAdapter() {

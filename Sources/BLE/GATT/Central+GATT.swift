@@ -1,3 +1,5 @@
+internal import Waiting
+
 extension Central {
     /// Returns the services of a peripheral, connecting and discovering them if necessary.
     func services(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
@@ -77,7 +79,58 @@ extension Central {
         return try await traced(
             operation.name, on: target.attribute.peripheral, target.characteristic.uuid, writes: operation.written
         ) { () throws(BLEError) in
-            try await begin(operation, on: target, attribute: attribute, timeout: timeout, willStart: willStart).value()
+            let begun = begin(operation, on: target, attribute: attribute, timeout: timeout, willStart: willStart)
+            return try await begun.value()
+        }
+    }
+
+    /// Begins an operation on a characteristic, or on one of its descriptors if `attribute` is given.
+    ///
+    /// - Parameter willStart: called right before the backend starts the operation.
+    private func begin(
+        _ operation: AttributeOperation, on target: Target, attribute: AttributeID? = nil, timeout: Duration?,
+        willStart: (@Sendable () -> Void)? = nil
+    ) -> BegunOperation {
+        let attribute = attribute ?? target.attribute
+        let pending = begin(
+            operation.name, on: attribute.peripheral, using: .value(attribute),
+            timeout: timeout ?? configuration.operationTimeout
+        ) { [self] (pending: PendingOperation<[UInt8]>) in
+            willStart?()
+            return backend.enter(isCurrent: backend.isCurrent) { backend in
+                backend.start(operation, on: attribute) { [self] result in
+                    enter { $0.complete(pending, operation, on: attribute, result) }
+                }
+            }
+        }
+        return BegunOperation(operation: operation, target: target, pending: pending)
+    }
+
+    private func complete(
+        _ pending: PendingOperation<[UInt8]>, _ operation: AttributeOperation, on attribute: AttributeID,
+        _ result: Result<[UInt8], BLEError>
+    ) {
+        if case .read(offset: 0) = operation, case .success(let value) = result {
+            connections[attribute.peripheral]?.didRead(value, from: attribute.handle, at: elapsed())
+        }
+        complete(pending, result)
+    }
+
+    /// An operation on an attribute that has begun.
+    private struct BegunOperation {
+        let operation: AttributeOperation
+        let target: Target
+        let pending: PendingOperation<[UInt8]>
+
+        /// Waits for what was read; for a write, nothing.
+        func value() async throws(BLEError) -> [UInt8] {
+            do throws(BLEError) {
+                return try await pending.value()
+            } catch {
+                throw operation.advised(error).at(
+                    target.attribute.peripheral, service: target.service.uuid,
+                    characteristic: target.characteristic.uuid)
+            }
         }
     }
 
@@ -107,7 +160,7 @@ extension Central {
     /// about: it takes no switch between executors then.
     private nonisolated func beginHere(
         _ operation: AttributeOperation, _ key: CharacteristicKey, _ id: Peripheral.ID, _ timeout: Duration?
-    ) -> PendingOperation? {
+    ) -> BegunOperation? {
         guard !isTracing, !Task.isCancelled, backend.isCurrent else { return nil }
         return enter { central in
             guard !central.isShutDown, central.connectionState(id) == .connected,

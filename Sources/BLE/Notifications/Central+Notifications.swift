@@ -8,7 +8,7 @@ extension Central {
         to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
         timeout: Duration?
     ) async throws(BLEError) -> Subscribed {
-        var failures = 0
+        var pauses: Backoff.Pauses?
         while true {
             do throws(BLEError) {
                 try await connect(id, timeout: nil, isPatient: true)
@@ -20,9 +20,9 @@ extension Central {
                 try checkRunning()
                 logger.debug("subscribing again", metadata: ["peripheral": "\(id)", "error": "\(error)"])
                 // Longer from one failure to the next: the peripheral may end its link because of the subscription.
-                failures += 1
-                let pause = backoff.pause(afterFailures: failures)
-                guard (try? await clock.sleep(for: pause)) != nil else { throw .cancelled }
+                var next = pauses ?? backoff.pauses
+                guard await next.wait(clock) else { throw .cancelled }
+                pauses = next
             }
         }
     }

@@ -19,17 +19,15 @@ extension Central {
             considerIdle(id)
             removeConnectionIfUnused(id)
         }
-        let end = PairingEnd()
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
             // Not failed by the end of the link: the backend's error is more specific.
             do throws(BLEError) {
-                try await perform(timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id)) {
-                    (backend) throws(BLEError) in
-                    end.begin()
-                    defer { end.reached() }
-                    try await backend.pair(id)
-                }
+                // A backend may have to end the link with the pairing, which the caller must not use meanwhile.
+                try await perform(
+                    timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id),
+                    lingering: Self.endOfPairing
+                ) { (backend) throws(BLEError) in try await backend.pair(id) }
             } catch {
                 guard error.code == .timedOut else { throw error }
                 var error = error
@@ -40,9 +38,6 @@ extension Central {
             pairings.keepLink(id)
             pairingEnded(id)
         } catch {
-            // A backend may have to end the link with the pairing. What the caller does next must not use that link. After
-            // the end of the central, nothing can.
-            if error.code != .shutDown { await end.wait(atMost: Self.endOfPairing, clock: deadlineClock) }
             let isLast = pairingEnded(id)
             if isLast, pairings.keepLink(id) { try? await disconnect(id) }
             throw error.at(id)

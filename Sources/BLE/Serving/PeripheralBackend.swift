@@ -142,6 +142,13 @@ public struct ValueSender: Sendable {
     public init(_ send: @escaping @Sendable ([UInt8]) async -> Bool) { self.send = send }
 }
 
+/// An attribute as one central uses it.
+struct AttributeOfCentral: Hashable {
+    let attribute: ServedAttribute
+    /// Nil for all centrals.
+    let central: Peripheral.ID?
+}
+
 /// The place of an attribute in what a host serves: a characteristic, or one of its descriptors.
 public struct ServedAttribute: Hashable, Sendable {
     /// The number of the application.

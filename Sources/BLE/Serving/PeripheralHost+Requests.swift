@@ -152,10 +152,11 @@ extension PeripheralHost {
     private func write(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) {
-        let queue = HandlerTurns.Queue(attribute: attribute, central: request.central)
-        guard let turn = writes.join(queue, number, limit: configuration.waitingWrites + 1) else {
-            // Told once, not for each write of a flood.
-            if writes.isFirstRefusal(queue) {
+        let queue = AttributeOfCentral(attribute: attribute, central: request.central)
+        let (turn, joined) = writes.wait(queue, number, limit: configuration.waitingWrites + 1)
+        if case .full(let isFirst) = joined {
+            // Reported once, not for each write of a flood.
+            if isFirst {
                 report(
                     BLEError(
                         .overflow, "\(configuration.waitingWrites) writes of \(request.central) wait for the handler",
@@ -163,7 +164,7 @@ extension PeripheralHost {
             }
             throw .insufficientResources
         }
-        defer { writes.leave(number) }
+        defer { writes.leave(number)?.begin() }
         try await wait(turn, number)
         try await authorize(.write, attribute, request, number)
         var value = value
@@ -210,7 +211,8 @@ extension PeripheralHost {
     ) async throws(ATTError) -> Value {
         try checkPending(number)
         let outcome = Outcome<Result<Value, ATTError>>()
-        writes.handlerBegan(number)
+        // The turn lasts until the handler has returned, even if the request ends before.
+        writes.hold(number)
         let task = Task { @concurrent [weak self] in
             let result: Result<Value, ATTError>
             do throws(ATTError) {
@@ -236,11 +238,11 @@ extension PeripheralHost {
             task.cancel()
             throw .unlikelyError
         }
-        writes.handlerReturned(number)
+        handlerReturned(number)
         return try result.get()
     }
 
-    private func handlerReturned(_ number: Int) { writes.handlerReturned(number) }
+    private func handlerReturned(_ number: Int) { writes.release(number)?.begin() }
 }
 
 extension BLEError {

@@ -247,10 +247,9 @@ extension PeripheralHost {
         renewal = Task { [weak self, clock] in
             // One at a time: it may be registering what this one would register again.
             await earlier?.value
-            var pause = Duration.seconds(1)
+            var pauses = Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(30)).pauses
             while !Task.isCancelled, await self?.renewAll() == false {
-                guard (try? await clock.sleep(for: pause)) != nil else { return }
-                pause = min(pause * 2, .seconds(30))
+                guard await pauses.wait(clock) else { return }
             }
         }
     }

@@ -172,13 +172,14 @@ extension PeripheralHost {
             // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and to
             // all.
             let number = number()
-            let queue = HandlerTurns.Queue(attribute: attribute, central: central)
-            guard let turn = indications.join(queue, number, limit: configuration.waitingWrites + 1) else {
+            let queue = AttributeOfCentral(attribute: attribute, central: central)
+            let (turn, joined) = indications.wait(queue, number, limit: configuration.waitingWrites + 1)
+            if case .full = joined {
                 throw BLEError(
                     .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
                     attribute: attribute, of: self)
             }
-            defer { indications.leave(number) }
+            defer { indications.leave(number)?.begin() }
             let timeout = configuration.confirmationTimeout
             let timer = turn.expire(after: timeout, clock: clock) {
                 BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
@@ -198,10 +199,9 @@ extension PeripheralHost {
         } else if isStored {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.
             let number = number()
-            let queue = HandlerTurns.Queue(attribute: attribute, central: nil)
             // As many wait as there are requests, and calls of the program.
-            guard let turn = storedValues.join(queue, number, limit: .max) else { return }
-            defer { storedValues.leave(number) }
+            let (turn, _) = storedValues.wait(attribute, number)
+            defer { storedValues.leave(number)?.begin() }
             try await turn.wait()
             try await transmit(value, from: attribute, to: nil)
         } else {

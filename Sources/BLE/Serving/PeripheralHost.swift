@@ -82,10 +82,12 @@ public actor PeripheralHost {
     var users: [Int: Outcome<Void>] = [:]
     /// The requests that are being answered, by number.
     var requests: [Int: PendingRequest] = [:]
-    var writes = HandlerTurns()
-    var indications = HandlerTurns()
+    /// For each central and attribute, one handler of a write runs at a time, and one indication is on its way. A nil
+    /// central stands for indications to all.
+    var writes = Turns<AttributeOfCentral>()
+    var indications = Turns<AttributeOfCentral>()
     /// The stored values that are sent to all subscribers, in the order in which they were stored.
-    var storedValues = HandlerTurns()
+    var storedValues = Turns<ServedAttribute>()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
     var centrals: [Peripheral.ID: Int?] = [:]
     var observers = Observers<PeripheralHostEvent>()
@@ -137,30 +139,14 @@ public actor PeripheralHost {
                 try await host.observingWrite(value, to: attribute, request)
             },
             pairing: configuration.pairing, logger: configuration.logger, clock: clock)
-        try await Self.start(backend, context, waits: configuration.waitsForBluetooth)
+        try await startBackend(
+            waits: configuration.waitsForBluetooth, clock: clock, logger: configuration.logger
+        ) { () throws(BLEError) in try await backend.start(context) }
         beginWatchingAdapter()
     }
 
     private func beginWatchingAdapter() {
         adapter.begin(backend.assumeIsolated { $0.adapterState() })
-    }
-
-    /// Starts the backend. If asked to, waits for a stack that is not there yet, with pauses from 0.25 s up to 5 s.
-    private static func start(
-        _ backend: any PeripheralBackend, _ context: PeripheralContext, waits: Bool
-    ) async throws(BLEError) {
-        var pause = Duration.milliseconds(250)
-        while true {
-            do throws(BLEError) {
-                return try await backend.start(context)
-            } catch {
-                guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code)
-                else { throw error }
-                context.logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
-            }
-            guard (try? await context.clock.sleep(for: pause)) != nil else { throw .cancelled }
-            pause = min(pause * 2, .seconds(5))
-        }
     }
 
     // Not isolated, as in `Central`.

@@ -47,14 +47,14 @@ struct AttributeCalls {
     mutating func remove(_ call: Int) -> Call? { calls.removeValue(forKey: call) }
 
     /// Cancels the attempts that have followed a call.
-    mutating func cancelRetry(_ call: Int) {
-        if !retries.isEmpty { retries.removeValue(forKey: call)?.cancel() }
+    func cancelRetry(_ call: Int) {
+        if !retries.isEmpty { retries[call]?.cancel() }
     }
 
     mutating func setRetry(_ call: Int, _ task: Task<Void, Never>) { retries[call] = task }
 
-    /// Ends the attempts that have followed a call. Returns whether somebody waits for their result.
-    mutating func endRetry(_ call: Int) -> Bool { retries.removeValue(forKey: call) != nil }
+    /// Removes the attempts that have followed a call.
+    mutating func endRetry(_ call: Int) { retries[call] = nil }
 
     /// Returns the calls on a device.
     func all(on device: String) -> [Int] { calls.filter { $0.value.device == device }.map(\.key) }

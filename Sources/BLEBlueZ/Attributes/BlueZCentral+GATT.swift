@@ -30,7 +30,7 @@ extension BlueZCentral {
         _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         var (failure, start) = (failure?.error, failure?.start ?? .zero)
-        return try await Self.retry(clock: configuredClock) { () throws(BLEError) in
+        return try await Self.backoff.retry(clock: configuredClock) { () throws(BLEError) in
             if let error = failure.take() { throw error }
             start = elapsed()
             return try await call()
@@ -51,7 +51,7 @@ extension BlueZCentral {
         }
     }
 
-    private static let retry = Retry(pause: .milliseconds(10), factor: 2, longest: .milliseconds(200))
+    private static let backoff = Backoff(initial: .milliseconds(10), factor: 2, maximum: .milliseconds(200))
 
     /// The Attribute Protocol's time limit for an answer (Core Specification 5.4, volume 3, part F, section 3.3.3),
     /// after which the link is ended.
@@ -66,28 +66,6 @@ extension BlueZCentral {
         error.message = "the attribute wants more than the bond with the peripheral gives"
         error.remedy = "Unpair, and pair in a way that authenticates: with a number to compare or to enter."
         return error
-    }
-
-    /// Calls `ReadValue`, which also reads long values. The signal of the read is not delivered as a notification.
-    public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        try await perform(.read(offset: offset), on: characteristic)
-    }
-
-    /// Calls `WriteValue`. A request that does not fit one packet, or has an offset, becomes a long write.
-    public func write(
-        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
-    ) async throws(BLEError) {
-        _ = try await perform(.write(value, type: type, offset: offset), on: characteristic)
-    }
-
-    /// Calls `ReadValue` of a descriptor.
-    public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await perform(.readDescriptor, on: descriptor)
-    }
-
-    /// Calls `WriteValue` of a descriptor.
-    public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        _ = try await perform(.writeDescriptor(value), on: descriptor)
     }
 
     /// Calls `StartNotify`. The delivery is in place before the call is sent.

@@ -5,25 +5,34 @@ internal import Waiting
 /// Reading and writing of attributes: `ReadValue` and `WriteValue`.
 extension BlueZCentral {
     /// Calls the operation's method. Only a failure takes a task: to find out its reason, and to try again.
+    ///
+    /// Long values are read and written in parts. The signal of a read is not delivered as a notification.
     public func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
-    ) -> (@Sendable () -> Void)? {
-        guard let object = attributes[attribute], !object.isLost else { return nil }
+    ) -> @Sendable () -> Void {
+        let object: AttributeObject
+        do throws(BLEError) {
+            object = try self.object(attribute)
+            if object.isLost { throw LostRequests.error }
+        } catch {
+            completion(.failure(error))
+            return {}
+        }
         let call = call(operation, of: object, attribute)
         let start = elapsed()
         let number = calls.next()
         begin(call, number, operation, during: operation.kind(on: object)) { [self] result in
             switch result {
-            case .success: completion(result)
-            case .failure(let error):
+            case .failure(let error) where error.code != .cancelled:
                 enter { $0.persist(number, operation, at: object, after: (error, start), completion) }
+            case .success, .failure: completion(result)
             }
         }
         return { [self] in
             enter { central in
                 central.calls.cancelRetry(number)
-                central.giveUp(number)
+                central.fail(number, .cancelled)
             }
         }
     }
@@ -73,14 +82,8 @@ extension BlueZCentral {
         _ number: Int, _ result: Result<[UInt8], BLEError>,
         _ completion: @Sendable (Result<[UInt8], BLEError>) -> Void
     ) {
-        if calls.endRetry(number) { completion(result) }
-    }
-
-    /// Calls the operation's method, and tries again after a failure that passes.
-    func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
-        let object = try object(attribute)
-        guard !object.isLost else { throw LostRequests.error }
-        return try await persist(operation, at: object).get()
+        calls.endRetry(number)
+        completion(result)
     }
 
     /// Calls a method of an attribute. Returns what was read.

@@ -101,19 +101,17 @@ struct BusExamination {
             _ = try await session.call(
                 MethodCall(BlueZ.service, path, BlueZ.adapter, method, arguments), timeout: timeout)
         }
-        let pause = Duration.seconds(1)
-        var waited = Duration.zero
+        var pauses = Backoff(every: .seconds(1)).pauses
         while true {
             do throws(DBusError) {
                 try await ask("SetDiscoveryFilter", .options(["Transport": .string("le")]))
                 try await ask("StartDiscovery")
                 try? await ask("StopDiscovery")
-                return .starts(after: waited)
+                return .starts(after: pauses.waited)
             } catch {
                 guard error.name == "org.bluez.Error.InProgress" else { return .fails("\(error)") }
-                guard waited < Self.patience else { return .busy(for: waited) }
-                guard (try? await clock.sleep(for: pause)) != nil else { return .notTried }
-                waited += pause
+                guard pauses.waited < Self.patience else { return .busy(for: pauses.waited) }
+                guard await pauses.wait(clock) else { return .notTried }
             }
         }
     }

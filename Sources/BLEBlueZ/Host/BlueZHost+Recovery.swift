@@ -1,3 +1,4 @@
+internal import BLE
 internal import DBus
 internal import Logging
 
@@ -24,7 +25,7 @@ extension BlueZHost {
     /// Tries until there is a bus and bluetoothd has listed its objects, with pauses from 0.1 s up to 5 s. Does not try
     /// while bluetoothd's name has no owner, because the bus signals a new owner.
     func recoverUntilRunning() async {
-        var pause = Duration.milliseconds(100)
+        var pauses = Backoff(initial: .milliseconds(100), factor: 2, maximum: .seconds(5)).pauses
         while isWanted, !isRunning, !Task.isCancelled {
             do throws(DBusError) {
                 if await session?.isOpen != true { try await openBus() }
@@ -36,8 +37,7 @@ extension BlueZHost {
                 try await snapshot()
             } catch {
                 logger.debug("bluetoothd is not back yet", metadata: ["error": "\(error)"])
-                guard (try? await clock.sleep(for: pause)) != nil else { return }
-                pause = min(pause * 2, .seconds(5))
+                guard await pauses.wait(clock) else { return }
             }
         }
         if isRunning, isWanted { await resume() }

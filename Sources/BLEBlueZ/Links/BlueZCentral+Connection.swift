@@ -16,7 +16,7 @@ extension BlueZCentral {
         try await host.refresh(path)
         links.adopt(peripheral, isConnected: isConnected(path))
         guard !isConnected(path) else { return }
-        try await Retry(pause: .milliseconds(200), factor: 2)(clock: configuredClock) { () throws(BLEError) in
+        try await Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(5)).retry(clock: configuredClock) { () throws(BLEError) in
             do throws(BLEError) {
                 try await callConnect(peripheral, path)
             } catch {

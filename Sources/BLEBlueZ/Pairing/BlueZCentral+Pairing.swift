@@ -37,7 +37,7 @@ extension BlueZCentral {
     }
 
     private func callPair(_ path: String) async throws(BLEError) {
-        try await Retry(pause: .milliseconds(100))(clock: configuredClock) { () throws(BLEError) in
+        try await Backoff(every: .milliseconds(100)).retry(clock: configuredClock) { () throws(BLEError) in
             _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
         } while: { error, waited in
             error.code == .busy && waited < Self.busyLimit

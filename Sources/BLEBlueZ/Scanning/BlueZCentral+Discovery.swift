@@ -62,7 +62,7 @@ extension BlueZCentral {
     /// session from a call whose answer it did not await, which is ended first.
     private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
         var isFirst = true
-        try await Retry(pause: .milliseconds(500))(clock: configuredClock) { () throws(BLEError) in
+        try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
             // The filter is set again, whether or not the ended session had one.
             if !isFirst { try await setFilter(filter) }
             isFirst = false

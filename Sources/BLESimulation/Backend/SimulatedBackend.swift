@@ -99,33 +99,32 @@ public actor SimulatedBackend: CentralBackend {
         try await radio.systemProperties(peripheral)
     }
 
-    /// Reads a value from the definition.
-    public func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        try await traced("read", characteristic, offset: offset) { () throws(BLEError) in
-            try await radio.read(characteristic, offset: offset, port)
-        }
-    }
-
-    /// Writes a value to the definition.
-    public func write(
-        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
-    ) async throws(BLEError) {
-        try await traced("write", characteristic, offset: offset, writes: value) { () throws(BLEError) in
-            try await radio.write(value, to: characteristic, type: type, offset: offset, port)
-        }
-    }
-
-    /// Returns the descriptor's value.
-    public func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await traced("read", descriptor) { () throws(BLEError) in
-            try await radio.readDescriptor(descriptor, port)
-        }
-    }
-
-    /// Sets the descriptor's value.
-    public func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        try await traced("write", descriptor, writes: value) { () throws(BLEError) in
-            try await radio.writeDescriptor(value, to: descriptor, port)
+    /// Reads or writes a value of the definition.
+    public func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> @Sendable () -> Void {
+        startTask(completion: completion) { (backend) throws(BLEError) in
+            let (radio, port) = (backend.radio, backend.port)
+            switch operation {
+            case .read(let offset):
+                return try await backend.traced("read", attribute, offset: offset) { () throws(BLEError) in
+                    try await radio.read(attribute, offset: offset, port)
+                }
+            case .write(let value, let type, let offset):
+                try await backend.traced("write", attribute, offset: offset, writes: value) { () throws(BLEError) in
+                    try await radio.write(value, to: attribute, type: type, offset: offset, port)
+                }
+            case .readDescriptor:
+                return try await backend.traced("read", attribute) { () throws(BLEError) in
+                    try await radio.readDescriptor(attribute, port)
+                }
+            case .writeDescriptor(let value):
+                try await backend.traced("write", attribute, writes: value) { () throws(BLEError) in
+                    try await radio.writeDescriptor(value, to: attribute, port)
+                }
+            }
+            return []
         }
     }
 

@@ -219,30 +219,33 @@ actor BumbleCentral: CentralBackend {
         return handle
     }
 
-    func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        Array(bytes(try await ask("readlong \(try value(characteristic))")).dropFirst(offset))
-    }
-
-    func write(
-        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
-    ) async throws(BLEError) {
-        let handle = try self.value(characteristic)
-        let length = try await attMTU(characteristic.peripheral) - 3
-        if type == .withoutResponse {
-            try await ask("command \(handle) \(spell(value))")
-        } else if offset > 0 || value.count > length {
-            try await ask("writelong \(handle) \(spell(value)) \(offset)")
-        } else {
-            try await ask("write \(handle) \(spell(value))")
+    func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> @Sendable () -> Void {
+        startTask(completion: completion) { (central) throws(BLEError) in
+            try await central.carryOut(operation, on: attribute)
         }
     }
 
-    func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        bytes(try await ask("readlong \(descriptor.handle)"))
-    }
-
-    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        try await ask("write \(descriptor.handle) \(spell(value))")
+    private func carryOut(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
+        switch operation {
+        case .read(let offset):
+            return Array(bytes(try await ask("readlong \(try value(attribute))")).dropFirst(offset))
+        case .write(let value, let type, let offset):
+            let handle = try self.value(attribute)
+            let length = try await attMTU(attribute.peripheral) - 3
+            if type == .withoutResponse {
+                try await ask("command \(handle) \(spell(value))")
+            } else if offset > 0 || value.count > length {
+                try await ask("writelong \(handle) \(spell(value)) \(offset)")
+            } else {
+                try await ask("write \(handle) \(spell(value))")
+            }
+        case .readDescriptor: return bytes(try await ask("readlong \(attribute.handle)"))
+        case .writeDescriptor(let value): try await ask("write \(attribute.handle) \(spell(value))")
+        }
+        return []
     }
 
     func startNotifications(

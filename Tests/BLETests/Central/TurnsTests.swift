@@ -5,49 +5,91 @@ import Testing
 @Suite struct TurnsTests {
     private var turns = Turns<String>()
 
-    @Test mutating func `the first comes at once, the others in the order they came`() {
-        #expect(turns.join("a", 1) == true)
-        #expect(turns.join("a", 2) == false)
-        #expect(turns.join("a", 3) == false)
-        #expect(turns.leave("a", 1) == 2)
-        #expect(turns.leave("a", 2) == 3)
-        #expect(turns.leave("a", 3) == nil)
+    private mutating func join(_ key: String, _ ticket: Int, limit: Int = .max) -> Turns<String>.Joined {
+        turns.join(key, ticket, limit: limit) {}
+    }
+
+    @Test mutating func `the first has its turn at once, the others in the order in which they came`() {
+        #expect(join("a", 1) == .first)
+        #expect(join("a", 2) == .waiting)
+        #expect(join("a", 3) == .waiting)
+        #expect(turns.leave(1)?.ticket == 2)
+        #expect(turns.leave(2)?.ticket == 3)
+        #expect(turns.leave(3) == nil)
+    }
+
+    @Test mutating func `the turn of a ticket comes with what it joined with`() {
+        var begun: [Int] = []
+        withoutActuallyEscaping({ begun.append($0) }) { begin in
+            _ = turns.join("a", 1) { begin(1) }
+            _ = turns.join("a", 2) { begin(2) }
+            turns.leave(1)?.begin()
+            turns = Turns()
+        }
+        #expect(begun == [2])
     }
 
     @Test mutating func `different things do not wait for each other`() {
-        #expect(turns.join("a", 1) == true)
-        #expect(turns.join("b", 2) == true)
-        #expect(turns.join("a", 3) == false)
-        #expect(turns.leave("b", 2) == nil)
-        #expect(turns.leave("a", 1) == 3)
+        #expect(join("a", 1) == .first)
+        #expect(join("b", 2) == .first)
+        #expect(join("a", 3) == .waiting)
+        #expect(turns.leave(2) == nil)
+        #expect(turns.leave(1)?.ticket == 3)
     }
 
-    @Test mutating func `leaving from the middle changes nobody's turn`() {
-        for ticket in 1...4 { _ = turns.join("a", ticket) }
-        #expect(turns.leave("a", 3) == nil)
-        #expect(turns.leave("a", 2) == nil)
-        #expect(turns.leave("a", 1) == 4)
+    @Test mutating func `leaving from the middle or the end changes no other turn`() {
+        for ticket in 1...5 { _ = join("a", ticket) }
+        #expect(turns.leave(3) == nil)
+        #expect(turns.leave(2) == nil)
+        #expect(turns.leave(5) == nil)
+        #expect(turns.leave(1)?.ticket == 4)
+        #expect(turns.leave(4) == nil)
     }
 
-    @Test mutating func `leaving from the end changes nobody's turn`() {
-        for ticket in 1...2 { _ = turns.join("a", ticket) }
-        #expect(turns.leave("a", 2) == nil)
-        #expect(turns.leave("a", 1) == nil)
+    @Test mutating func `a ticket that is not in a queue cannot leave`() {
+        #expect(turns.leave(1) == nil)
+        _ = join("a", 1)
+        _ = join("a", 2)
+        #expect(turns.leave(9) == nil)
+        #expect(turns.leave(1)?.ticket == 2)
+        #expect(turns.leave(1) == nil)
     }
 
-    @Test mutating func `who is not queued up cannot leave`() {
-        #expect(turns.leave("a", 1) == nil)
-        _ = turns.join("a", 1)
-        _ = turns.join("a", 2)
-        #expect(turns.leave("a", 9) == nil)
-        #expect(turns.leave("b", 1) == nil)
-        #expect(turns.leave("a", 1) == 2)
-        #expect(turns.leave("a", 1) == nil)
+    @Test mutating func `an empty queue begins again`() {
+        _ = join("a", 1)
+        _ = turns.leave(1)
+        #expect(join("a", 2) == .first)
     }
 
-    @Test mutating func `once everybody has left it starts anew`() {
-        _ = turns.join("a", 1)
-        _ = turns.leave("a", 1)
-        #expect(turns.join("a", 2) == true)
+    @Test mutating func `a turn that is held lasts until it is released`() {
+        _ = join("a", 1)
+        _ = join("a", 2)
+        turns.hold(1)
+        #expect(turns.leave(1) == nil)
+        #expect(join("a", 3) == .waiting)
+        #expect(turns.release(1)?.ticket == 2)
+        #expect(turns.release(1) == nil)
+    }
+
+    @Test mutating func `a release before the ticket leaves does not end its turn`() {
+        _ = join("a", 1)
+        _ = join("a", 2)
+        turns.hold(1)
+        #expect(turns.release(1) == nil)
+        #expect(turns.leave(1)?.ticket == 2)
+    }
+
+    @Test mutating func `a full queue refuses, and says once that it does until it was empty`() {
+        #expect(join("a", 1, limit: 2) == .first)
+        #expect(join("a", 2, limit: 2) == .waiting)
+        #expect(join("a", 3, limit: 2) == .full(isFirst: true))
+        #expect(join("a", 4, limit: 2) == .full(isFirst: false))
+        _ = turns.leave(1)
+        #expect(join("a", 5, limit: 2) == .waiting)
+        #expect(join("a", 6, limit: 2) == .full(isFirst: false))
+        _ = turns.leave(2)
+        _ = turns.leave(5)
+        #expect(join("a", 7, limit: 1) == .first)
+        #expect(join("a", 8, limit: 1) == .full(isFirst: true))
     }
 }

@@ -243,33 +243,28 @@ actor ScriptedBackend: CentralBackend {
         return -50
     }
 
-    func read(_ characteristic: AttributeID, offset: Int) async throws(BLEError) -> [UInt8] {
-        try await answer(.read(characteristic.handle))
-        return Array((values[characteristic.handle] ?? []).dropFirst(offset))
-    }
-
-    func write(
-        _ value: [UInt8], to characteristic: AttributeID, type: WriteType, offset: Int
-    ) async throws(BLEError) {
-        try await answer(.write(value, characteristic.handle))
-    }
-
-    /// Whether it starts operations on attributes at once.
+    /// Whether it starts operations on attributes without a task.
     private var startsOperations = false
     func startOperations() { startsOperations = true }
 
     func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
-    ) -> (@Sendable () -> Void)? {
-        guard startsOperations else { return nil }
+    ) -> @Sendable () -> Void {
         let (call, value): (Call, [UInt8]) =
             switch operation {
-            case .read: (.read(attribute.handle), values[attribute.handle] ?? [])
+            case .read(let offset):
+                (.read(attribute.handle), Array((values[attribute.handle] ?? []).dropFirst(offset)))
             case .write(let value, _, _): (.write(value, attribute.handle), [])
             case .readDescriptor: (.readDescriptor(attribute.handle), values[attribute.handle] ?? [])
             case .writeDescriptor(let value): (.writeDescriptor(value, attribute.handle), [])
             }
+        guard startsOperations else {
+            return startTask(completion: completion) { (backend) throws(BLEError) in
+                try await backend.answer(call)
+                return value
+            }
+        }
         let outcome = Outcome<Void>()
         switch record(call) {
         case .succeed: completion(.success(value))
@@ -282,20 +277,11 @@ actor ScriptedBackend: CentralBackend {
                     try await outcome.wait()
                     completion(.success(value))
                 } catch {
-                    if error.code != .cancelled { completion(.failure(error)) }
+                    completion(.failure(error))
                 }
             }
         }
         return { outcome.deliver(.failure(.cancelled)) }
-    }
-
-    func readDescriptor(_ descriptor: AttributeID) async throws(BLEError) -> [UInt8] {
-        try await answer(.readDescriptor(descriptor.handle))
-        return values[descriptor.handle] ?? []
-    }
-
-    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID) async throws(BLEError) {
-        try await answer(.writeDescriptor(value, descriptor.handle))
     }
 
     func startNotifications(

@@ -209,15 +209,15 @@ extension FakeBlueZ {
         let offset = options?[key: "offset"]?.integer ?? 0
         switch call.method {
         case "ReadValue":
-            guard !isDescriptor else { return MethodReply([.bytes(try await backend.readDescriptor(place))]) }
-            let value = try await backend.read(place, offset: offset)
+            guard !isDescriptor else { return MethodReply([.bytes(try await backend.perform(.readDescriptor, on: place))]) }
+            let value = try await backend.perform(.read(offset: offset), on: place)
             let whole = offset == 0 ? value : [UInt8](repeating: 0, count: offset) + value
             return MethodReply(
                 [.bytes(value)], signals: [Self.signal(attribute.path, attribute.interface, ["Value": .bytes(whole)])])
         case "WriteValue":
             let value = call.arguments.first?.bytes ?? []
             if isDescriptor {
-                try await backend.writeDescriptor(value, to: place)
+                try await backend.perform(.writeDescriptor(value), on: place)
             } else {
                 let type: WriteType =
                     switch options?[key: "type"]?.string {
@@ -225,7 +225,7 @@ extension FakeBlueZ {
                     case "reliable": .reliable
                     default: .withResponse
                     }
-                try await backend.write(value, to: place, type: type, offset: offset)
+                try await backend.perform(.write(value, type: type, offset: offset), on: place)
             }
         case "StartNotify":
             try await startNotifying(place, attribute.path, call.sender)

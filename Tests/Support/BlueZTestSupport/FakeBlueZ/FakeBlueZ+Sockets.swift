@@ -89,7 +89,7 @@ extension FakeBlueZ {
         writeSockets[place] = socket
         setUse("WriteAcquired", of: place, true)
         Task { [backend] in
-            for await packet in packets { try? await backend.write(packet, to: place, type: .withoutResponse) }
+            for await packet in packets { _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place) }
         }
         return .success(
             MethodReply(

@@ -57,9 +57,11 @@ enum Benchmarks {
         case ("serve", 3, 2):
             guard let way = ServeBenchmark.Way(rawValue: word) else { return false }
             try await ServeBenchmark.run(way, count: UInt32(numbers[0]), rate: numbers[1])
-        case ("codec", 0, 0):
-            try CodecBenchmark.run()
-            try await ExchangeBenchmark.run()
+        #if DeviceCommands
+            case ("codec", 0, 0):
+                try CodecBenchmark.run()
+                try await ExchangeBenchmark.run()
+        #endif
         case ("elements", 0, 0): try await ElementsBenchmark.run()
         case ("radio", 0, 0): try await RadioBenchmark.run()
         case ("memory", 1, 0):

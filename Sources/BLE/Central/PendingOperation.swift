@@ -1,0 +1,147 @@
+internal import Waiting
+
+/// An operation of any value, as the queues see it.
+protocol AnyPendingOperation: AnyObject {
+    var token: Int { get }
+    /// The peripheral whose link's end fails the operation. Nil if none does.
+    var peripheral: Peripheral.ID? { get }
+    var resource: Operations.Resource? { get }
+    /// Whether the operation has no outcome yet.
+    var isAwaited: Bool { get }
+    func fail(_ error: BLEError)
+}
+
+/// An operation of the central, from its beginning to its outcome: its result, its deadline, the caller's cancellation,
+/// or the end of the link, whichever comes first.
+final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
+    let token: Int
+    let peripheral: Peripheral.ID?
+    let resource: Operations.Resource?
+    let outcome = Outcome<Value>()
+    let deadline: Expiry
+    /// The maximum time for a backend to end work whose caller has the outcome. Nil if the caller does not wait for it.
+    private let lingering: Duration?
+    /// Delivered when the backend's work has ended.
+    let end: Outcome<Void>?
+    private let central: Central
+
+    var isAwaited: Bool { outcome.isOpen }
+
+    init(
+        _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, _ token: Int,
+        in central: Central, timeout: Duration, lingering: Duration?
+    ) {
+        (self.peripheral, self.resource, self.token, self.central) = (peripheral, resource, token, central)
+        self.lingering = lingering
+        end = lingering == nil ? nil : Outcome()
+        deadline = central.deadline(timeout, name, outcome)
+    }
+
+    func fail(_ error: BLEError) { outcome.deliver(.failure(error)) }
+
+    /// Waits for the outcome.
+    func value() async throws(BLEError) -> Value {
+        do throws(BLEError) {
+            return try await outcome.wait()
+        } catch {
+            // After an error of the backend, the operation is complete.
+            let isRunning = await central.abandon(self)
+            // After the end of the central, nothing can be done with its result.
+            if isRunning, let end, let lingering, error.code != .shutDown {
+                let expiry = Expiry(after: lingering, clock: central.deadlineClock) { end.deliver(.success(())) }
+                // In a separate task, because this one may be cancelled.
+                await Task { try? await end.wait() }.value
+                expiry.cancel()
+            }
+            throw await central.explained(error)
+        }
+    }
+}
+
+extension Central {
+    /// Begins an operation. The caller must wait for its value.
+    ///
+    /// - Parameter start: starts the operation when its turn has come. The backend's work ends with ``complete(_:_:)``,
+    ///   also after a cancellation. Returns what cancels it.
+    func begin<Value: Sendable>(
+        _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, timeout: Duration,
+        lingering: Duration? = nil, start: @escaping (PendingOperation<Value>) -> (() -> Void)
+    ) -> PendingOperation<Value> {
+        let pending = PendingOperation<Value>(
+            name, on: peripheral, using: resource, token(), in: self, timeout: timeout, lingering: lingering)
+        let run = { [self] in
+            operations.willStart(pending)
+            let cancel = start(pending)
+            operations.didStart(pending, cancel: cancel)
+        }
+        if operations.begin(pending, start: run) { run() }
+        return pending
+    }
+
+    /// Ends an operation with its result. Its caller may have left.
+    func complete<Value>(_ pending: PendingOperation<Value>, _ result: Result<Value, BLEError>) {
+        pending.deadline.cancel()
+        let next = operations.complete(pending)
+        if let peripheral = pending.peripheral { considerIdle(peripheral) }
+        next?()
+        pending.outcome.deliver(result)
+        pending.end?.deliver(.success(()))
+    }
+
+    /// Cancels an operation whose caller has its outcome. Returns whether its work has begun and not ended.
+    fileprivate func abandon<Value>(_ pending: PendingOperation<Value>) -> Bool {
+        pending.deadline.cancel()
+        let cancel = operations.abandon(pending)
+        cancel?()
+        if let peripheral = pending.peripheral { considerIdle(peripheral) }
+        return cancel != nil
+    }
+
+    /// Runs `body` in a task as an operation, and waits for its outcome.
+    ///
+    /// The caller never waits for a body that is slow to notice its cancellation, but the next operation on the same
+    /// resource does.
+    ///
+    /// - Parameter lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it does
+    ///   not wait.
+    func perform<Value: Sendable>(
+        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
+        about characteristic: BluetoothUUID? = nil, using resource: Operations.Resource? = nil,
+        lingering: Duration? = nil,
+        _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        try await traced(name, on: peripheral, characteristic) { () throws(BLEError) in
+            try await begin(name, on: peripheral, using: resource, timeout: timeout, lingering: lingering) {
+                self.startTask($0, body)
+            }.value()
+        }
+    }
+
+    private func startTask<Value>(
+        _ pending: PendingOperation<Value>,
+        _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) -> () -> Void {
+        // A continuation resumes on the task's preferred executor, and not on the actor's that waits. Without the
+        // preference, each wait would lead through another thread.
+        let task = Task(executorPreference: backend.taskExecutor) { await self.run(pending, body) }
+        return task.cancel
+    }
+
+    private func run<Value>(
+        _ pending: PendingOperation<Value>,
+        _ body: @Sendable (any CentralBackend) async throws(BLEError) -> Value
+    ) async {
+        do throws(BLEError) {
+            complete(pending, .success(try await body(backend)))
+        } catch {
+            complete(pending, .failure(error))
+        }
+    }
+
+    /// Delivers `timedOut` after `timeout`, unless the returned expiry is cancelled first.
+    nonisolated func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
+        Expiry(after: timeout, clock: deadlineClock) {
+            outcome.deliver(.failure(BLEError(.timedOut, "\(name) took longer than \(timeout)")))
+        }
+    }
+}
