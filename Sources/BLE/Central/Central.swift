@@ -77,16 +77,15 @@ public actor Central {
     /// The task that shuts down the backend.
     private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0
+    /// What concerns one peripheral, and ends with its link.
+    var links: [Peripheral.ID: Link] = [:]
+    /// The operations that end with no link.
     var operations = Operations()
     let stateWatch: StateWatch
     var scanning: Scanning
-    var connections: [Peripheral.ID: Connection] = [:]
-    var subscriptions = SubscriptionMachine()
-    var writers = PacketWriters()
-    var channels = OpenChannels()
-    var requests = ControlPointRequests()
-    var pairings = Pairings()
     var adapter = AdapterWatch()
+    /// The last task that notifies the pairing delegate. The next one waits for it.
+    var delegateNotifications: Task<Void, Never>?
     var unhandled = Observers<BLEError>()
     /// Called for the links of all peripherals.
     var linkSinks: [Int: @Sendable (LinkEvent) -> Void] = [:]
@@ -132,11 +131,11 @@ public actor Central {
     deinit {
         guard !isShutDown else { return }
         scanning.shutDown()
-        for subscription in subscriptions.endAll() { subscription.fanout.finish(.shutDown) }
-        // Not in the backend's isolation, in which they would be drained.
-        for channel in channels.all { channel.finish(.lost(.shutDown), drains: false) }
-        for id in connections.keys { connections[id]?.finish(.shutDown) }
-        pairings.finish()
+        for id in links.keys {
+            _ = links[id]?.pairing.withdraw(.shutDown)
+            // Not in the backend's isolation, in which channels would be drained.
+            links[id]?.finish(.shutDown, drainsChannels: false)
+        }
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
         stateWatch.finish(.shutDown)
@@ -164,14 +163,13 @@ public actor Central {
 
     /// Ends everything that a caller may be waiting for.
     private func end() {
-        operations.fail(.shutDown) { _ in true }
-        endPrompts { _ in true }
+        operations.fail(.shutDown)
         scanning.shutDown()
-        finish(subscriptions.endAll(), .shutDown)
-        finish(writers.removeAll(), .shutDown)
-        finish(channels.removeAll(), .shutDown)
-        for id in connections.keys { connections[id]?.finish(.shutDown) }
-        connections = [:]
+        for id in Array(links.keys) {
+            endPrompts(of: id)
+            links[id]?.finish(.shutDown)
+        }
+        links = [:]
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
         stateWatch.finish(.shutDown)
@@ -257,15 +255,15 @@ public actor Central {
         case .notificationsEnded(let attribute, let error):
             notificationsEnded(of: attribute, error)
         case .pairingEnded(let id):
-            endPrompts { $0 == id }
+            endPrompts(of: id)
+            removeLinkIfUnused(id)
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             unhandled.yield(error)
             adapter.lost(error)
-            operations.fail(error) { _ in true }
-            endPrompts { _ in true }
+            operations.fail(error)
             scanning.interrupt(error)
-            for id in Array(connections.keys) { linkEnded(id, error) }
+            for id in Array(links.keys) { linkEnded(id, error) }
         }
     }
 
@@ -281,19 +279,5 @@ public actor Central {
         } else {
             if let obstacle = adapter.obstacle { scanning.interrupt(obstacle) }
         }
-    }
-
-    private func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
-        let error = error.at(id)
-        operations.fail(error) { $0 == id }
-        finish(writers.removeAll(of: id), error)
-        finish(channels.removeAll(to: id), error)
-        endPrompts { $0 == id }
-        if isMaintained(id) {
-            interruptSubscriptions(of: id, error)
-        } else {
-            finish(subscriptions.endAll(of: id), error)
-        }
-        connectionLost(id, error)
     }
 }

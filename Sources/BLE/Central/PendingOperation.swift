@@ -1,7 +1,7 @@
 internal import Waiting
 
 /// An operation of any value, as the queues see it.
-protocol AnyPendingOperation: AnyObject {
+protocol AnyPendingOperation: AnyObject, Sendable {
     var token: Int { get }
     /// The peripheral whose link's end fails the operation. Nil if none does.
     var peripheral: Peripheral.ID? { get }
@@ -59,31 +59,40 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
 }
 
 extension Central {
+    /// The operations on a peripheral, or on none.
+    private subscript(operationsOn peripheral: Peripheral.ID?) -> Operations {
+        get { peripheral.map { links[$0]?.operations ?? Operations() } ?? operations }
+        _modify {
+            if let peripheral { yield &links[peripheral, default: Link()].operations } else { yield &operations }
+        }
+    }
+
     /// Begins an operation. The caller must wait for its value.
     ///
     /// - Parameter start: starts the operation when its turn has come. The backend's work ends with ``complete(_:_:)``,
     ///   also after a cancellation. Returns what cancels it.
     func begin<Value: Sendable>(
         _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, timeout: Duration,
-        lingering: Duration? = nil, start: @escaping (PendingOperation<Value>) -> (() -> Void)
+        lingering: Duration? = nil,
+        start: @escaping @Sendable (isolated Central, PendingOperation<Value>) -> (@Sendable () -> Void)
     ) -> PendingOperation<Value> {
         let pending = PendingOperation<Value>(
             name, on: peripheral, using: resource, token(), in: self, timeout: timeout, lingering: lingering)
-        let run = { [self] in
-            operations.willStart(pending)
-            let cancel = start(pending)
-            operations.didStart(pending, cancel: cancel)
+        let run: Operations.Start = { central in
+            central[operationsOn: peripheral].willStart(pending)
+            let cancel = start(central, pending)
+            central[operationsOn: peripheral].didStart(pending, cancel: cancel)
         }
-        if operations.begin(pending, start: run) { run() }
+        if self[operationsOn: peripheral].begin(pending, start: run) { run(self) }
         return pending
     }
 
     /// Ends an operation with its result. Its caller may have left.
     func complete<Value>(_ pending: PendingOperation<Value>, _ result: Result<Value, BLEError>) {
         pending.deadline.cancel()
-        let next = operations.complete(pending)
-        if let peripheral = pending.peripheral { considerIdle(peripheral) }
-        next?()
+        let next = self[operationsOn: pending.peripheral].complete(pending)
+        next?(self)
+        if let peripheral = pending.peripheral { operationEnded(on: peripheral) }
         pending.outcome.deliver(result)
         pending.end?.deliver(.success(()))
     }
@@ -91,10 +100,15 @@ extension Central {
     /// Cancels an operation whose caller has its outcome. Returns whether its work has begun and not ended.
     fileprivate func abandon<Value>(_ pending: PendingOperation<Value>) -> Bool {
         pending.deadline.cancel()
-        let cancel = operations.abandon(pending)
+        let cancel = self[operationsOn: pending.peripheral].abandon(pending)
         cancel?()
-        if let peripheral = pending.peripheral { considerIdle(peripheral) }
+        if let peripheral = pending.peripheral { operationEnded(on: peripheral) }
         return cancel != nil
+    }
+
+    private func operationEnded(on peripheral: Peripheral.ID) {
+        considerIdle(peripheral)
+        removeLinkIfUnused(peripheral)
     }
 
     /// Runs `body` in a task as an operation, and waits for its outcome.
@@ -112,7 +126,7 @@ extension Central {
     ) async throws(BLEError) -> Value {
         try await traced(name, on: peripheral, characteristic) { () throws(BLEError) in
             try await begin(name, on: peripheral, using: resource, timeout: timeout, lingering: lingering) {
-                self.startTask($0, body)
+                $0.startTask($1, body)
             }.value()
         }
     }
@@ -120,11 +134,11 @@ extension Central {
     private func startTask<Value>(
         _ pending: PendingOperation<Value>,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
-    ) -> () -> Void {
+    ) -> @Sendable () -> Void {
         // A continuation resumes on the task's preferred executor, and not on the actor's that waits. Without the
         // preference, each wait would lead through another thread.
         let task = Task(executorPreference: backend.taskExecutor) { await self.run(pending, body) }
-        return task.cancel
+        return { task.cancel() }
     }
 
     private func run<Value>(

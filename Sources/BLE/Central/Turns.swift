@@ -1,7 +1,9 @@
 internal import Waiting
 
 /// First-come, first-served queues for resources that serve one user at a time, such as the value of an attribute.
-struct Turns<Key: Hashable> {
+///
+/// A `Wait` is what begins with the turn of a ticket.
+struct Turns<Key: Hashable, Wait> {
     typealias Ticket = Int
 
     /// The result of joining a queue.
@@ -15,7 +17,8 @@ struct Turns<Key: Hashable> {
 
     private struct Member {
         let key: Key
-        let begin: (() -> Void)?
+        /// Nil if the ticket did not have to wait.
+        let wait: Wait?
         /// The turn lasts until it is released, even if its ticket leaves before.
         var isHeld = false
         var hasLeft = false
@@ -28,19 +31,20 @@ struct Turns<Key: Hashable> {
         var hasRefused = false
     }
 
+    /// Whether all queues are empty.
+    var isEmpty: Bool { members.isEmpty }
+
     private var members: [Ticket: Member] = [:]
     private var queues: [Key: Queue] = [:]
 
     /// Joins a queue, of at most `limit` tickets.
     ///
-    /// - Parameter begin: returned when the turn of the ticket comes, unless that is now.
-    mutating func join(
-        _ key: Key, _ ticket: Ticket, limit: Int = .max, begin: @escaping () -> Void
-    ) -> Joined {
+    /// - Parameter wait: returned when the turn of the ticket comes, unless that is now.
+    mutating func join(_ key: Key, _ ticket: Ticket, limit: Int = .max, wait: Wait) -> Joined {
         guard let index = queues.index(forKey: key) else {
             guard limit > 0 else { return .full(isFirst: true) }
             queues[key] = Queue(head: ticket)
-            members[ticket] = Member(key: key, begin: nil)
+            members[ticket] = Member(key: key, wait: nil)
             return .first
         }
         guard queues.values[index].others.count + 1 < limit else {
@@ -48,7 +52,7 @@ struct Turns<Key: Hashable> {
             return .full(isFirst: !queues.values[index].hasRefused)
         }
         queues.values[index].others.append(ticket)
-        members[ticket] = Member(key: key, begin: begin)
+        members[ticket] = Member(key: key, wait: wait)
         return .waiting
     }
 
@@ -56,14 +60,14 @@ struct Turns<Key: Hashable> {
     mutating func hold(_ ticket: Ticket) { members[ticket]?.isHeld = true }
 
     /// Ends a hold. Returns what begins if the ticket has left.
-    mutating func release(_ ticket: Ticket) -> (ticket: Ticket, begin: () -> Void)? {
+    mutating func release(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
         guard members[ticket]?.isHeld == true else { return nil }
         members[ticket]?.isHeld = false
         return members[ticket]?.hasLeft == true ? leave(ticket) : nil
     }
 
     /// Leaves the queue from any position. Returns what begins if this ends the ticket's turn.
-    mutating func leave(_ ticket: Ticket) -> (ticket: Ticket, begin: () -> Void)? {
+    mutating func leave(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
         guard let member = members[ticket] else { return nil }
         guard !member.isHeld else {
             members[ticket]?.hasLeft = true
@@ -76,7 +80,7 @@ struct Turns<Key: Hashable> {
         } else if let next = queues.values[index].others.first {
             queues.values[index].head = next
             queues.values[index].others.removeFirst()
-            return members[next]?.begin.map { (next, $0) }
+            return members[next]?.wait.map { (next, $0) }
         } else {
             queues.remove(at: index)
         }
@@ -84,12 +88,22 @@ struct Turns<Key: Hashable> {
     }
 }
 
-extension Turns {
+extension Turns: Sendable where Key: Sendable, Wait: Sendable {}
+extension Turns.Member: Sendable where Key: Sendable, Wait: Sendable {}
+extension Turns.Queue: Sendable where Key: Sendable, Wait: Sendable {}
+
+extension Turns<AttributeOfCentral, Outcome<Void>> {
     /// Joins a queue. Returns the wait for the ticket's turn, and what joining has resulted in.
     mutating func wait(_ key: Key, _ ticket: Ticket, limit: Int = .max) -> (turn: Outcome<Void>, joined: Joined) {
         let turn = Outcome<Void>()
-        let joined = join(key, ticket, limit: limit) { turn.deliver(.success(())) }
+        let joined = join(key, ticket, limit: limit, wait: turn)
         if joined == .first { turn.deliver(.success(())) }
         return (turn, joined)
     }
+
+    /// Leaves the queue, and begins the next turn.
+    mutating func end(_ ticket: Ticket) { leave(ticket)?.wait.deliver(.success(())) }
+
+    /// Ends a hold, and begins the next turn if the ticket has left.
+    mutating func endHold(_ ticket: Ticket) { release(ticket)?.wait.deliver(.success(())) }
 }

@@ -71,18 +71,15 @@ extension Central {
         let channel = L2CAPChannel(
             transport, peer: id, psm: psm, clock: clock, timeout: configuration.operationTimeout
         ) { [weak self] channel in Task { await self?.forget(channel, to: id) } }
-        channels.add(channel.handle, to: id)
+        links[id]?.add(channel.handle)
         channel.start()
         return channel
     }
 
     private func forget(_ channel: ChannelCore, to id: Peripheral.ID) {
-        channels.remove(channel, to: id)
+        links[id]?.remove(channel)
         considerIdle(id)
-    }
-
-    func finish(_ channels: [ChannelCore], _ error: BLEError) {
-        for channel in channels { channel.finish(.lost(error)) }
+        removeLinkIfUnused(id)
     }
 }
 

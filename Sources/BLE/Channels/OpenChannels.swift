@@ -1,12 +1,9 @@
-/// The open channels of a central or a host, by peer.
+/// The open channels of a host, by peer.
 struct OpenChannels {
     private var channels: [Peripheral.ID: [ObjectIdentifier: ChannelCore]] = [:]
 
     /// All of them.
     var all: [ChannelCore] { channels.values.flatMap(\.values) }
-
-    /// Whether a channel to a peer is open.
-    func isAny(to peer: Peripheral.ID) -> Bool { channels[peer] != nil }
 
     mutating func add(_ channel: ChannelCore, to peer: Peripheral.ID) {
         channels[peer, default: [:]][ObjectIdentifier(channel)] = channel

@@ -9,7 +9,7 @@ extension Central {
         _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
     ) async throws(BLEError) {
         // The caller wants the link for more than pairing.
-        pairings.keepLink(id)
+        links[id]?.pairing.keepLink()
         try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
     }
 
@@ -45,7 +45,7 @@ extension Central {
         let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)
         defer { deadline.cancel() }
         // The link is ended even if the caller stops waiting, and is not reestablished automatically.
-        if isMaintained(id) { connections[id]?.setPolicy(.manual) }
+        if isMaintained(id) { links[id]?.setPolicy(.manual) }
         try await wait(on: id, waiter, outcome, limit: configuration.operationTimeout) {
             $0.disconnect(waiter)
         } abandon: { _ in
@@ -57,7 +57,7 @@ extension Central {
     /// Ends the streams that waited for the next link of a peripheral whose link is no longer maintained.
     func endStrandedSubscriptions(of id: Peripheral.ID) {
         guard connectionState(id) == .disconnected, !isMaintained(id) else { return }
-        finish(subscriptions.endAll(of: id), endedHere(id))
+        finish(links[id]?.subscriptions.endAll() ?? [], endedHere(id))
     }
 
     private func wait(
@@ -65,26 +65,26 @@ extension Central {
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
     ) async throws(BLEError) {
-        connections[id, default: Connection()].addWaiter(waiter, outcome)
+        links[id, default: Link()].addWaiter(waiter, outcome)
         step(id, event)
         do throws(BLEError) {
             try await outcome.wait()
-            connections[id]?.removeWaiter(waiter)
-            removeConnectionIfUnused(id)
+            links[id]?.removeWaiter(waiter)
+            removeLinkIfUnused(id)
         } catch {
             let isSearching = scanning.isSearching(id)
             let error = error.code == .timedOut && isSearching ? BLEError.notHeard(within: limit, cause: error) : error
-            let obstacle = connections[id]?.obstacle ?? adapter.obstacle
-            connections[id]?.removeWaiter(waiter)
+            let obstacle = links[id]?.obstacle ?? adapter.obstacle
+            links[id]?.removeWaiter(waiter)
             step(id, abandon)
-            removeConnectionIfUnused(id)
+            removeLinkIfUnused(id)
             throw error.waiting(for: obstacle).at(id)
         }
     }
 
     /// Passes an event to the connection machine and performs the actions that it returns.
     func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
-        guard let actions = connections[id]?.send(event) else { return }
+        guard let actions = links[id]?.send(event) else { return }
         for action in actions { carryOut(action, for: id) }
     }
 
@@ -92,7 +92,7 @@ extension Central {
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
-            connections[id]?.publish(state)
+            links[id]?.publish(state)
             stateWatch.set(id, isConnected: state == .connected)
             if state == .connected { tell(.up(id)) }
             switch state {
@@ -102,7 +102,7 @@ extension Central {
             }
         case .tell(let event):
             let error =
-                connections[id]?.error
+                links[id]?.error
                 ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
             switch event {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
@@ -115,26 +115,26 @@ extension Central {
             case .waiting: report(.waiting((adapter.error ?? error).at(id)), of: id)
             }
         case .limit(let waiters):
-            for outcome in connections[id]?.outcomes(of: waiters) ?? [] {
+            for outcome in links[id]?.outcomes(of: waiters) ?? [] {
                 _ = deadline(configuration.connectTimeout, "connecting", outcome)
             }
         case .succeed(let waiters):
-            connections[id]?.deliver(.success(()), to: waiters)
+            links[id]?.deliver(.success(()), to: waiters)
         case .fail(let waiters, let failure):
             let error: BLEError =
                 switch failure {
                 case .attempt:
-                    connections[id]?.error ?? BLEError(.connectionFailed, "the link could not be established")
+                    links[id]?.error ?? BLEError(.connectionFailed, "the link could not be established")
                 case .cancelledByDisconnect:
                     BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
                 case .disconnect:
-                    connections[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
+                    links[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
             if failure == .cancelledByDisconnect { tell(.attemptCancelled(id)) }
-            connections[id]?.deliver(.failure(error), to: waiters)
+            links[id]?.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
             // On a maintained link, the failure of one attempt is what callers of the next should know.
-            if !isMaintained(id) { connections[id]?.setObstacle(nil) }
+            if !isMaintained(id) { links[id]?.setObstacle(nil) }
             let attempt = Task { [weak self] in
                 // A wait without a time limit must not retain the central.
                 var failure: BLEError?
@@ -148,9 +148,9 @@ extension Central {
                     await self?.end(wait)
                 }
             }
-            connections[id]?.setAttempt(attempt)
+            links[id]?.setAttempt(attempt)
         case .cancelAttempt:
-            let attempt = connections[id]?.attempt
+            let attempt = links[id]?.attempt
             attempt?.cancel()
             Task {
                 await attempt?.value
@@ -158,16 +158,16 @@ extension Central {
                     id, BLEError(.connectionCancelled, "the attempt to connect was ended", peripheral: id))
             }
         case .startDisconnect:
-            operations.fail(endedHere(id)) { $0 == id }
+            links[id]?.operations.fail(endedHere(id))
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
                 await self?.step(id) { $0.retryIsDue() }
             }
-            connections[id]?.setRetryTimer(timer)
+            links[id]?.setRetryTimer(timer)
         case .cancelRetry:
-            connections[id]?.setRetryTimer(nil)
+            links[id]?.setRetryTimer(nil)
         }
     }
 
@@ -187,12 +187,12 @@ extension Central {
 
     /// Reports what an attempt waits for.
     private func wait(on id: Peripheral.ID, for obstacle: BLEError) {
-        connections[id]?.setObstacle(obstacle)
+        links[id]?.setObstacle(obstacle)
         report(.waiting(obstacle.at(id)), of: id)
     }
 
     private func end(_ wait: AttemptWait) {
-        connections[wait.peripheral]?.setObstacle(nil)
+        links[wait.peripheral]?.setObstacle(nil)
         if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { adapter.endWait(wait.token) }
     }
 
@@ -226,17 +226,17 @@ extension Central {
                 }
                 throw error
             }
-            connections[id]?.beginDiscovery()
+            links[id]?.beginDiscovery()
             let database = try await within(configuration.connectTimeout, "discovering the services") {
                 [weak self] (_) throws(BLEError) in
                 guard let self else { throw .shutDown }
                 return try await self.discover(id)
             }
-            connections[id]?.discovered(database)
+            links[id]?.discovered(database)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
-            if let lost = connections[id]?.lossDuringDiscovery { throw lost }
-            connections[id]?.setObstacle(nil)
+            if let lost = links[id]?.lossDuringDiscovery { throw lost }
+            links[id]?.setObstacle(nil)
             step(id) { $0.attemptSucceeded(number) }
             restoreInterrupted(id)
             runHandler(id)
@@ -250,15 +250,15 @@ extension Central {
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }
-            connections[id]?.fail(error)
-            connections[id]?.setObstacle(error)
-            connections[id]?.voidServices()
+            links[id]?.fail(error)
+            links[id]?.setObstacle(error)
+            links[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             let isPermanent = Self.permanent.contains(error.code)
             step(id) { $0.attemptFailed(number, isHopeless: isHopeless, isPermanent: isPermanent) }
             endStrandedSubscriptions(of: id)
         }
-        removeConnectionIfUnused(id)
+        removeLinkIfUnused(id)
         return nil
     }
 
@@ -279,11 +279,11 @@ extension Central {
     /// Discovers the services, and repeats this until they have not changed in the meantime.
     func discover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         while true {
-            let changes = connections[id]?.serviceChanges
+            let changes = links[id]?.serviceChanges
             let database = try await backend.discoverServices(id)
             // The link may have ended between the backend's answer and this line.
-            if let lost = connections[id]?.lossDuringDiscovery { throw lost }
-            if connections[id]?.serviceChanges == changes { return database }
+            if let lost = links[id]?.lossDuringDiscovery { throw lost }
+            if links[id]?.serviceChanges == changes { return database }
         }
     }
 
@@ -293,28 +293,33 @@ extension Central {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            connections[id]?.fail(error)
+            links[id]?.fail(error)
             hasFailed = true
         }
-        let error = endedHere(id)
-        finish(subscriptions.endAll(of: id), error)
-        finish(writers.removeAll(of: id), error)
-        finish(channels.removeAll(to: id), error)
-        endPrompts { $0 == id }
-        connections[id]?.voidServices()
-        if !hasFailed { connections[id]?.fail(reason) }
+        endUses(of: id, endedHere(id), keepsSubscriptions: false)
+        links[id]?.voidServices()
+        if !hasFailed { links[id]?.fail(reason) }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
-        removeConnectionIfUnused(id)
+        removeLinkIfUnused(id)
+    }
+
+    /// Ends everything that uses a link.
+    private func endUses(of id: Peripheral.ID, _ error: BLEError, keepsSubscriptions: Bool) {
+        let ended = links[id]?.end(error, keepsSubscriptions: keepsSubscriptions) ?? []
+        endPrompts(of: id)
+        finish(ended, error)
     }
 
     /// Handles a link that ended without a call to disconnect.
-    func connectionLost(_ id: Peripheral.ID, _ error: BLEError) {
+    func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
+        let error = error.at(id)
+        endUses(of: id, error, keepsSubscriptions: isMaintained(id))
         scanning.refreshLastSeen(id, now: elapsed())
-        connections[id]?.linkLost(error)
-        guard connectionState(id) == .connected || connections[id]?.mayBeUp == true else { return }
-        connections[id]?.voidServices()
-        connections[id]?.fail(error)
+        links[id]?.linkLost(error)
+        guard connectionState(id) == .connected || links[id]?.mayBeUp == true else { return }
+        links[id]?.voidServices()
+        links[id]?.fail(error)
         step(id) { $0.linkLost() }
-        removeConnectionIfUnused(id)
+        removeLinkIfUnused(id)
     }
 }

@@ -1,12 +1,12 @@
 /// The state and the events of a peripheral's connection, for observers.
 extension Central {
     func connectionState(_ id: Peripheral.ID) -> ConnectionState {
-        connections[id]?.state ?? .disconnected
+        links[id]?.state ?? .disconnected
     }
 
     func connectionStates(_ id: Peripheral.ID) -> BoundedStream<ConnectionState> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
-        return connections[id, default: Connection()].states {
+        return links[id, default: Link()].states {
             [weak self] token in
             Task { await self?.removeStateObserver(token, of: id) }
         }
@@ -14,25 +14,25 @@ extension Central {
 
     func connectionEvents(_ id: Peripheral.ID) -> BoundedStream<ConnectionEvent> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
-        return connections[id, default: Connection()].events { [weak self] token in
+        return links[id, default: Link()].events { [weak self] token in
             Task { await self?.removeEventObserver(token, of: id) }
         }
     }
 
     private func removeStateObserver(_ token: Int, of id: Peripheral.ID) {
-        connections[id]?.removeStateObserver(token)
-        removeConnectionIfUnused(id)
+        links[id]?.removeStateObserver(token)
+        removeLinkIfUnused(id)
     }
 
     private func removeEventObserver(_ token: Int, of id: Peripheral.ID) {
-        connections[id]?.removeEventObserver(token)
-        removeConnectionIfUnused(id)
+        links[id]?.removeEventObserver(token)
+        removeLinkIfUnused(id)
     }
 
-    func report(_ event: ConnectionEvent, of id: Peripheral.ID) { connections[id]?.report(event) }
+    func report(_ event: ConnectionEvent, of id: Peripheral.ID) { links[id]?.report(event) }
 
-    /// Removes a connection that is no longer used.
-    func removeConnectionIfUnused(_ id: Peripheral.ID) {
-        if connections[id]?.isDisposable == true { connections[id] = nil }
+    /// Forgets a peripheral that is no longer used.
+    func removeLinkIfUnused(_ id: Peripheral.ID) {
+        if links[id]?.isDisposable == true { links[id] = nil }
     }
 }

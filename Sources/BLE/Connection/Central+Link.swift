@@ -11,7 +11,7 @@ extension Central {
             let length = try await perform(
                 on: id, timeout: configuration.operationTimeout, name: "reading the ATT MTU"
             ) { (backend) throws(BLEError) in try await backend.attMTU(id) }
-            connections[id]?.setATTMTU(length)
+            links[id]?.setATTMTU(length)
             return length
         } catch {
             throw error.at(id)
@@ -34,7 +34,7 @@ extension Central {
         }
         // The ATT MTU is at least 23 bytes, three of them for the header: Core Specification 5.4, volume 3, part F,
         // 3.2.8.
-        guard count > 20, count > (connections[id]?.attMTU ?? 0) - 3 else { return }
+        guard count > 20, count > (links[id]?.attMTU ?? 0) - 3 else { return }
         // The ATT MTU may have grown since the backend last reported it.
         let length: Int
         do throws(BLEError) {

@@ -3,18 +3,18 @@ internal import Logging
 /// Connection policies, idle links, and the handlers of new links.
 extension Central {
     func policy(_ id: Peripheral.ID) -> ConnectionPolicy {
-        connections[id]?.policy ?? configuration.connectionPolicy
+        links[id]?.policy ?? configuration.connectionPolicy
     }
 
     /// Whether the link is reestablished automatically. A policy of the configuration takes effect when the link is
     /// first requested.
     func isMaintained(_ id: Peripheral.ID) -> Bool {
-        connections[id]?.isMaintained == true
+        links[id]?.isMaintained == true
     }
 
     func setPolicy(_ policy: ConnectionPolicy, of id: Peripheral.ID) throws(BLEError) {
         if isShutDown { throw .shutDown }
-        connections[id, default: Connection()].setPolicy(policy)
+        links[id, default: Link()].setPolicy(policy)
         switch policy {
         case .maintained(let backoff): step(id) { $0.maintain(backoff) }
         case .manual, .onDemand:
@@ -27,32 +27,29 @@ extension Central {
     /// Applies the configuration's policy before a link is established.
     func applyPolicy(_ id: Peripheral.ID) {
         guard case .maintained(let backoff) = policy(id), !isMaintained(id) else { return }
-        connections[id, default: Connection()].setPolicy(policy(id))
+        links[id, default: Link()].setPolicy(policy(id))
         step(id) { $0.maintain(backoff) }
     }
 
     /// Retries the maintained connections when the adapter is on again.
     func retryConnections() {
-        for id in Array(connections.keys) { step(id) { $0.retry() } }
+        for id in Array(links.keys) { step(id) { $0.retry() } }
     }
 
     // MARK: Idle links
 
     /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
     func considerIdle(_ id: Peripheral.ID) {
-        let policy = connections[id]?.endIdleTimer() ?? configuration.connectionPolicy
+        let policy = links[id]?.endIdleTimer() ?? configuration.connectionPolicy
         guard case .onDemand(let idle) = policy, isUnused(id) else { return }
         let timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(for: idle)) != nil else { return }
             await self?.releaseIfUnused(id)
         }
-        connections[id]?.setIdleTimer(timer)
+        links[id]?.setIdleTimer(timer)
     }
 
-    private func isUnused(_ id: Peripheral.ID) -> Bool {
-        connections[id]?.isUnused == true && !operations.isAny(on: id) && !subscriptions.isAny(of: id)
-            && !writers.isAny(on: id) && !channels.isAny(to: id)
-    }
+    private func isUnused(_ id: Peripheral.ID) -> Bool { links[id]?.isUnused == true }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {
         guard !Task.isCancelled, isUnused(id) else { return }
@@ -62,29 +59,29 @@ extension Central {
 
     /// Keeps the link from becoming idle until ``endScope(_:hadLink:)``. Returns whether there was a link already.
     func beginScope(_ id: Peripheral.ID) -> Bool {
-        connections[id, default: Connection()].beginScope()
+        links[id, default: Link()].beginScope()
         return connectionState(id) == .connected
     }
 
     func endScope(_ id: Peripheral.ID, hadLink: Bool) async {
-        connections[id]?.endScope()
+        links[id]?.endScope()
         if !hadLink, policy(id) == .manual, isUnused(id) { try? await disconnect(id) }
         considerIdle(id)
-        removeConnectionIfUnused(id)
+        removeLinkIfUnused(id)
     }
 
     // MARK: The handler of new links
 
     func setConnectionHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?, of id: Peripheral.ID) {
         guard !isShutDown else { return }
-        connections[id, default: Connection()].setHandler(handler)
+        links[id, default: Link()].setHandler(handler)
         stopHandler(id)
         if connectionState(id) == .connected { runHandler(id) }
-        removeConnectionIfUnused(id)
+        removeLinkIfUnused(id)
     }
 
     func runHandler(_ id: Peripheral.ID) {
-        guard let handler = connections[id]?.handler, connectionState(id) == .connected else { return }
+        guard let handler = links[id]?.handler, connectionState(id) == .connected else { return }
         let peripheral = peripheral(id)
         let task = Task { [weak self] in
             do {
@@ -99,15 +96,15 @@ extension Central {
             guard !Task.isCancelled else { return }
             await self?.handlerEnded(id)
         }
-        connections[id]?.setHandlerTask(task)
+        links[id]?.setHandlerTask(task)
     }
 
     private func handlerEnded(_ id: Peripheral.ID) {
-        connections[id]?.setHandlerTask(nil)
+        links[id]?.setHandlerTask(nil)
         considerIdle(id)
     }
 
     func stopHandler(_ id: Peripheral.ID) {
-        connections[id]?.setHandlerTask(nil)
+        links[id]?.setHandlerTask(nil)
     }
 }

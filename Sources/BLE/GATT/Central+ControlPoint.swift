@@ -13,10 +13,13 @@ extension Central {
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
         let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
-            try requests.begin(target.attribute)
-            defer { requests.end(target.attribute) }
+            try links[id, default: Link()].requests.begin(target.attribute)
+            defer {
+                links[id]?.requests.end(target.attribute)
+                removeLinkIfUnused(id)
+            }
             let end = elapsed() + timeout
-            if let answer = requests.lateAnswer(of: target.attribute) {
+            if let answer = links[id]?.requests.lateAnswer(of: target.attribute) {
                 try await perform(on: id, timeout: timeout, name: "waiting for the answer to an earlier request") {
                     (_) throws(BLEError) in await answer.value
                 }
@@ -63,9 +66,10 @@ extension Central {
                     guard case .value(let answer) = packet, !isAnswer(answer) else { return }
                 }
             }
-            requests.setLateAnswer(of: attribute, nil)
+            links[attribute.peripheral]?.requests.setLateAnswer(of: attribute, nil)
+            removeLinkIfUnused(attribute.peripheral)
         }
-        requests.setLateAnswer(of: attribute, task)
+        links[attribute.peripheral, default: Link()].requests.setLateAnswer(of: attribute, task)
     }
 
     private static let lateAnswerTimeout = Duration.seconds(5)

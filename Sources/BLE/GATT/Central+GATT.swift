@@ -4,7 +4,7 @@ extension Central {
     /// Returns the services of a peripheral, connecting and discovering them if necessary.
     func services(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await connect(id, timeout: nil)
-        if let database = connections[id]?.database { return database }
+        if let database = links[id]?.database { return database }
         // The services changed while connected, or the link has just ended.
         return try await perform(
             on: id, timeout: configuration.operationTimeout, name: "discovering services"
@@ -16,34 +16,34 @@ extension Central {
 
     /// Discovers changed services, once for all callers.
     private func rediscover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
-        if let database = connections[id]?.database { return database }
-        let running = connections[id]?.rediscovery
+        if let database = links[id]?.database { return database }
+        let running = links[id]?.rediscovery
         let task =
             running
             ?? Task {
                 do throws(BLEError) {
-                    connections[id]?.beginDiscovery()
+                    links[id]?.beginDiscovery()
                     let database = try await within(configuration.connectTimeout, "discovering the services") {
                         [weak self] (_) throws(BLEError) in
                         guard let self else { throw .shutDown }
                         return try await discover(id)
                     }
-                    connections[id]?.discovered(database)
-                    connections[id]?.setRediscovery(nil)
+                    links[id]?.discovered(database)
+                    links[id]?.setRediscovery(nil)
                     return .success(database)
                 } catch {
-                    connections[id]?.setRediscovery(nil)
+                    links[id]?.setRediscovery(nil)
                     return .failure(error.at(id))
                 }
             }
-        if running == nil { connections[id]?.setRediscovery(task) }
+        if running == nil { links[id]?.setRediscovery(task) }
         return try await task.value.get()
     }
 
     /// Invalidates the discovered services after a change, and reports it.
     func servicesChanged(_ id: Peripheral.ID) {
         // A change arrives in several parts, of which only the first is reported.
-        guard connections[id]?.servicesChanged() == true, connectionState(id) == .connected else { return }
+        guard links[id]?.servicesChanged() == true, connectionState(id) == .connected else { return }
         report(.servicesChanged, of: id)
     }
 
@@ -95,11 +95,12 @@ extension Central {
         let pending = begin(
             operation.name, on: attribute.peripheral, using: .value(attribute),
             timeout: timeout ?? configuration.operationTimeout
-        ) { [self] (pending: PendingOperation<[UInt8]>) in
+        ) { (central, pending: PendingOperation<[UInt8]>) in
             willStart?()
+            let (me, backend) = (central, central.backend)
             return backend.enter(isCurrent: backend.isCurrent) { backend in
-                backend.start(operation, on: attribute) { [self] result in
-                    enter { $0.complete(pending, operation, on: attribute, result) }
+                backend.start(operation, on: attribute) { result in
+                    me.enter { $0.complete(pending, operation, on: attribute, result) }
                 }
             }
         }
@@ -111,7 +112,7 @@ extension Central {
         _ result: Result<[UInt8], BLEError>
     ) {
         if case .read(offset: 0) = operation, case .success(let value) = result {
-            connections[attribute.peripheral]?.didRead(value, from: attribute.handle, at: elapsed())
+            links[attribute.peripheral]?.didRead(value, from: attribute.handle, at: elapsed())
         }
         complete(pending, result)
     }
@@ -164,9 +165,9 @@ extension Central {
         guard !isTracing, !Task.isCancelled, backend.isCurrent else { return nil }
         return enter { central in
             guard !central.isShutDown, central.connectionState(id) == .connected,
-                let target = central.connections[id]?.target(key, of: id), target.allows(operation)
+                let target = central.links[id]?.target(key, of: id), target.allows(operation)
             else { return nil }
-            central.pairings.keepLink(id)
+            central.links[id]?.pairing.keepLink()
             return central.begin(operation, on: target, timeout: timeout)
         }
     }

@@ -4,6 +4,8 @@ struct ControlPointRequests {
     /// Each task ends with the late answer, or after a time limit.
     private var late: [AttributeID: Task<Void, Never>] = [:]
 
+    var isEmpty: Bool { pending.isEmpty && late.isEmpty }
+
     /// Begins a request. Throws `requestInProgress` if there is one, since the answers to two simultaneous requests
     /// cannot be told apart.
     mutating func begin(_ attribute: AttributeID) throws(BLEError) {

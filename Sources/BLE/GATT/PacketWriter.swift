@@ -108,7 +108,7 @@ extension Central {
             throw BLEError(.disconnected, "the link ended")
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
-        writers.add(core, to: target.attribute)
+        links[id]?.add(core, to: target.attribute)
         return core
     }
 
@@ -137,11 +137,8 @@ extension Central {
     }
 
     func forget(_ writer: PacketWriterCore, _ attribute: AttributeID) {
-        writers.remove(writer, of: attribute)
+        links[attribute.peripheral]?.remove(writer, of: attribute)
         considerIdle(attribute.peripheral)
-    }
-
-    func finish(_ writers: [PacketWriterCore], _ error: BLEError) {
-        for writer in writers { writer.finish(error) }
+        removeLinkIfUnused(attribute.peripheral)
     }
 }

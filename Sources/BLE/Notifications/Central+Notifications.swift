@@ -46,15 +46,16 @@ extension Central {
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
         let reader = token()
-        let (subscription, fanout) = subscriptions.join(target.attribute, key: key, delivery: delivery)
+        let (subscription, fanout) = links[id, default: Link()].subscriptions.join(
+            target.attribute, key: key, delivery: delivery, newID: token())
         let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
             // In a task, because the stream may end while the fan-out delivers to it.
             Task {
                 fanout.remove(reader)
-                await self?.readerLeft(subscription)
+                await self?.readerLeft(subscription, of: id)
             }
         } onRoom: { [weak self] in
-            Task { await self?.resume(subscription) }
+            Task { await self?.resume(subscription, of: id) }
         }
         fanout.add(reader, producer, pausesChannel: delivery == .socket)
         do throws(BLEError) {
@@ -64,7 +65,7 @@ extension Central {
                 // In a task of its own: the peripheral is asked to stop even if the caller does not wait.
                 Task {
                     fanout.remove(reader)
-                    await self?.readerLeft(subscription)
+                    await self?.readerLeft(subscription, of: id)
                     producer.finish()
                     hasStopped.deliver(.success(()))
                 }
@@ -85,7 +86,7 @@ extension Central {
             on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: "subscribing",
             using: .notifications(attribute)
         ) { [weak self] (backend) throws(BLEError) in
-            guard let start = await self?.claimStart(subscription) else { return }
+            guard let start = await self?.claimStart(subscription, of: attribute.peripheral) else { return }
             do throws(BLEError) {
                 if start.usesChannel, try await self?.acquire(start, backend) == true { return }
                 try await backend.startNotifications(
@@ -99,8 +100,10 @@ extension Central {
         }
     }
 
-    private func claimStart(_ subscription: SubscriptionMachine.ID) -> SubscriptionMachine.Start? {
-        subscriptions.start(subscription)
+    private func claimStart(
+        _ subscription: SubscriptionMachine.ID, of id: Peripheral.ID
+    ) -> SubscriptionMachine.Start? {
+        links[id]?.subscriptions.start(subscription)
     }
 
     /// Starts notifications over a channel. Returns false if no channel is available.
@@ -123,27 +126,32 @@ extension Central {
     /// Undoes a start that failed or was abandoned, because it may still have reached the peripheral. The next
     /// operation on the notifications begins after that.
     private func startFailed(_ subscription: SubscriptionMachine.ID, at attribute: AttributeID) async {
-        subscriptions.startFailed(subscription, at: attribute)
+        links[attribute.peripheral]?.subscriptions.startFailed(subscription, at: attribute)
         // In a separate task, which is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }
 
-    private func readerLeft(_ subscription: SubscriptionMachine.ID) async {
-        await resume(subscription)
-        while let attribute = subscriptions.unread(subscription) {
+    private func readerLeft(_ subscription: SubscriptionMachine.ID, of id: Peripheral.ID) async {
+        await resume(subscription, of: id)
+        while let attribute = links[id]?.subscriptions.unread(subscription) {
             await stop(attribute) { [weak self] in await self?.stopIfUnread(subscription, at: attribute) == true }
-            // The link has ended, or the time is over, before its turn came. It must not be restored for nobody.
-            if subscriptions.unread(subscription) == attribute { _ = subscriptions.end(subscription) }
+            // The link has ended, or the time is over, before the turn of the operation came. A subscription without
+            // readers is not restored.
+            if links[id]?.subscriptions.unread(subscription) == attribute {
+                _ = links[id]?.subscriptions.end(subscription)
+            }
         }
+        considerIdle(id)
+        removeLinkIfUnused(id)
     }
 
     private func stopIfUnread(_ subscription: SubscriptionMachine.ID, at attribute: AttributeID) -> Bool {
-        subscriptions.stopIfUnread(subscription, at: attribute)
+        links[attribute.peripheral]?.subscriptions.stopIfUnread(subscription, at: attribute) ?? false
     }
 
     /// Resumes the channel after a reader has caught up or gone.
-    private func resume(_ subscription: SubscriptionMachine.ID) async {
-        guard let attribute = subscriptions.channelWithRoom(subscription) else { return }
+    private func resume(_ subscription: SubscriptionMachine.ID, of id: Peripheral.ID) async {
+        guard let attribute = links[id]?.subscriptions.channelWithRoom(subscription) else { return }
         await backend.resumeNotifications(of: attribute)
     }
 
@@ -173,13 +181,12 @@ extension Central {
             guard subscription.wasOn else { continue }
             let attribute = subscription.attribute
             // Otherwise, the system would switch notifications on again with the next link.
-            Task { await stop(attribute) { [weak self] in await self?.subscriptions.isOn(attribute) != true } }
+            Task { await stop(attribute) { [weak self] in await self?.isNotifying(attribute) != true } }
         }
     }
 
-    /// Adds a gap to the streams of a link that has ended and will be reestablished.
-    func interruptSubscriptions(of id: Peripheral.ID, _ error: BLEError) {
-        for fanout in subscriptions.interrupt(id) { fanout.interrupt(error) }
+    private func isNotifying(_ attribute: AttributeID) -> Bool {
+        links[attribute.peripheral]?.subscriptions.isOn(attribute) ?? false
     }
 
     /// Restores the subscriptions that survived a gap.
@@ -187,70 +194,72 @@ extension Central {
     /// A subscription ends if the peripheral no longer has its characteristic, or rejects it. An error that may be
     /// temporary is thrown: the attempt to connect then fails, and another one follows.
     func restoreSubscriptions(of id: Peripheral.ID, _ database: GATTDatabase) async throws(BLEError) {
-        let interrupted = subscriptions.interrupted(of: id)
+        let interrupted = links[id]?.subscriptions.interrupted ?? []
         var moves: [(id: SubscriptionMachine.ID, attribute: AttributeID)] = []
         for (subscription, key) in interrupted {
             do throws(BLEError) {
                 let handle = try database.find(key).1.handle
                 moves.append((subscription, AttributeID(peripheral: id, handle: handle)))
             } catch {
-                end(subscription, error.at(id, service: key.service, characteristic: key.characteristic))
+                end(subscription, of: id, error.at(id, service: key.service, characteristic: key.characteristic))
             }
         }
-        for subscription in subscriptions.move(moves) {
+        for subscription in links[id]?.subscriptions.move(moves) ?? [] {
             end(
-                subscription,
+                subscription, of: id,
                 BLEError(
                     .disconnected, "the characteristic has a new handle, which another stream uses", peripheral: id,
                     isRetryable: true, remedy: "Subscribe again."))
         }
-        for (subscription, key) in interrupted { try await restore(subscription, key) }
+        for (subscription, key) in interrupted { try await restore(subscription, of: id, key) }
     }
 
-    private func end(_ subscription: SubscriptionMachine.ID, _ error: BLEError) {
-        if let ended = subscriptions.end(subscription) { finish([ended], error) }
+    private func end(_ subscription: SubscriptionMachine.ID, of id: Peripheral.ID, _ error: BLEError) {
+        if let ended = links[id]?.subscriptions.end(subscription) { finish([ended], error) }
     }
 
     /// Restores a subscription at its attribute. Throws an error that may be temporary; any other one ends the
     /// subscription.
-    private func restore(_ subscription: SubscriptionMachine.ID, _ key: CharacteristicKey) async throws(BLEError) {
+    private func restore(
+        _ subscription: SubscriptionMachine.ID, of id: Peripheral.ID, _ key: CharacteristicKey
+    ) async throws(BLEError) {
         // Its last reader may have gone while another subscription was restored.
-        guard let attribute = subscriptions.attribute(of: subscription) else { return }
+        guard let attribute = links[id]?.subscriptions.attribute(of: subscription) else { return }
         do throws(BLEError) {
             try await start(subscription, at: attribute, timeout: nil)
-            subscriptions.restored(subscription)
+            links[id]?.subscriptions.restored(subscription)
         } catch {
-            let error = error.at(attribute.peripheral, service: key.service, characteristic: key.characteristic)
+            let error = error.at(id, service: key.service, characteristic: key.characteristic)
             if Task.isCancelled || [.disconnected, .bluetoothLost, .shutDown].contains(error.code) { throw error }
-            if error.isRetryable, subscriptions.mayRestoreLater(subscription) { throw error }
-            end(subscription, error)
+            if error.isRetryable, links[id]?.subscriptions.mayRestoreLater(subscription) == true { throw error }
+            end(subscription, of: id, error)
         }
     }
 
     /// Handles the end of notifications while the link is up.
     func notificationsEnded(of attribute: AttributeID, _ error: BLEError) {
-        guard let (_, fanout) = subscriptions.notificationsEnded(of: attribute) else { return }
-        fanout.interrupt(error)
+        guard let ended = links[attribute.peripheral]?.subscriptions.notificationsEnded(of: attribute) else { return }
+        ended.fanout.interrupt(error)
         // During an attempt, they are restored at its end.
         if connectionState(attribute.peripheral) == .connected { restoreInterrupted(attribute.peripheral) }
     }
 
     /// Restores what is interrupted although the link is up, each subscription by itself.
     func restoreInterrupted(_ id: Peripheral.ID) {
-        for (subscription, key) in subscriptions.interrupted(of: id) {
+        for (subscription, key) in links[id]?.subscriptions.interrupted ?? [] {
             Task {
                 // The link may have ended in the meantime, which has ended or interrupted the stream.
                 guard connectionState(id) == .connected else { return }
                 do throws(BLEError) {
                     let handle = try await services(id).find(key).1.handle
-                    let collided = subscriptions.move([(subscription, AttributeID(peripheral: id, handle: handle))])
-                    guard collided.isEmpty else {
+                    let attribute = AttributeID(peripheral: id, handle: handle)
+                    guard links[id]?.subscriptions.move([(subscription, attribute)]).isEmpty ?? true else {
                         throw BLEError(.disconnected, "the characteristic has a new handle", remedy: "Subscribe again.")
                     }
-                    try await restore(subscription, key)
+                    try await restore(subscription, of: id, key)
                 } catch {
                     report(unhandled: error, while: "restoring a subscription", of: id)
-                    if connectionState(id) == .connected { end(subscription, error.at(id)) }
+                    if connectionState(id) == .connected { end(subscription, of: id, error.at(id)) }
                 }
             }
         }

@@ -1,6 +1,6 @@
-/// The subscriptions of a central: which characteristics have readers, and which of them the peripheral sends.
+/// The subscriptions of one peripheral: which characteristics have readers, and which of them the peripheral sends.
 ///
-/// A subscription has an id of its own, because its attribute may move when its peripheral reconnects. All readers of a
+/// A subscription has an id of its own, because its attribute may move when the peripheral reconnects. All readers of a
 /// characteristic share one subscription. Starting and stopping are operations that wait for their turn; each asks here,
 /// when its turn comes, whether it is still needed.
 struct SubscriptionMachine {
@@ -42,29 +42,24 @@ struct SubscriptionMachine {
 
     private var subscriptions: [ID: Subscription] = [:]
     private var ids: [AttributeID: ID] = [:]
-    private var idsOfPeripherals: [Peripheral.ID: Set<ID>] = [:]
-    private var lastID = 0
 
     // MARK: Readers
 
     /// Returns the subscription of an attribute, and creates it for the first reader.
+    ///
+    /// - Parameter newID: the id of a new subscription, which no earlier one has had.
     mutating func join(
-        _ attribute: AttributeID, key: CharacteristicKey, delivery: NotificationDelivery
+        _ attribute: AttributeID, key: CharacteristicKey, delivery: NotificationDelivery, newID: ID
     ) -> (id: ID, fanout: NotificationFanout) {
         if let id = ids[attribute], let subscription = subscriptions[id] { return (id, subscription.fanout) }
-        lastID += 1
         let subscription = Subscription(attribute: attribute, key: key, delivery: delivery)
-        subscriptions[lastID] = subscription
-        ids[attribute] = lastID
-        idsOfPeripherals[attribute.peripheral, default: []].insert(lastID)
-        return (lastID, subscription.fanout)
+        subscriptions[newID] = subscription
+        ids[attribute] = newID
+        return (newID, subscription.fanout)
     }
 
     /// Whether there are no subscriptions.
-    var isEmpty: Bool { subscriptions.isEmpty && ids.isEmpty && idsOfPeripherals.isEmpty }
-
-    /// Whether a characteristic of the peripheral has a subscription.
-    func isAny(of peripheral: Peripheral.ID) -> Bool { idsOfPeripherals[peripheral] != nil }
+    var isEmpty: Bool { subscriptions.isEmpty && ids.isEmpty }
 
     /// Whether the peripheral was asked to send the values of the attribute.
     func isOn(_ attribute: AttributeID) -> Bool { ids[attribute].flatMap { subscriptions[$0]?.isOn } ?? false }
@@ -112,11 +107,6 @@ struct SubscriptionMachine {
 
     // MARK: Ends and gaps
 
-    /// Ends the subscriptions of a peripheral.
-    mutating func endAll(of peripheral: Peripheral.ID) -> [Ended] {
-        (idsOfPeripherals[peripheral] ?? []).compactMap { end($0) }
-    }
-
     /// Ends all subscriptions.
     mutating func endAll() -> [Ended] { Array(subscriptions.keys).compactMap { end($0) } }
 
@@ -128,8 +118,8 @@ struct SubscriptionMachine {
     }
 
     /// Handles the end of a link that will be reestablished. Returns the readers that have a gap.
-    mutating func interrupt(_ peripheral: Peripheral.ID) -> [NotificationFanout] {
-        (idsOfPeripherals[peripheral] ?? []).compactMap { id in
+    mutating func interrupt() -> [NotificationFanout] {
+        Array(subscriptions.keys).compactMap { id in
             guard let subscription = subscriptions[id] else { return nil }
             // Nobody would stop it again.
             guard !subscription.fanout.isEmpty else {
@@ -154,10 +144,10 @@ struct SubscriptionMachine {
 
     // MARK: Restoring
 
-    /// The subscriptions of a peripheral that are off, with their keys.
-    func interrupted(of peripheral: Peripheral.ID) -> [(id: ID, key: CharacteristicKey)] {
-        (idsOfPeripherals[peripheral] ?? []).compactMap { id in
-            subscriptions[id].flatMap { $0.isOn || $0.fanout.isEmpty ? nil : (id, $0.key) }
+    /// The subscriptions that are off, with their keys.
+    var interrupted: [(id: ID, key: CharacteristicKey)] {
+        subscriptions.compactMap { id, subscription in
+            subscription.isOn || subscription.fanout.isEmpty ? nil : (id, subscription.key)
         }
     }
 
@@ -189,7 +179,5 @@ struct SubscriptionMachine {
     private mutating func remove(_ id: ID) {
         guard let attribute = subscriptions.removeValue(forKey: id)?.attribute else { return }
         if ids[attribute] == id { ids[attribute] = nil }
-        idsOfPeripherals[attribute.peripheral]?.remove(id)
-        if idsOfPeripherals[attribute.peripheral]?.isEmpty == true { idsOfPeripherals[attribute.peripheral] = nil }
     }
 }

@@ -8,16 +8,16 @@ extension Central {
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
         let begun = elapsed()
         if try await isPaired(id) { throw BLEError.alreadyPaired.at(id) }
-        pairings.addCaller(of: id)
+        links[id, default: Link()].pairing.addCaller()
         if case .maintained = policy(id) {
-        } else if connections[id]?.isIdle ?? true {
-            pairings.makeLinkOnlyToPair(id)
+        } else if links[id]?.isIdle ?? true {
+            links[id]?.pairing.makeLinkOnlyToPair()
         }
         _ = beginScope(id)
         defer {
-            connections[id]?.endScope()
+            links[id]?.endScope()
             considerIdle(id)
-            removeConnectionIfUnused(id)
+            removeLinkIfUnused(id)
         }
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
@@ -35,19 +35,19 @@ extension Central {
                 error.message = "pairing took longer than \(timeout)"
                 throw error
             }
-            pairings.keepLink(id)
+            links[id]?.pairing.keepLink()
             pairingEnded(id)
         } catch {
             let isLast = pairingEnded(id)
-            if isLast, pairings.keepLink(id) { try? await disconnect(id) }
+            if isLast, links[id]?.pairing.keepLink() == true { try? await disconnect(id) }
             throw error.at(id)
         }
     }
 
     /// Removes a caller of the pairing. Returns true if it was the last.
     @discardableResult private func pairingEnded(_ id: Peripheral.ID) -> Bool {
-        let isLast = pairings.removeCaller(of: id)
-        if isLast { endPrompts { $0 == id } }
+        let isLast = links[id]?.pairing.removeCaller() ?? true
+        if isLast { endPrompts(of: id) }
         return isLast
     }
 
@@ -130,12 +130,12 @@ extension Central {
 
     /// Whether this central is pairing with the peripheral, or is connected or connecting to it.
     private func concerns(_ id: Peripheral.ID) -> Bool {
-        pairings.isPairing(id) || connectionState(id) != .disconnected
+        links[id]?.pairing.isInProgress == true || connectionState(id) != .disconnected
     }
 
     /// Whether this central has an operation in progress that may require the pairing.
     private func isWanted(_ id: Peripheral.ID) -> Bool {
-        pairings.isPairing(id) || operations.isAttributeUsed(on: id)
+        links[id].map { $0.pairing.isInProgress || $0.operations.mayPair } ?? false
     }
 
     /// Returns the delegate's answer, or a refusal if the answer is no longer wanted.
@@ -144,7 +144,7 @@ extension Central {
     ) async -> PairingAnswer {
         let token = token()
         let outcome = Outcome<PairingAnswer>()
-        pairings.addQuestion(token, about: peripheral.id, outcome)
+        links[peripheral.id, default: Link()].pairing.addQuestion(token, outcome)
         let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt", outcome)
         let question = Task { @concurrent in
             outcome.deliver(.success(await prompt.put(to: delegate, for: peripheral)))
@@ -152,35 +152,41 @@ extension Central {
         defer {
             question.cancel()
             deadline.cancel()
-            pairings.removeQuestion(token)
+            links[peripheral.id]?.pairing.removeQuestion(token)
+            removeLinkIfUnused(peripheral.id)
         }
         do throws(BLEError) {
             return try await outcome.wait()
         } catch {
             logger.debug("pairing prompt ended without an answer", metadata: ["reason": "\(error.message)"])
-            pairings.notify { await delegate.promptEnded(for: peripheral) }
+            notifyDelegate { await delegate.promptEnded(for: peripheral) }
             return .refuse
         }
     }
 
-    /// Withdraws the prompts for matching peripherals.
-    func endPrompts(where matches: (Peripheral.ID) -> Bool) {
-        let withdrawn = pairings.withdraw(where: matches)
-        guard let delegate = configuration.pairing.delegate else { return }
-        for (id, display) in withdrawn {
-            let peripheral = peripheral(id)
-            pairings.notify {
-                // Waits until nothing is shown, not until the delegate's method returns: it may wait for `promptEnded`.
-                try? await display.ended.wait()
-                await delegate.promptEnded(for: peripheral)
-            }
+    /// Withdraws the prompts for a peripheral.
+    func endPrompts(of id: Peripheral.ID) {
+        guard let display = links[id]?.pairing.withdraw(), let delegate = configuration.pairing.delegate else { return }
+        let peripheral = peripheral(id)
+        notifyDelegate {
+            // Waits until nothing is shown, not until the delegate's method returns: it may wait for `promptEnded`.
+            try? await display.ended.wait()
+            await delegate.promptEnded(for: peripheral)
+        }
+    }
+
+    /// Notifies the delegate, outside the central and in order.
+    private func notifyDelegate(_ work: @escaping @Sendable () async -> Void) {
+        delegateNotifications = Task { @concurrent [previous = delegateNotifications] in
+            await previous?.value
+            await work()
         }
     }
 
     /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
     /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
-        await pairings.display(for: peripheral.id).next { _ = await prompt.put(to: delegate, for: peripheral) }
+        await links[peripheral.id, default: Link()].pairing.displayed().next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 }
 

@@ -164,7 +164,7 @@ extension PeripheralHost {
             }
             throw .insufficientResources
         }
-        defer { writes.leave(number)?.begin() }
+        defer { writes.end(number) }
         try await wait(turn, number)
         try await authorize(.write, attribute, request, number)
         var value = value
@@ -242,7 +242,7 @@ extension PeripheralHost {
         return try result.get()
     }
 
-    private func handlerReturned(_ number: Int) { writes.release(number)?.begin() }
+    private func handlerReturned(_ number: Int) { writes.endHold(number) }
 }
 
 extension BLEError {

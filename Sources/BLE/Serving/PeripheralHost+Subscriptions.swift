@@ -179,7 +179,7 @@ extension PeripheralHost {
                     .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
                     attribute: attribute, of: self)
             }
-            defer { indications.leave(number)?.begin() }
+            defer { indications.end(number) }
             let timeout = configuration.confirmationTimeout
             let timer = turn.expire(after: timeout, clock: clock) {
                 BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
@@ -200,8 +200,8 @@ extension PeripheralHost {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.
             let number = number()
             // As many wait as there are requests, and calls of the program.
-            let (turn, _) = storedValues.wait(attribute, number)
-            defer { storedValues.leave(number)?.begin() }
+            let (turn, _) = storedValues.wait(AttributeOfCentral(attribute: attribute, central: nil), number)
+            defer { storedValues.end(number) }
             try await turn.wait()
             try await transmit(value, from: attribute, to: nil)
         } else {

@@ -84,10 +84,10 @@ public actor PeripheralHost {
     var requests: [Int: PendingRequest] = [:]
     /// For each central and attribute, one handler of a write runs at a time, and one indication is on its way. A nil
     /// central stands for indications to all.
-    var writes = Turns<AttributeOfCentral>()
-    var indications = Turns<AttributeOfCentral>()
+    var writes = Turns<AttributeOfCentral, Outcome<Void>>()
+    var indications = Turns<AttributeOfCentral, Outcome<Void>>()
     /// The stored values that are sent to all subscribers, in the order in which they were stored.
-    var storedValues = Turns<ServedAttribute>()
+    var storedValues = Turns<AttributeOfCentral, Outcome<Void>>()
     /// The connected centrals, with the ATT MTU of their links as far as it is known.
     var centrals: [Peripheral.ID: Int?] = [:]
     var observers = Observers<PeripheralHostEvent>()

@@ -4,10 +4,16 @@ import Testing
 
 struct SubscriptionMachineTests {
     private static let strap = Peripheral.ID(rawValue: "strap")
-    private static let scale = Peripheral.ID(rawValue: "scale")
     private let key = CharacteristicKey(characteristic: BluetoothUUID(0x2A37))
     private let attribute = AttributeID(peripheral: Self.strap, handle: 3)
     private let moved = AttributeID(peripheral: Self.strap, handle: 9)
+
+    private func join(
+        _ attribute: AttributeID, of machine: inout SubscriptionMachine, _ id: Int = 1,
+        delivery: NotificationDelivery = .standard
+    ) -> (id: SubscriptionMachine.ID, fanout: NotificationFanout) {
+        machine.join(attribute, key: key, delivery: delivery, newID: id)
+    }
 
     private func add(_ token: Int, to fanout: NotificationFanout) -> BoundedStream<NotificationPacket> {
         let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: .dropOldest(capacity: 4)) {}
@@ -17,11 +23,11 @@ struct SubscriptionMachineTests {
 
     @Test func `readers of an attribute share one subscription, which starts once`() {
         var machine = SubscriptionMachine()
-        let first = machine.join(attribute, key: key, delivery: .standard)
-        let second = machine.join(attribute, key: key, delivery: .socket)
+        let first = join(attribute, of: &machine, 1)
+        let second = join(attribute, of: &machine, 2, delivery: .socket)
         #expect(first.id == second.id)
         #expect(first.fanout === second.fanout)
-        #expect(machine.isAny(of: Self.strap))
+        #expect(!machine.isEmpty)
         #expect(!machine.isOn(attribute))
         let start = machine.start(first.id)
         #expect(start?.attribute == attribute)
@@ -33,7 +39,7 @@ struct SubscriptionMachineTests {
 
     @Test func `a start that failed can be repeated`() {
         var machine = SubscriptionMachine()
-        let id = machine.join(attribute, key: key, delivery: .standard).id
+        let id = join(attribute, of: &machine, 1).id
         _ = machine.start(id)
         // A failure at another attribute is of a link that has ended.
         machine.startFailed(id, at: moved)
@@ -45,7 +51,7 @@ struct SubscriptionMachineTests {
 
     @Test func `a subscription ends with its last reader`() {
         var machine = SubscriptionMachine()
-        let (id, fanout) = machine.join(attribute, key: key, delivery: .standard)
+        let (id, fanout) = join(attribute, of: &machine, 1)
         let stream = add(1, to: fanout)
         _ = machine.start(id)
         #expect(machine.unread(id) == nil)
@@ -56,38 +62,36 @@ struct SubscriptionMachineTests {
         #expect(machine.stopIfUnread(id, at: moved) == false)
         #expect(machine.stopIfUnread(id, at: attribute) == true)
         #expect(machine.stopIfUnread(id, at: attribute) == false)
-        #expect(!machine.isAny(of: Self.strap))
-        let next = machine.join(attribute, key: key, delivery: .standard).id
+        #expect(machine.isEmpty)
+        let next = join(attribute, of: &machine, 2).id
         #expect(next != id)
         _ = stream
     }
 
     @Test func `nothing is stopped that was not started`() {
         var machine = SubscriptionMachine()
-        let id = machine.join(attribute, key: key, delivery: .standard).id
+        let id = join(attribute, of: &machine, 1).id
         #expect(machine.stopIfUnread(id, at: attribute) == false)
         #expect(machine.attribute(of: id) == nil)
     }
 
     @Test func `an interrupted subscription is restored where its key is found`() {
         var machine = SubscriptionMachine()
-        let (id, fanout) = machine.join(attribute, key: key, delivery: .socket)
+        let (id, fanout) = join(attribute, of: &machine, 1, delivery: .socket)
         let stream = add(1, to: fanout)
         _ = machine.start(id)
-        let others = machine.interrupt(Self.scale)
-        #expect(others.isEmpty)
-        let interrupted = machine.interrupt(Self.strap)
+        let interrupted = machine.interrupt()
         #expect(interrupted.map { $0 === fanout } == [true])
         // A gap is reported once.
-        let again = machine.interrupt(Self.strap)
+        let again = machine.interrupt()
         #expect(again.isEmpty)
-        #expect(machine.interrupted(of: Self.strap).map(\.id) == [id])
+        #expect(machine.interrupted.map(\.id) == [id])
         let collided = machine.move([(id, moved)])
         #expect(collided.isEmpty)
         #expect(machine.attribute(of: id) == moved)
         let start = machine.start(id)
         #expect(start?.attribute == moved)
-        #expect(machine.interrupted(of: Self.strap).isEmpty)
+        #expect(machine.interrupted.isEmpty)
         #expect(!machine.isOn(attribute))
         #expect(machine.isOn(moved))
         _ = stream
@@ -95,9 +99,9 @@ struct SubscriptionMachineTests {
 
     @Test func `a subscription without readers does not survive a gap`() {
         var machine = SubscriptionMachine()
-        let id = machine.join(attribute, key: key, delivery: .standard).id
+        let id = join(attribute, of: &machine, 1).id
         _ = machine.start(id)
-        let interrupted = machine.interrupt(Self.strap)
+        let interrupted = machine.interrupt()
         #expect(interrupted.isEmpty)
         #expect(machine.attribute(of: id) == nil)
         #expect(machine.isEmpty)
@@ -105,8 +109,8 @@ struct SubscriptionMachineTests {
 
     @Test func `subscriptions swap their attributes, and one that has no place is named`() {
         var machine = SubscriptionMachine()
-        let first = machine.join(attribute, key: key, delivery: .standard).id
-        let second = machine.join(moved, key: key, delivery: .standard).id
+        let first = join(attribute, of: &machine, 1).id
+        let second = join(moved, of: &machine, 2).id
         let swapped = machine.move([(first, moved), (second, attribute)])
         #expect(swapped.isEmpty)
         #expect(machine.attribute(of: first) == moved)
@@ -115,13 +119,13 @@ struct SubscriptionMachineTests {
         #expect(collided == [first])
         // Its end leaves the other's place alone.
         _ = machine.end(first)
-        let (id, _) = machine.join(attribute, key: key, delivery: .standard)
+        let (id, _) = join(attribute, of: &machine, 3)
         #expect(id == second)
     }
 
     @Test func `a lost channel is replaced by the standard way until the next link`() {
         var machine = SubscriptionMachine()
-        let (id, fanout) = machine.join(attribute, key: key, delivery: .socket)
+        let (id, fanout) = join(attribute, of: &machine, 1, delivery: .socket)
         let stream = add(1, to: fanout)
         let result7 = machine.notificationsEnded(of: attribute)
         #expect(result7 == nil)
@@ -130,7 +134,7 @@ struct SubscriptionMachineTests {
         #expect(result8?.id == id)
         let result9 = machine.start(id)
         #expect(result9?.usesChannel == false)
-        _ = machine.interrupt(Self.strap)
+        _ = machine.interrupt()
         let second0 = machine.start(id)
         #expect(second0?.usesChannel == true)
         _ = stream
@@ -138,27 +142,22 @@ struct SubscriptionMachineTests {
 
     @Test func `a subscription that cannot be restored ends after three links`() {
         var machine = SubscriptionMachine()
-        let id = machine.join(attribute, key: key, delivery: .standard).id
+        let id = join(attribute, of: &machine, 1).id
         for _ in 1...3 { #expect(machine.mayRestoreLater(id) == true) }
         #expect(machine.mayRestoreLater(id) == false)
         machine.restored(id)
         #expect(machine.mayRestoreLater(id) == true)
     }
 
-    @Test func `the end of a peripheral's subscriptions leaves those of others`() {
+    @Test func `the end of all subscriptions says which were on`() {
         var machine = SubscriptionMachine()
-        let other = AttributeID(peripheral: Self.scale, handle: 3)
-        let id = machine.join(attribute, key: key, delivery: .standard).id
-        _ = machine.join(moved, key: key, delivery: .standard)
-        _ = machine.join(other, key: key, delivery: .standard)
+        let id = join(attribute, of: &machine, 1).id
+        _ = join(moved, of: &machine, 2)
         _ = machine.start(id)
-        let ended = machine.endAll(of: Self.strap)
+        let ended = machine.endAll()
         #expect(ended.count == 2)
         #expect(ended.filter(\.wasOn).map(\.attribute) == [attribute])
         #expect(machine.end(id) == nil)
-        #expect(machine.isAny(of: Self.scale))
-        let second1 = machine.endAll()
-        #expect(second1.map(\.attribute) == [other])
-        #expect(!machine.isAny(of: Self.scale))
+        #expect(machine.isEmpty)
     }
 }

@@ -37,8 +37,7 @@ import Testing
         }
         for id in last { await bench.backend.emit(.peripheralRemoved(id)) }
         let central = bench.central
-        #expect(await central.connections.isEmpty)
-        #expect(await central.subscriptions.isEmpty)
+        #expect(await central.links.isEmpty)
         #expect(await central.trackedCount == 0)
         for scan in scans { scan.cancel() }
         await central.shutDown()

@@ -1,7 +1,8 @@
 internal import Waiting
 
-/// A peripheral's connection in the central: the state machine, its waiting callers, and the discovered services.
-struct Connection {
+/// Everything of one peripheral that a central holds: its connection, with the state machine and the waiting callers, and
+/// what ends with the link.
+struct Link {
     private var machine = ConnectionMachine()
     /// The policy set for this peripheral. Nil if the configuration's policy applies.
     private(set) var policy: ConnectionPolicy?
@@ -33,6 +34,14 @@ struct Connection {
     private(set) var rediscovery: Task<Result<GATTDatabase, BLEError>, Never>?
     private(set) var handler: (@Sendable (Peripheral) async throws -> Void)?
     private var handlerTask: Task<Void, Never>?
+    var operations = Operations()
+    var subscriptions = SubscriptionMachine()
+    /// The open writers, by characteristic.
+    private var writers: [AttributeID: PacketWriterCore] = [:]
+    /// The open L2CAP channels.
+    private var channels: [ObjectIdentifier: ChannelCore] = [:]
+    var requests = ControlPointRequests()
+    var pairing = LinkPairing()
     private var stateObservers = Observers<ConnectionState>()
     private var eventObservers = Observers<ConnectionEvent>()
 
@@ -77,8 +86,11 @@ struct Connection {
     mutating func beginScope() { scopes += 1 }
     mutating func endScope() { scopes -= 1 }
 
-    /// Whether there is a link that no caller and no handler uses.
-    var isUnused: Bool { state == .connected && scopes == 0 && waiters.isEmpty && handlerTask == nil }
+    /// Whether there is a link that is not used.
+    var isUnused: Bool {
+        state == .connected && scopes == 0 && waiters.isEmpty && handlerTask == nil && !operations.isAny
+            && subscriptions.isEmpty && writers.isEmpty && channels.isEmpty
+    }
 
     /// Replaces the timer that ends an unused link.
     mutating func setIdleTimer(_ timer: Task<Void, Never>?) {
@@ -160,21 +172,57 @@ struct Connection {
     func publish(_ state: ConnectionState) { stateObservers.yield(state) }
     func report(_ event: ConnectionEvent) { eventObservers.yield(event) }
 
+    // MARK: Writers and channels
+
+    mutating func add(_ writer: PacketWriterCore, to attribute: AttributeID) { writers[attribute] = writer }
+
+    /// Removes a writer, unless another one has taken its place.
+    mutating func remove(_ writer: PacketWriterCore, of attribute: AttributeID) {
+        if writers[attribute] === writer { writers[attribute] = nil }
+    }
+
+    mutating func add(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = channel }
+    mutating func remove(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = nil }
+
     // MARK: The end
 
-    /// Ends the connection's tasks, and everything that a caller may be waiting for.
-    mutating func finish(_ error: BLEError) {
+    /// Ends everything that uses the link, which has ended or is about to. Returns the subscriptions that have ended.
+    ///
+    /// Prompts are ended by the central, which notifies its delegate.
+    ///
+    /// - Parameter keepsSubscriptions: whether subscriptions wait for the next link, after a gap marker.
+    mutating func end(_ error: BLEError, keepsSubscriptions: Bool) -> [SubscriptionMachine.Ended] {
+        operations.fail(error)
+        for writer in writers.values { writer.finish(error) }
+        writers = [:]
+        for channel in channels.values { channel.finish(.lost(error)) }
+        channels = [:]
+        guard keepsSubscriptions else { return subscriptions.endAll() }
+        for fanout in subscriptions.interrupt() { fanout.interrupt(error) }
+        return []
+    }
+
+    /// Ends all tasks, and everything that a caller may be waiting for, when the central ends.
+    ///
+    /// - Parameter drainsChannels: whether the packets that a channel has received are delivered first.
+    mutating func finish(_ error: BLEError, drainsChannels: Bool = true) {
         for task in [attempt, retryTimer, idleTimer, handlerTask] { task?.cancel() }
         // A discovery that never ends would retain the central.
         rediscovery?.cancel()
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
+        if !drainsChannels {
+            for channel in channels.values { channel.finish(.lost(error), drains: false) }
+            channels = [:]
+        }
+        for subscription in end(error, keepsSubscriptions: false) { subscription.fanout.finish(error) }
         stateObservers.finish(error)
         eventObservers.finish(error)
     }
 
-    /// Whether the connection holds nothing that must be kept.
+    /// Whether nothing of the peripheral must be kept.
     var isDisposable: Bool {
         machine.isIdle && waiters.isEmpty && stateObservers.isEmpty && eventObservers.isEmpty && policy == nil
-            && handler == nil && scopes == 0
+            && handler == nil && scopes == 0 && operations.isEmpty && subscriptions.isEmpty && writers.isEmpty
+            && channels.isEmpty && requests.isEmpty && pairing.isEmpty
     }
 }
