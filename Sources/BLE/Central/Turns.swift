@@ -88,10 +88,6 @@ struct Turns<Key: Hashable, Wait> {
     }
 }
 
-extension Turns: Sendable where Key: Sendable, Wait: Sendable {}
-extension Turns.Member: Sendable where Key: Sendable, Wait: Sendable {}
-extension Turns.Queue: Sendable where Key: Sendable, Wait: Sendable {}
-
 extension Turns<AttributeOfCentral, Outcome<Void>> {
     /// Joins a queue. Returns the wait for the ticket's turn, and what joining has resulted in.
     mutating func wait(_ key: Key, _ ticket: Ticket, limit: Int = .max) -> (turn: Outcome<Void>, joined: Joined) {
