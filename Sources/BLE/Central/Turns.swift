@@ -15,7 +15,7 @@ struct Turns<Key: Hashable, Wait> {
         case full(isFirst: Bool)
     }
 
-    private struct Member {
+    fileprivate struct Member {
         let key: Key
         /// Nil if the ticket did not have to wait.
         let wait: Wait?
@@ -87,6 +87,9 @@ struct Turns<Key: Hashable, Wait> {
         return nil
     }
 }
+
+extension Turns: Sendable where Key: Sendable, Wait: Sendable {}
+extension Turns.Member: Sendable where Key: Sendable, Wait: Sendable {}
 
 extension Turns<AttributeOfCentral, Outcome<Void>> {
     /// Joins a queue. Returns the wait for the ticket's turn, and what joining has resulted in.

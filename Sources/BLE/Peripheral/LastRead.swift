@@ -27,8 +27,8 @@ extension Peripheral {
 
 extension Central {
     fileprivate func lastRead(_ key: CharacteristicKey, of id: Peripheral.ID) -> LastRead<[UInt8]>? {
-        guard connectionState(id) == .connected, let target = connections[id]?.target(key, of: id),
-            let read = connections[id]?.lastReads[target.attribute.handle]
+        guard connectionState(id) == .connected, let target = links[id]?.target(key, of: id),
+            let read = links[id]?.lastReads[target.attribute.handle]
         else { return nil }
         return LastRead(value: read.value, age: elapsed() - read.time)
     }
