@@ -9,8 +9,9 @@ extension BlueZCentral {
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) -> (@Sendable () -> Void)? {
-        guard let object = attributes[attribute], !object.isLost else { return nil }
+        guard let object = attributes[attribute] else { return nil }
         let call = call(operation, of: object, attribute)
+        guard !lostRequests.has(call) else { return nil }
         let start = elapsed()
         let number = calls.next()
         begin(call, number, operation, during: operation.kind(on: object)) { [self] result in
@@ -79,7 +80,7 @@ extension BlueZCentral {
     /// Calls the operation's method, and tries again after a failure that passes.
     func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
         let object = try object(attribute)
-        guard !object.isLost else { throw LostRequests.error }
+        guard !lostRequests.has(operation.call(at: object.path)) else { throw LostRequests.error }
         return try await persist(operation, at: object).get()
     }
 
