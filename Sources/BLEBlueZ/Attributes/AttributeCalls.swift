@@ -21,7 +21,8 @@ struct AttributeCalls {
     private var calls: [Int: Call] = [:]
     /// The operations that are tried again after a failure.
     private var retries: [Int: Task<Void, Never>] = [:]
-    private var pairing: Set<String> = []
+    /// The devices that are being paired with, and whether `Pair` was sent and not refused for another pairing.
+    private var pairing: [String: Bool] = [:]
     private var last = 0
 
     /// The number of pending calls.
@@ -59,10 +60,13 @@ struct AttributeCalls {
     /// Returns the calls on a device.
     func all(on device: String) -> [Int] { calls.filter { $0.value.device == device }.map(\.key) }
 
-    /// Whether `Pair` is pending for a device.
-    func isPairing(_ device: String) -> Bool { pairing.contains(device) }
+    /// Whether this program pairs with a device, or waits until it can.
+    func isPairing(_ device: String) -> Bool { pairing[device] != nil }
 
-    mutating func beginPairing(_ device: String) { pairing.insert(device) }
+    /// Whether the pairing with a device is this program's. Another client's may be in progress instead.
+    func ownsPairing(_ device: String) -> Bool { pairing[device] ?? false }
 
-    mutating func endPairing(_ device: String) { pairing.remove(device) }
+    mutating func setPairing(_ device: String, isOwn: Bool) { pairing[device] = isOwn }
+
+    mutating func endPairing(_ device: String) { pairing[device] = nil }
 }

@@ -30,8 +30,6 @@ struct AttributeObject {
     let path: String
     /// What a write of its value is: bluetoothd may refuse it itself, without asking the peripheral.
     let writing: BlueZOperation
-    /// Whether bluetoothd has lost a request for it, and would not answer another one.
-    var isLost = false
     /// Reads the whole value of a characteristic. Made with the first read.
     var readCall: MethodCall?
 }

@@ -7,52 +7,76 @@ extension BlueZCentral {
     /// the channel, with which it fails the others, together with the end of the link or just after.
     private static let lastAnswers = 3
 
-    /// Handles the end of a device's link: looks for requests that are lost with it, and makes bluetoothd forget the
-    /// device, so that its attributes can be used on the next link.
-    func recoverLostRequests(_ device: String) {
+    /// Handles the end of a device's link: looks for requests that are lost with it.
+    func findLostRequests(_ device: String) {
         guard objects.adapters[adapterPath]?.version?.losesWaitingRequests ?? true, objects.devices[device] != nil,
-            !lostRequests.isRecovering(device), onHost({ !$0.unansweredRequests(ofDevice: device).isEmpty })
+            !lostRequests.isSearching(device), onHost({ !$0.unansweredRequests(ofDevice: device).isEmpty })
         else { return }
         lostRequests.begin(
             Task {
-                await self.recover(device)
+                await self.search(device)
                 lostRequests.end(ofDevice: device)
                 waits.look(device)
             }, ofDevice: device)
     }
 
-    /// Waits until a device can be connected to.
-    func waitForRecovery(_ device: String) async throws(BLEError) {
-        try await waits.wait(forObject: device, clock: configuredClock) { () throws(BLEError) in
-            self.lostRequests.isRecovering(device) ? nil : ()
-        }
-    }
-
-    /// Waits for all recoveries, because the program is about to leave the bus.
-    func endRecoveries() async {
-        for task in lostRequests.tasks { await task.value }
-    }
-
-    private func recover(_ path: String) async {
+    private func search(_ device: String) async {
         for _ in 1...Self.lastAnswers {
             guard (try? await host.fence()) != nil else { return }
         }
-        let lost = onHost { $0.unansweredRequests(ofDevice: path) }
-        guard !lost.isEmpty, let id = objects.devices[path]?.id else { return }
-        let isDisposable = await isDisposable(path)
-        logger.debug(
-            "bluetoothd has lost requests",
-            metadata: ["peripheral": "\(id)", "count": "\(lost.count)", "forgets": "\(isDisposable)"])
-        if isDisposable {
-            let call = BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path))
-            _ = try? await host.call(call, during: .setting)
-            try? await host.fence()
-        }
-        if objects.devices[path] != nil { lostRequests.add(Set(lost.map(\.path)), ofDevice: path) }
-        onHost { $0.lose(lost) }
+        let lost = onHost { $0.unansweredRequests(ofDevice: device) }
+        guard !lost.isEmpty else { return }
+        logger.debug("bluetoothd has lost requests", metadata: ["device": "\(device)", "count": "\(lost.count)"])
+        lostRequests.add(lost, ofDevice: device)
+        onHost { $0.lose(lost, .remote("org.bluez.Error.Failed", "Not connected")) }
+        await stopLostNotifications(device)
     }
 
-    /// Whether bluetoothd can forget a device without the loss of a link, a bond, or what a user has set.
+    /// Waits until a device can be connected to, and makes bluetoothd forget it if it has lost requests of the device:
+    /// then it is found anew, and its attributes can be used on the next link.
+    ///
+    /// Not earlier: meanwhile, the device may be found or connected to by other programs.
+    func recoverLostRequests(_ device: String) async throws(BLEError) {
+        try await waits.wait(forObject: device, clock: configuredClock) { () throws(BLEError) in
+            self.lostRequests.isSearching(device) ? nil : ()
+        }
+        await forgetLostRequests(device)
+    }
+
+    /// Handles all lost requests, because the program is about to leave the bus.
+    func recoverLostRequests() async {
+        for task in lostRequests.tasks { await task.value }
+        for device in lostRequests.devices { await forgetLostRequests(device) }
+    }
+
+    private func forgetLostRequests(_ device: String) async {
+        await stopLostNotifications(device)
+        let lost = lostRequests.all(ofDevice: device)
+        guard !lost.isEmpty else { return }
+        let isDisposable = await isDisposable(device)
+        logger.debug(
+            "a device has lost requests", metadata: ["device": "\(device)", "isForgotten": "\(isDisposable)"])
+        guard isDisposable else { return }
+        let call = BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(device))
+        _ = try? await host.call(call, during: .setting)
+        try? await host.fence()
+    }
+
+    /// Ends the notifications whose start is lost. bluetoothd would start them again on the next link, or holds the
+    /// characteristic for a socket that it has never made.
+    private func stopLostNotifications(_ device: String) async {
+        for call in lostRequests.all(ofDevice: device) where ["StartNotify", "AcquireNotify"].contains(call.method) {
+            // Without a link, no other program has a socket.
+            let hasSocket = call.method == "AcquireNotify" && !isConnected(device)
+            let id = Peripheral.ID(devicePath: device)
+            let stopping: Void? = try? await stopNotifying(call.path, id, hasSocket: hasSocket)
+            guard stopping != nil, onHost({ $0.isRunning }) else { return }
+            lostRequests.remove(call, ofDevice: device)
+        }
+    }
+
+    /// Whether bluetoothd can forget a device without the loss of a link, a bond, what a user has set, or the
+    /// notifications of other programs.
     private func isDisposable(_ path: String) async -> Bool {
         let call = BlueZ.call(path, BlueZ.properties, "GetAll", .string(BlueZ.device))
         guard let properties = try? await host.call(call, during: .setting).values.first,
@@ -62,6 +86,6 @@ extension BlueZCentral {
         let alias = properties[key: "Alias"]?.string
         let defaults = [nil, properties[key: "Name"]?.string, String(device.address.map { $0 == ":" ? "-" : $0 })]
         return defaults.contains(alias) && !device.isConnected && !device.isPaired && !device.isBonded
-            && !device.isTrusted && !device.isBlocked
+            && !device.isTrusted && !device.isBlocked && usesOfOthers(device.id, path) == 0
     }
 }

@@ -11,15 +11,15 @@ extension BlueZCentral {
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
     ) -> @Sendable () -> Void {
-        let object: AttributeObject
+        let (object, call): (AttributeObject, MethodCall)
         do throws(BLEError) {
             object = try self.object(attribute)
-            if object.isLost { throw LostRequests.error }
+            call = self.call(operation, of: object, attribute)
+            if lostRequests.has(call) { throw LostRequests.error }
         } catch {
             completion(.failure(error))
             return {}
         }
-        let call = call(operation, of: object, attribute)
         let start = elapsed()
         let number = calls.next()
         begin(call, number, operation, during: operation.kind(on: object)) { [self] result in

@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 extension BlueZCentral {
     /// Calls `AcquireNotify`. Notifications from before bluetoothd has made the socket are lost; later ones wait in it.
@@ -54,7 +55,7 @@ extension BlueZCentral {
     private func acquire(_ method: String, _ path: String) async throws(BLEError) -> (PacketSocket, Int) {
         let call = MethodCall.attribute(path, BlueZ.gattCharacteristic, method, .options())
         let reply = try await persisting(at: path, within: .milliseconds(500)) { () throws(BLEError) in
-            try await self.host.call(call, during: .attribute, timeout: Self.attributeTimeout)
+            try await self.attempt(acquiring: call)
         }
         guard let index = reply.values.first?.integer, reply.descriptors.indices.contains(index),
             let packetLength = reply.values.last?.integer, reply.values.count == 2,
@@ -63,6 +64,27 @@ extension BlueZCentral {
             throw BLEError(.failed, "bluetoothd answered without a socket")
         }
         return (PacketSocket(reply.descriptors[index], on: host.loop), packetLength)
+    }
+
+    /// Calls a method whose answer has a socket. Like other operations on attributes, it may start a pairing, and fails if
+    /// this program refuses that.
+    private func attempt(acquiring call: MethodCall) async throws(BLEError) -> MethodReply {
+        let outcome = Outcome<MethodReply>()
+        let number = calls.next()
+        calls.add(number, on: call.object ?? call.path) { outcome.deliver($0.map { _ in MethodReply() }) }
+        let task = Task {
+            do throws(BLEError) {
+                let reply = try await host.call(call, during: .attribute, timeout: Self.attributeTimeout)
+                outcome.deliver(.success(reply))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        defer {
+            task.cancel()
+            _ = calls.remove(number)
+        }
+        return try await outcome.wait()
     }
 
     /// Handles a socket that bluetoothd has closed: the link has ended, or another client has stopped the

@@ -17,8 +17,11 @@ struct NotificationUses {
         delivered.all(of: peripheral)
     }
 
-    /// Returns the path of a characteristic with a delivery.
-    func path(of characteristic: AttributeID) -> String? { delivered[characteristic] }
+    /// Returns the path of a characteristic with a delivery, or whose notifications were started.
+    func path(of characteristic: AttributeID) -> String? {
+        delivered[characteristic]
+            ?? started[characteristic.peripheral]?.first { BlueZ.handle(ofPath: $0) == characteristic.handle }
+    }
 
     func isStarted(_ path: String, _ peripheral: Peripheral.ID) -> Bool { started[peripheral]?.contains(path) == true }
 

@@ -92,7 +92,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 if isListening { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
-            await endRecoveries()
+            await recoverLostRequests()
             await leaveSession()
             outcome.deliver(.success(()))
         }
@@ -129,7 +129,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             // If this client had acquired the socket, the acquisition has ended.
             guard let device = ObjectTree.device(ofAttribute: path) else { return }
             sockets.acquisitionEnded(Acquisition(path: path, use: use), Peripheral.ID(devicePath: device))
-        case .objectsListed:
+        case .objectsListed(let isSameStack):
+            lostRequests.listed(isSameStack ? objects : ObjectTree())
             let known = Set(knownPeripherals().map(\.id))
             for id in formerPeripherals.subtracting(known) { report(.peripheralRemoved(id)) }
             formerPeripherals = []
@@ -148,9 +149,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
         case .removed(let path, let address):
             _ = links.takeReason(path)
-            lostRequests.removeAll(ofDevice: path)
+            lostRequests.update(ofDevice: path, objects)
             for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
         case .attributes(let path):
+            lostRequests.update(ofDevice: path, objects)
             attributesChanged(path)
             waits.look(path)
         }
@@ -183,7 +185,6 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         uses = NotificationUses()
         sockets.forgetAcquisitions()
         reads.removeAll()
-        lostRequests.removeAll()
         report(.stackLost(.lost(message)))
         waits.lookAtAll()
     }

@@ -40,19 +40,29 @@ extension BlueZHost {
     /// Ends a call that was not sent yet. Returns whether it was one.
     func withdraw(_ call: PendingCall) -> Bool { session?.enter { $0.withdraw(call) } ?? false }
 
-    /// Returns the calls of `ReadValue` and `WriteValue` for a device that may still be answered.
+    /// Returns the calls for which a device is asked and that may still be answered.
     func unansweredRequests(ofDevice device: String) -> [PendingCall] {
-        session?.enter { session in
-            session.unanswered { path, method in
-                (method == "ReadValue" || method == "WriteValue") && ObjectTree.device(ofAttribute: path) == device
-            }
-        } ?? []
+        unanswered { $0.pace == .slow && ObjectTree.device(ofAttribute: $0.path) == device }
     }
 
-    /// Marks calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
+    private func unanswered(where matches: @Sendable (PendingCall) -> Bool) -> [PendingCall] {
+        session?.enter { $0.unanswered(where: matches) } ?? []
+    }
+
+    /// Handles the removal of a device or an attribute: bluetoothd drops the calls that wait for its peripheral without an
+    /// answer (`unregister_characteristic` in its `src/gatt-client.c`, `device_free` in its `src/device.c`).
+    func loseCalls(of object: String) {
+        lose(unanswered { $0.path == object }, .remote(Self.unknownObject, "the object was removed"))
+    }
+
+    private static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
+
+    /// Fails calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
     /// permits 128: before they are too many, the connection is replaced, as after its loss.
-    func lose(_ calls: [PendingCall]) {
-        guard let session, session.enter({ $0.lose(calls) }) >= Self.lostCallLimit else { return }
+    func lose(_ calls: [PendingCall], _ error: DBusError) {
+        guard !calls.isEmpty, let session, session.enter({ $0.lose(calls, error) }) >= Self.lostCallLimit else {
+            return
+        }
         session.enter { $0.close() }
         loseBus()
     }

@@ -57,7 +57,9 @@ extension BlueZHost {
         var body = message.body
         let path = try body.objectPath()
         let interfaces = try body.strings()
+        let wasThere = tree.isThere(path)
         update { $0.remove(path, interfaces: interfaces) }
+        if wasThere, !tree.isThere(path) { loseCalls(of: path) }
     }
 
     /// Records the reason for a disconnect. Sent shortly before `Connected` becomes false, from bluetoothd 5.83 on.

@@ -29,6 +29,8 @@ package actor BlueZHost {
     private(set) var choice: AdapterChoice
     /// False from the loss of bluetoothd or the bus until bluetoothd is back.
     private(set) var isRunning = false
+    /// The bluetoothd that has listed its objects last.
+    private var stack: String?
     let waits = ObjectWaits()
     /// How many of the roles, and this actor, wait for a change of an object.
     private var holds = 0
@@ -210,7 +212,9 @@ package actor BlueZHost {
             self?.assumeIsolated {
                 $0.tree = tree
                 $0.isRunning = true
-                $0.tell(.objectsListed)
+                let stack = $0.session?.enter { $0.ownerIdentity }
+                $0.tell(.objectsListed(isSameStack: stack == $0.stack))
+                $0.stack = stack
             }
         }
     }

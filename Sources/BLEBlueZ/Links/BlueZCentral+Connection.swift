@@ -9,11 +9,13 @@ extension BlueZCentral {
     /// Connects over LE, or uses an existing link.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
-        if let path = knownPath(of: peripheral) { try await waitForRecovery(path) }
-        let path = try path(of: peripheral)
+        let known = try path(of: peripheral)
         await agent?.register()
-        // Whether the link belongs to this client depends on whether there is one already.
-        try await host.refresh(path)
+        // Whether the link belongs to this client depends on whether there is one already. If one has just ended, requests
+        // may have been lost with it.
+        try await host.refresh(known)
+        try await recoverLostRequests(known)
+        let path = try path(of: peripheral)
         links.adopt(peripheral, isConnected: isConnected(path))
         guard !isConnected(path) else { return }
         try await Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(5)).retry(clock: configuredClock) { () throws(BLEError) in
@@ -139,19 +141,23 @@ extension BlueZCentral {
         // This client's other uses end with its channels, which bluetoothd notices later.
         guard links.contains(peripheral) else { return false }
         try await host.fence()
-        let others = objects.uses(ofDevice: path).filter { characteristic, use in
+        let others = usesOfOthers(peripheral, path)
+        if others > 0 {
+            logger.debug(
+                "the link is left to other programs", metadata: ["peripheral": "\(peripheral)", "uses": "\(others)"])
+        }
+        return others == 0
+    }
+
+    /// Returns the number of characteristics that other clients of bluetoothd use.
+    func usesOfOthers(_ peripheral: Peripheral.ID, _ path: String) -> Int {
+        objects.uses(ofDevice: path).count { characteristic, use in
             // Sockets are not shared: no other client has the sockets of this client.
             var own = sockets.uses(characteristic, peripheral)
-            // A characteristic whose notifications could not be stopped.
+            // Also a characteristic whose notifications could not be stopped.
             if uses.isStarted(characteristic, peripheral) { own.insert(.notifying) }
             return !use.isSubset(of: own)
         }
-        if !others.isEmpty {
-            logger.debug(
-                "the link is left to other programs",
-                metadata: ["peripheral": "\(peripheral)", "uses": "\(others.count)"])
-        }
-        return others.isEmpty
     }
 
     /// Stops using a link, which stays up.
@@ -164,7 +170,7 @@ extension BlueZCentral {
 
     /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
-        recoverLostRequests(path)
+        findLostRequests(path)
         let own = links.takeReason(path)
         let error =
             own

@@ -16,8 +16,7 @@ extension BlueZCentral {
             let own = second.database.writesRefusedByBlueZ
             for (handle, attributePath) in second.paths {
                 attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(
-                    path: attributePath, writing: own.contains(handle) ? .attribute : .request,
-                    isLost: lostRequests.has(attributePath, ofDevice: path))
+                    path: attributePath, writing: own.contains(handle) ? .attribute : .request)
             }
             return second.database
         }

@@ -190,6 +190,9 @@ struct ObjectTree: Sendable {
         Self.device(ofAttribute: path).map { attributes[$0]?[path] != nil } ?? false
     }
 
+    /// Whether the device or the attribute at a path exists.
+    func isThere(_ path: String) -> Bool { devices[path] != nil || hasAttribute(path) }
+
     /// Returns the characteristics of a device that any client of bluetoothd uses, and how.
     func uses(ofDevice device: String) -> [String: AttributeUse] { uses[device] ?? [:] }
 

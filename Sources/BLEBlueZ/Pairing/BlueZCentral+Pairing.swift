@@ -22,13 +22,16 @@ extension BlueZCentral {
         try await host.refresh(path)
         guard objects.devices[path]?.isPaired != true else { throw .alreadyPaired }
         guard isConnected(path) else { throw BLEError(.disconnected, "there is no link") }
-        calls.beginPairing(path)
+        calls.setPairing(path, isOwn: false)
         defer { calls.endPairing(path) }
         do throws(BLEError) {
             try await callPair(path)
         } catch {
-            // The link stays for a pairing that has succeeded meanwhile.
-            let hasFailed = error.code == .cancelled ? await cancelPairing(path) : Self.failures.contains(error.code)
+            // The link stays for a pairing that has succeeded meanwhile, and for that of another client.
+            var hasFailed = calls.ownsPairing(path)
+            if hasFailed {
+                hasFailed = error.code == .cancelled ? await cancelPairing(path) : Self.failures.contains(error.code)
+            }
             let error = await reason(error, path)
             if hasFailed { await endStalledLink(path, of: peripheral, after: error) }
             throw error
@@ -38,9 +41,16 @@ extension BlueZCentral {
 
     private func callPair(_ path: String) async throws(BLEError) {
         try await Backoff(every: .milliseconds(100)).retry(clock: configuredClock) { () throws(BLEError) in
-            _ = try await host.call(BlueZ.call(path, BlueZ.device, "Pair"), during: .pairing, timeout: Self.pairing)
+            var pair = BlueZ.call(path, BlueZ.device, "Pair")
+            pair.onTurn = { [weak self] in
+                self?.assumeIsolated { $0.calls.setPairing(path, isOwn: true) }
+                return nil
+            }
+            _ = try await host.call(pair, during: .pairing, timeout: Self.pairing)
         } while: { error, waited in
-            error.code == .busy && waited < Self.busyLimit
+            guard error.code == .busy else { return false }
+            calls.setPairing(path, isOwn: false)
+            return waited < Self.busyLimit
         }
     }
 

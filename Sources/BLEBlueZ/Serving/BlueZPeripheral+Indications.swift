@@ -13,7 +13,9 @@ struct Confirmation {
 
 /// The values that went over a socket, and that its central may still confirm.
 ///
-/// Whether it has asked for indications or notifications, and which it asks for later, bluetoothd does not tell.
+/// Whether it has asked for indications or notifications, and which it asks for later, bluetoothd does not tell. Values
+/// that were sent with `notify` to a central that takes longer to confirm them all are therefore forgotten while they are
+/// queued: a later indication then returns with the confirmation of one of them.
 struct UnconfirmedValues {
     /// The time after which the Attribute Protocol gives up a confirmation (Core Specification 5.4, volume 3, part F,
     /// section 3.3.3): what is not confirmed by then was a notification. It is forgotten after one to two such times.
@@ -28,7 +30,7 @@ struct UnconfirmedValues {
         let age = now - start
         if age >= Self.limit {
             (present, former) = (0, age < Self.limit * 2 ? present : 0)
-            start = now
+            start = age < Self.limit * 2 ? start + Self.limit : now
         }
         return present + former
     }

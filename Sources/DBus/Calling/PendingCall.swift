@@ -4,7 +4,8 @@
 package final class PendingCall: @unchecked Sendable {
     let destination: String
     package let path: String
-    let method: String
+    package let method: String
+    package let pace: CallPace
     /// The message, until it is sent.
     var bytes: [UInt8]
     let descriptors: [FileDescriptor]
@@ -14,8 +15,8 @@ package final class PendingCall: @unchecked Sendable {
     /// Ends the wait. That of a long call starts when it is sent.
     var timer: LoopTimer?
     var hasBeenSent = false
-    /// Whether it will never be answered.
-    var isLost = false
+    /// Whether it will never be answered, and was not answered nevertheless.
+    package internal(set) var isLost = false
     /// The owner of the service's name when the call was sent.
     var owner: String?
     var atTurn: (() -> Bool)?
@@ -26,7 +27,7 @@ package final class PendingCall: @unchecked Sendable {
         _ call: MethodCall, _ bytes: [UInt8], _ serial: UInt32, _ ticket: CallGate.Ticket, _ timeout: Duration,
         _ atTurn: (() -> Bool)?, _ completion: @escaping (Result<PendingCalls.Answer, DBusError>) -> Void
     ) {
-        (destination, path, method) = (call.destination, call.path, call.method)
+        (destination, path, method, pace) = (call.destination, call.path, call.method, call.pace)
         descriptors = call.descriptors
         (self.bytes, self.serial, self.ticket, self.timeout) = (bytes, serial, ticket, timeout)
         (self.atTurn, self.completion) = (atTurn, completion)

@@ -86,20 +86,22 @@ final class PendingCalls: @unchecked Sendable {
     }
 
     /// Returns the calls that were sent and may still be answered, whether or not anybody waits for it.
-    func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
-        sent.values.filter { !$0.isLost && matches($0.path, $0.method) }
+    func unanswered(where matches: (PendingCall) -> Bool) -> [PendingCall] {
+        sent.values.filter { !$0.isLost && matches($0) }
     }
 
-    /// Marks calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
+    /// Fails calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
     /// them until the connection is closed. Returns the number of all such calls.
-    func lose(_ lost: [PendingCall], over connection: BusConnection) -> Int {
+    func lose(_ lost: [PendingCall], _ error: DBusError, over connection: BusConnection) -> Int {
         for call in lost where !call.isLost && sent[call.serial] === call {
             call.isLost = true
             lostCount += 1
             gate.lose(call.ticket)
         }
+        let count = lostCount
+        for call in lost where call.isLost { complete(call, .failure(error)) }
         sendNext(over: connection)
-        return lostCount
+        return count
     }
 
     /// Passes an answer or an error to its caller. Returns whether there is one.
@@ -111,7 +113,10 @@ final class PendingCalls: @unchecked Sendable {
     ) -> Bool {
         guard let call = call(for: message, service) else { return false }
         calls[call.ticket] = nil
-        if call.isLost { lostCount -= 1 }
+        if call.isLost {
+            call.isLost = false
+            lostCount -= 1
+        }
         gate.answered(call.ticket)
         let isTaken = call.completion != nil
         if message.kind == .error {

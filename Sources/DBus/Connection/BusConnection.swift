@@ -42,6 +42,8 @@ final class BusConnection: @unchecked Sendable {
     private var receivedCount = 0
     /// The name that the bus has given the connection.
     private(set) var uniqueName: String?
+    /// The id of the bus.
+    private var busID = ""
 
     /// The maximum number of messages to deliver before the loop does its other work.
     private static let messagesPerTurn = 64
@@ -136,6 +138,9 @@ final class BusConnection: @unchecked Sendable {
     }
 
     var owner: String? { service?.owner }
+
+    /// The owner's name, with the id of the bus: another bus may give the same names.
+    var ownerIdentity: String? { owner.map { "\($0) \(busID)" } }
 
     private func attach(_ socket: BusSocket) {
         self.socket = socket
@@ -314,6 +319,7 @@ final class BusConnection: @unchecked Sendable {
             return false
         case .done(let bytes):
             output.passesDescriptors = handshake?.state.passesDescriptors ?? false
+            busID = handshake?.state.busID ?? ""
             handshake = nil
             output.send(bytes)
             outcome.deliver(.success(()))
@@ -387,12 +393,10 @@ final class BusConnection: @unchecked Sendable {
     func withdraw(_ call: PendingCall) -> Bool { calls.withdraw(call) }
 
     /// Returns the calls that were sent and may still be answered.
-    func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
-        calls.unanswered(where: matches)
-    }
+    func unanswered(where matches: (PendingCall) -> Bool) -> [PendingCall] { calls.unanswered(where: matches) }
 
-    /// Marks calls that will never be answered. Returns the number of all such calls.
-    func lose(_ lost: [PendingCall]) -> Int { calls.lose(lost, over: self) }
+    /// Fails calls that will never be answered. Returns the number of all such calls.
+    func lose(_ lost: [PendingCall], _ error: DBusError) -> Int { calls.lose(lost, error, over: self) }
 
     /// Makes a call and returns its answer.
     func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {

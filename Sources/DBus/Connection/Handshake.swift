@@ -20,6 +20,8 @@ struct Handshake {
     private var state = State.external
     /// Whether the bus passes descriptors, which it does over a local socket.
     private(set) var passesDescriptors = false
+    /// The id of the bus, which is new whenever the bus is started.
+    private(set) var busID = ""
 
     /// Returns the first bytes to send.
     static func start(userID: UInt32) -> [UInt8] {
@@ -34,6 +36,7 @@ struct Handshake {
         switch (state, line.split(separator: " ").first) {
         case (.external, "OK"), (.anonymous, "OK"):
             state = .accepted
+            busID = String(line.dropFirst("OK ".count))
             return .send(Self.line("NEGOTIATE_UNIX_FD"))
         case (.accepted, "AGREE_UNIX_FD"):
             passesDescriptors = true

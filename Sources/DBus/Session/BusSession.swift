@@ -92,6 +92,9 @@ package actor BusSession {
     /// The unique name of the service's connection; nil if there is none.
     package var owner: String? { connection?.owner }
 
+    /// What distinguishes that connection from all others, of this bus and of earlier ones.
+    package var ownerIdentity: String? { connection?.ownerIdentity }
+
     /// Asks the bus for the current ``owner``.
     @discardableResult package func askOwner(timeout: Duration) async throws(DBusError) -> String? {
         try await open().askOwner(timeout: timeout)
@@ -175,11 +178,11 @@ package actor BusSession {
     package func withdraw(_ call: PendingCall) -> Bool { connection?.withdraw(call) ?? false }
 
     /// Returns the calls that were sent and may still be answered, whether or not anybody waits for it.
-    package func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
+    package func unanswered(where matches: (PendingCall) -> Bool) -> [PendingCall] {
         connection?.unanswered(where: matches) ?? []
     }
 
-    /// Marks calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
+    /// Fails calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
     /// them until the session is closed. Returns the number of all such calls.
-    package func lose(_ lost: [PendingCall]) -> Int { connection?.lose(lost) ?? 0 }
+    package func lose(_ lost: [PendingCall], _ error: DBusError) -> Int { connection?.lose(lost, error) ?? 0 }
 }

@@ -1,4 +1,4 @@
-import BLE
+public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
@@ -64,12 +64,23 @@ extension FakeBlueZ {
             do throws(BLEError) {
                 try await daemon.subscribe(place, path)
             } catch {
-                daemon.notifiers[place] = nil
+                // A client whose start is lost stays, and is started again on the next link.
+                if !daemon.isLost(error, on: place.peripheral) { daemon.notifiers[place] = nil }
                 daemon.setUse("Notifying", of: place, false)
                 return error
             }
             daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(true)])
             return nil
+        }
+    }
+
+    /// Another client calls StartNotify, and stays.
+    public func startNotifications(of characteristic: BluetoothUUID) async {
+        for device in devices.values {
+            guard let handle = device.database?.flatMap({ $0 }).first(where: { $0.uuid == characteristic })?.handle,
+                let path = device.attributes.first(where: { $0.handle == handle })?.path
+            else { continue }
+            try? await startNotifying(AttributeID(peripheral: device.id, handle: handle), path, "another client")
         }
     }
 

@@ -1,4 +1,4 @@
-import BLE
+public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
@@ -100,14 +100,9 @@ extension FakeBlueZ {
         }
         if device.database == nil {
             device.database = database
-            for attribute in device.attributes { serve(attribute, of: id) }
             // From here on they are among the managed objects.
             devices[id]?.database = database
-            for attribute in device.attributes {
-                emit(
-                    "/", BlueZ.objectManager, "InterfacesAdded",
-                    [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
-            }
+            showAttributes(of: device)
             changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
         }
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
@@ -115,6 +110,32 @@ extension FakeBlueZ {
         devices[id]?.areServicesResolved = true
         await renewNotifying(id)
         changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
+    }
+
+    private func showAttributes(of device: FakeDevice) {
+        for attribute in device.attributes { serve(attribute, of: device.id) }
+        for attribute in device.attributes {
+            emit(
+                "/", BlueZ.objectManager, "InterfacesAdded",
+                [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
+        }
+    }
+
+    /// Removes all attributes of a device and adds them again, as after a Service Changed indication.
+    public func renewAttributes(of id: Peripheral.ID) {
+        guard let device = devices[id] else { return }
+        removeAttributes(of: device)
+        showAttributes(of: device)
+    }
+
+    /// Removes the objects of a device's attributes, and with them what it knows of their use: requests in progress are
+    /// dropped without an answer (`unregister_characteristic` in the daemon's `src/gatt-client.c`).
+    func removeAttributes(of device: FakeDevice) {
+        devices[device.id]?.lost = []
+        writing.subtract(device.attributes.map(\.path))
+        for place in notifiers.keys where place.peripheral == device.id { notifiers[place] = nil }
+        unmadeSockets = unmadeSockets.filter { $0.peripheral != device.id }
+        removed(device.attributes.reversed().map { ($0.path, $0.interface) })
     }
 
     private func serve(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) {
@@ -156,34 +177,33 @@ extension FakeBlueZ {
                 return answer
             }
             if call.method == "ReadValue" || call.method == "WriteValue" {
-                if devices[id]?.lost.contains(attribute.path) == true {
+                if devices[id]?.lost.contains([call.method, attribute.path]) == true {
                     if call.method == "WriteValue" { return .failure(.bluez("InProgress", "In Progress")) }
-                    await neverAnswer()
+                    await neverAnswer(id)
                 }
                 await waitForChannel(id)
             }
             return .success(try await operate(place, attribute, call))
         } catch {
-            // The client may end the link before the radio has noticed the refusal.
-            let isRefused = error.code == .disconnected && devices[id]?.isRefused == true
-            if isRefused || error.code == .pairingRequired && error.attError == nil {
-                await lose(attribute.path, of: id)
+            if isLost(error, on: id) {
+                if call.method != "StartNotify" { devices[id]?.lost.insert([call.method, attribute.path]) }
+                await neverAnswer(id)
             }
             return .failure(Self.answer(error))
         }
     }
 
-    /// A request that waited for a pairing, which was refused. From 5.67 on, it ends with the link and is not answered, and
-    /// its attribute has a request in progress for as long as its object exists (`handle_error_rsp` in the daemon's
-    /// `src/shared/att.c`).
-    private func lose(_ path: String, of id: Peripheral.ID) async {
-        devices[id]?.isRefused = false
-        guard minorVersion >= 67 else { return }
-        devices[id]?.lost.insert(path)
-        await neverAnswer()
+    /// Whether a request is lost that has failed: it waited for a pairing, which was refused. From 5.67 on, it ends with
+    /// the link and is not answered, and its attribute has a request in progress for as long as its object exists
+    /// (`handle_error_rsp` in the daemon's `src/shared/att.c`).
+    func isLost(_ error: BLEError, on id: Peripheral.ID) -> Bool {
+        // The client may end the link before the radio has noticed the refusal.
+        let isRefused = error.code == .disconnected && devices[id]?.isRefused == true
+        return minorVersion >= 67 && (isRefused || error.code == .pairingRequired && error.attError == nil)
     }
 
-    private func neverAnswer() async {
+    func neverAnswer(_ id: Peripheral.ID) async {
+        devices[id]?.isRefused = false
         await withCheckedContinuation { continuation in faults.hung.append(continuation) }
     }
 

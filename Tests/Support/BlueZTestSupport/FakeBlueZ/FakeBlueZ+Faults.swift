@@ -43,6 +43,9 @@ extension FakeBlueZ {
         faults.hung = []
     }
 
+    /// Answers what follows; what hangs is not answered before ``release()``.
+    public func stopHanging() { faults.hanging = [] }
+
     /// How many calls hang.
     public var hungCount: Int { faults.hung.count }
 

@@ -180,12 +180,18 @@ extension FakeBlueZ {
         guard let device = devices.values.first(where: { $0.path == path }) else {
             return .failure(.bluez("DoesNotExist", "Does Not Exist"))
         }
-        device.pairing?.cancel()
-        try? await backend.unpair(device.id)
-        openChannel(device.id)
-        devices[device.id] = nil
-        removed(
-            device.attributes.reversed().map { ($0.path, $0.interface) } + [(device.path, BlueZ.device)])
+        await remove(device.id)
         return .success(MethodReply())
+    }
+
+    /// Removes a device, as when any client has called `RemoveDevice`. What waits for the device is not answered.
+    public func remove(_ id: Peripheral.ID) async {
+        guard let device = devices[id] else { return }
+        device.pairing?.cancel()
+        try? await backend.unpair(id)
+        openChannel(id)
+        removeAttributes(of: device)
+        devices[id] = nil
+        removed([(device.path, BlueZ.device)])
     }
 }

@@ -17,9 +17,10 @@ extension FakeBlueZ {
     ) async -> Result<MethodReply, DBusError>? {
         switch call.method {
         case "WriteValue" where writeSockets[place] != nil: return Self.writeAcquired
-        case "StartNotify" where notifySockets[place] != nil: return Self.notifyAcquired
+        case "StartNotify" where hasNotifySocket(place): return Self.notifyAcquired
         case "StopNotify":
             // Whoever asks: the socket is destroyed.
+            if unmadeSockets.remove(place) != nil { return .success(MethodReply()) }
             guard notifySockets[place] != nil else { return nil }
             await destroyNotifySocket(place, attribute.path)
             return .success(MethodReply())
@@ -36,7 +37,7 @@ extension FakeBlueZ {
 
     private func acquireNotify(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
         guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
-        guard notifySockets[place] == nil else { return Self.notifyAcquired }
+        guard !hasNotifySocket(place) else { return Self.notifyAcquired }
         guard notifiers[place]?.isEmpty != false else {
             return .failure(.bluez("InProgress", "Operation already in progress"))
         }
@@ -48,6 +49,10 @@ extension FakeBlueZ {
                 self?.assumeIsolated { _ = try? $0.notifySockets[place]?.send(value) }
             }
         } catch {
+            if isLost(error, on: place.peripheral) {
+                unmadeSockets.insert(place)
+                await neverAnswer(place.peripheral)
+            }
             return .failure(Self.answer(error))
         }
         let socket = open(ours) { _ in
@@ -61,6 +66,12 @@ extension FakeBlueZ {
             MethodReply(
                 [.unixFD(0), .uint16(UInt16(packetLength))], descriptors: [theirs],
                 signals: [Self.signal(attribute.path, attribute.interface, ["NotifyAcquired": .boolean(true)])]))
+    }
+
+    /// Whether a client has the socket of a characteristic's notifications, or would have it if its call had not been lost
+    /// with the link (`notify_io`).
+    private func hasNotifySocket(_ place: AttributeID) -> Bool {
+        notifySockets[place] != nil || unmadeSockets.contains(place)
     }
 
     private func destroyNotifySocket(_ place: AttributeID, _ path: String) async {

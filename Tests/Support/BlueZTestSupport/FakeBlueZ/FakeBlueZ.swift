@@ -83,6 +83,8 @@ public actor FakeBlueZ {
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: PacketSocket] = [:]
+    /// The characteristics whose `AcquireNotify` was lost with its link.
+    var unmadeSockets: Set<AttributeID> = []
     /// What is exported, by its path, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// How often each method was called.
@@ -177,6 +179,7 @@ public actor FakeBlueZ {
             endSockets(of: device.id)
         }
         notifiers = [:]
+        unmadeSockets = []
         pendingStarts = []
         devices = [:]
         release()

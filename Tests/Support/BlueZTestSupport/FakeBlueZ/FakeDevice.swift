@@ -31,8 +31,8 @@ struct FakeDevice {
     var heldBack: [CheckedContinuation<Void, Never>] = []
     /// The pairing that a request has begun was refused, and the request waits for the end of the link.
     var isRefused = false
-    /// The paths of the attributes with a request that was lost with its link.
-    var lost: Set<String> = []
+    /// The requests that were lost with their link: their methods, and the paths of their attributes.
+    var lost: Set<[String]> = []
     var isTrusted = false
     var isBlocked = false
     /// Its identity address, where that is not the one in its path.

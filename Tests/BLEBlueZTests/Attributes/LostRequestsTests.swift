@@ -1,0 +1,252 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import DBus
+import Synchronization
+import Testing
+
+/// What bluetoothd never answers, and what it keeps of that.
+@Suite(.startsProcesses, .hangLimit)
+struct LostRequestsTests {
+    /// A user who refuses to pair, until told otherwise.
+    private final class User: PairingDelegate {
+        private let state = Mutex((accepts: false, promptCount: 0))
+
+        var promptCount: Int { state.withLock { $0.promptCount } }
+
+        func accept() { state.withLock { $0.accepts = true } }
+
+        func authorizePairing(with peripheral: Peripheral) async -> Bool {
+            state.withLock { state in
+                state.promptCount += 1
+                return state.accepts
+            }
+        }
+    }
+
+    private static let plain = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
+    private static let secret = Characteristic<[UInt8]>(BluetoothUUID(0xFF02))
+
+    private static let safe = PeripheralDefinition(
+        advertisement: Advertisement(localName: "Safe", rssi: -40),
+        services: [
+            ServiceDefinition(
+                BluetoothUUID(0xFF00),
+                characteristics: [
+                    CharacteristicDefinition(plain.key.characteristic, [.read, .notify], value: [1]),
+                    CharacteristicDefinition(
+                        secret.key.characteristic, [.read, .write, .notify], security: .encrypted, value: [2]),
+                ])
+        ], pairing: .justWorks)
+
+    /// A central on a bluetoothd that loses requests, and a safe with attributes for which it must be paired with.
+    private struct World {
+        let bluetooth: BlueZWorld
+        let user = User()
+        let peripheral: SimulatedPeripheral
+        let central: Central
+        let safe: Peripheral
+        var daemon: FakeBlueZ { bluetooth.daemon }
+
+        init(minorVersion: Int = 82) async throws {
+            bluetooth = try await BlueZWorld(minorVersion: minorVersion)
+            peripheral = await bluetooth.radio.add(LostRequestsTests.safe)
+            central = try await bluetooth.makeCentral(.quiet(pairing: .prompting(user)))
+            safe = try await central.find(peripheral.id)
+        }
+
+        /// Begins a read that the daemon does not answer, though it answers later ones.
+        func hangingRead(_ count: Int = 1) async -> Task<[UInt8], any Error> {
+            await daemon.hang("ReadValue")
+            let read = Task { try await safe.read(LostRequestsTests.plain) }
+            await until { await daemon.hungCount == count }
+            await daemon.stopHanging()
+            return read
+        }
+
+        /// Does what starts a pairing, which is refused, and waits for the end of the link.
+        func refuse(
+            _ peripheral: Peripheral? = nil, _ operation: (Peripheral) async throws -> some Any
+        ) async -> BLEError.Code? {
+            let peripheral = peripheral ?? safe
+            var code: BLEError.Code?
+            do { _ = try await operation(peripheral) } catch { code = (error as? BLEError)?.code }
+            await untilDisconnected(peripheral)
+            // The end of the link may be reported before the refusal.
+            let expected: [BLEError.Code?] = [.pairingRequired, .disconnected, .bluetoothLost]
+            #expect(expected.contains(code))
+            return code
+        }
+
+        func untilDisconnected(_ peripheral: Peripheral) async {
+            await until { await peripheral.connectionState == .disconnected }
+        }
+
+        func end() async {
+            await central.shutDown()
+            await daemon.release()
+        }
+    }
+
+    // MARK: Notifications
+
+    @Test func `lost starts of notifications take no places, and are not repeated on the next link`() async throws {
+        let world = try await World()
+        // As often as one device may have unanswered calls.
+        for count in 1...16 {
+            _ = await world.refuse { try await $0.notifications(Self.secret) }
+            #expect(try await world.safe.read(Self.plain) == [1])
+            // The read has made a link, on which the daemon would have started the notifications again.
+            #expect(world.user.promptCount == count)
+            #expect(await world.daemon.calls["StopNotify", default: 0] >= count)
+            try await world.safe.disconnect()
+        }
+        // Nothing but the notifications was lost.
+        #expect(await world.daemon.calls["RemoveDevice"] == nil)
+        world.user.accept()
+        _ = try await world.safe.notifications(Self.secret)
+        await world.end()
+    }
+
+    @Test func `a socket whose acquisition was lost can be acquired on the next link`() async throws {
+        let world = try await World()
+        _ = await world.refuse { try await $0.notifications(Self.secret, delivery: .socket) }
+        world.user.accept()
+        let values = try await world.safe.notifications(Self.secret, delivery: .socket)
+        #expect(await world.daemon.socketCount == 1)
+        #expect(await world.daemon.calls["AcquireNotify"] == 2)
+        #expect(await world.daemon.calls["RemoveDevice"] == nil)
+        await world.end()
+        _ = values
+    }
+
+    // MARK: Reads and writes
+
+    @Test func `a device that could not be forgotten is forgotten before a later connect`() async throws {
+        let world = try await World()
+        await world.daemon.fail("RemoveDevice", .bluez("NotReady", "Resource Not Ready"))
+        _ = await world.refuse { try await $0.read(Self.secret) }
+        await expectError(.failed) { _ = try await world.safe.read(Self.secret) }
+        try await world.safe.disconnect()
+        world.user.accept()
+        #expect(try await world.safe.read(Self.secret) == [2])
+        #expect(await world.daemon.calls["RemoveDevice"] == 2)
+        await world.end()
+    }
+
+    @Test func `a device with lost requests is forgotten at the shutdown`() async throws {
+        let world = try await World()
+        _ = await world.refuse { try await $0.read(Self.secret) }
+        #expect(await world.daemon.calls["RemoveDevice"] == nil)
+        await world.central.shutDown()
+        #expect(await world.daemon.calls["RemoveDevice"] == 1)
+        await world.daemon.release()
+    }
+
+    @Test func `a device with notifications of another program is not forgotten`() async throws {
+        let world = try await World()
+        try await world.safe.connect()
+        _ = try await world.safe.services()
+        await world.daemon.startNotifications(of: Self.plain.key.characteristic)
+        _ = await world.refuse { try await $0.read(Self.secret) }
+        // This program has left the link to the other one. It ends soon after.
+        await until { await !world.peripheral.isConnected }
+        await expectError(.failed) { _ = try await world.safe.read(Self.secret) }
+        #expect(await world.daemon.calls["RemoveDevice"] == nil)
+        await world.end()
+    }
+
+    @Test func `a lost read does not stand in the way of a write`() async throws {
+        let world = try await World()
+        try await world.safe.setTrusted(true)
+        _ = await world.refuse { try await $0.read(Self.secret) }
+        world.user.accept()
+        try await world.safe.write([3], to: Self.secret)
+        let error = await expectError(.failed) { _ = try await world.safe.read(Self.secret) }
+        #expect(error?.isRetryable == false)
+        await world.end()
+    }
+
+    @Test func `an attribute whose answer comes late can be used again`() async throws {
+        let world = try await World()
+        try await world.safe.setTrusted(true)
+        let read = await world.hangingRead()
+        await world.peripheral.disconnect()
+        await expectError(.disconnected) { try await read.value }
+        await expectError(.failed) { _ = try await world.safe.read(Self.plain) }
+        await world.daemon.release()
+        await until { (try? await world.safe.read(Self.plain)) == [1] }
+        await world.end()
+    }
+
+    // MARK: Removed objects
+
+    @Test(arguments: [66, 82])
+    func `calls for a device that another program removes end, and take no places`(_ minorVersion: Int) async throws {
+        let world = try await World(minorVersion: minorVersion)
+        for count in 1...16 {
+            let read = await world.hangingRead(count)
+            await world.daemon.remove(world.peripheral.id)
+            await expectError(.disconnected) { try await read.value }
+        }
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.end()
+    }
+
+    @Test func `attempts to connect to a device that another program removes end, and take no places`() async throws {
+        let world = try await World()
+        await world.daemon.hang("Connect")
+        let connecting = Task { try await world.safe.connect() }
+        // As often as attempts to connect may be unanswered. The device is found again each time.
+        for count in 1...32 {
+            await until { await world.daemon.hungCount == count }
+            if count == 32 { await world.daemon.stopHanging() }
+            await world.daemon.remove(world.peripheral.id)
+        }
+        try await connecting.value
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.end()
+    }
+
+    @Test func `a call to an attribute that was removed does not count against the next at its path`() async throws {
+        let world = try await World()
+        try await world.safe.setTrusted(true)
+        let read = await world.hangingRead()
+        await world.daemon.renewAttributes(of: world.peripheral.id)
+        #expect(await read.result.isFailure)
+        await world.peripheral.disconnect()
+        await world.untilDisconnected(world.safe)
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.end()
+    }
+
+    // MARK: The connection to the bus
+
+    @Test func `what bluetoothd has lost is known after the connection to the bus was replaced`() async throws {
+        let world = try await World()
+        try await world.safe.setTrusted(true)
+        _ = await world.refuse { try await $0.read(Self.secret) }
+        let second = await world.bluetooth.radio.add(Self.safe)
+        let other = try await world.central.find(second.id)
+        // The bus counts what is never answered. Before it refuses more, the connection is replaced.
+        var states = await world.central.adapterStates().makeAsyncIterator()
+        for _ in 1...80 { _ = await world.refuse(other) { try await $0.read(Self.secret) } }
+        while try await states.next() != .resetting {}
+        while try await states.next() != .poweredOn {}
+        await expectError(.failed) { _ = try await world.safe.read(Self.secret) }
+        // Another bluetoothd has lost nothing.
+        await world.daemon.kill()
+        try await world.daemon.start()
+        while try await states.next() != .resetting {}
+        while try await states.next() != .poweredOn {}
+        world.user.accept()
+        #expect(try await world.safe.read(Self.secret) == [2])
+        await world.end()
+    }
+}
+
+extension Result {
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
