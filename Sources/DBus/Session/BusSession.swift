@@ -130,7 +130,7 @@ package actor BusSession {
     }
 
     /// Sends a signal to one destination, whether or not it has subscribed. By default, a session for one service sends
-    /// it to that service, so that nobody else sees it, and any other session to all connections that have subscribed.
+    /// the signal only to that service, and any other session to all connections that have subscribed.
     package func emit(
         path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {
@@ -174,7 +174,7 @@ package actor BusSession {
     /// Ends a call that was not sent yet. Returns whether it was one.
     package func withdraw(_ call: PendingCall) -> Bool { connection?.withdraw(call) ?? false }
 
-    /// Returns the calls that were sent and may still be answered, whether or not anybody waits for it.
+    /// Returns the calls that were sent and may still be answered, including those without a waiting caller.
     package func unanswered(where matches: (_ path: String, _ method: String) -> Bool) -> [PendingCall] {
         connection?.unanswered(where: matches) ?? []
     }
