@@ -25,13 +25,13 @@ struct AttributeTable<Value> {
     mutating func removeAll(of peripheral: Peripheral.ID) { values[peripheral] = nil }
 }
 
-/// bluetoothd's object of an attribute.
+/// bluetoothd's object for an attribute.
 struct AttributeObject {
     let path: String
-    /// What a write of its value is: bluetoothd may refuse it itself, without asking the peripheral.
+    /// The kind of operation that writing the value is: bluetoothd may refuse it itself, without asking the peripheral.
     let writing: BlueZOperation
-    /// Whether bluetoothd has lost a request for it, and would not answer another one.
+    /// Whether bluetoothd has lost a request for the attribute, and would not answer another one.
     var isLost = false
-    /// Reads the whole value of a characteristic. Made with the first read.
+    /// The call that reads the whole value of a characteristic. Made with the first read.
     var readCall: MethodCall?
 }

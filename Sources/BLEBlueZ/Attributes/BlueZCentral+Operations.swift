@@ -4,7 +4,7 @@ internal import Waiting
 
 /// Reading and writing of attributes: `ReadValue` and `WriteValue`.
 extension BlueZCentral {
-    /// Calls the operation's method. Only a failure takes a task: to find out its reason, and to try again.
+    /// Calls the operation's method. Only a failure needs a task, to determine the reason and to retry.
     public func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
@@ -28,7 +28,7 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns the call of an operation's method. That of reading a characteristic is made once.
+    /// Returns the call of an operation's method. The call that reads a characteristic is made once and kept.
     private func call(
         _ operation: AttributeOperation, of object: AttributeObject, _ attribute: AttributeID
     ) -> MethodCall {
@@ -40,7 +40,7 @@ extension BlueZCentral {
         return call
     }
 
-    /// Finds out the reason of a failure, and tries again if it is one that passes.
+    /// Determines the reason for a failure, and retries if the failure is temporary.
     private func persist(
         _ number: Int, _ operation: AttributeOperation, at object: AttributeObject,
         after failure: (BLEError, Duration),
@@ -76,7 +76,7 @@ extension BlueZCentral {
         if calls.endRetry(number) { completion(result) }
     }
 
-    /// Calls the operation's method, and tries again after a failure that passes.
+    /// Calls the operation's method, and retries after a temporary failure.
     func perform(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
         let object = try object(attribute)
         guard !object.isLost else { throw LostRequests.error }
@@ -101,8 +101,8 @@ extension BlueZCentral {
         return try await outcome.wait()
     }
 
-    /// Ends a call for which nobody waits any more, unless it was sent: then it goes on, because its answer is still to
-    /// come, and with that of a read its signal. Returns whether it was not sent.
+    /// Ends a call whose caller no longer waits. A call that was sent continues, because its answer will arrive, and
+    /// with the answer of a read its signal. Returns whether the call was withdrawn before it was sent.
     @discardableResult private func giveUp(_ number: Int) -> Bool {
         calls.remove(number).map { withdraw($0) } ?? false
     }
@@ -160,7 +160,7 @@ extension MethodCall {
 }
 
 extension AttributeOperation {
-    /// Who answers it.
+    /// The kind of operation, which depends on whether the peripheral or bluetoothd answers.
     fileprivate func kind(on object: AttributeObject) -> BlueZOperation {
         switch self {
         case .read, .readDescriptor: .request

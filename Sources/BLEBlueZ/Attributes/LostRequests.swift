@@ -2,16 +2,16 @@ internal import BLE
 
 /// The requests that bluetoothd has lost with a link, and the devices that are being recovered from that.
 ///
-/// Another request for the attribute would join a list that no longer exists: it is refused as `InProgress`, stays
-/// unanswered, takes the answer of another attribute's request, or crashes bluetoothd. Only the end of the attribute's
-/// object helps.
+/// bluetoothd would add another request for the attribute to a list that no longer exists: the request is refused as
+/// `InProgress`, stays unanswered, receives the answer of another attribute's request, or crashes bluetoothd. The
+/// attribute is usable again only after its object is removed.
 struct LostRequests {
     /// The error of a request for such an attribute.
     static let error = BLEError(
-        .failed, "bluetoothd has lost an earlier request for this attribute, and answers no other", isRetryable: false,
-        remedy: "Unpair, or restart bluetoothd.")
+        .failed, "bluetoothd has lost an earlier request for this attribute, and does not answer another one",
+        isRetryable: false, remedy: "Unpair, or restart bluetoothd.")
 
-    /// The paths of the attributes, by that of the device.
+    /// The paths of the attributes, by the path of the device.
     private var attributes: [String: Set<String>] = [:]
     private var recoveries: [String: Task<Void, Never>] = [:]
 

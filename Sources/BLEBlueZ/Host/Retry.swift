@@ -7,8 +7,8 @@ struct Retry {
     var factor = 1
     var longest = Duration.seconds(5)
 
-    /// Runs `work` until it succeeds, or fails in a way that is final. Throws the last error, or `cancelled` if the task
-    /// is cancelled during a pause.
+    /// Runs `work` until it succeeds, or until its error is not worth another attempt. Throws the last error, or
+    /// `cancelled` if the task is cancelled during a pause.
     ///
     /// - Parameter isWorthwhile: decides after an error whether to try again. Its second argument is the time spent in
     ///   pauses so far.
