@@ -46,7 +46,7 @@ extension BlueZHost {
         let blocking = switches.filter { $0.isBlocking && $0.name == adapter }
         guard error.code == .blocked || !blocking.isEmpty else {
             var error = error
-            error.message = "the adapter cannot be powered on:  \(error.message)"
+            error.message = "the adapter cannot be powered on: \(error.message)"
             error.remedy = "Look at the kernel's log: dmesg | grep -i bluetooth."
             return error
         }

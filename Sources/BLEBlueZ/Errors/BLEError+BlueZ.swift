@@ -93,7 +93,7 @@ extension BLEError {
                 return BLEError(
                     .adapterNotFound, "bluetoothd no longer has the adapter", remedy: "Plug it in.", cause: error)
             }
-            return BLEError(.peripheralNotFound, "bluetoothd no longer knows the object:  \(text)", cause: error)
+            return BLEError(.peripheralNotFound, "bluetoothd no longer knows the object: \(text)", cause: error)
         case "org.bluez.Error.NotReady":
             return BLEError(
                 .poweredOff, "the adapter is switched off",
