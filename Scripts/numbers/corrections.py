@@ -1,6 +1,7 @@
-"""What formats.py cannot take from the supplement as it stands, decided by hand. Each has its reason."""
+"""Decisions by hand, each with its reason, where formats.py cannot use the supplement unchanged."""
 
-# Units that the supplement calls otherwise than Assigned Numbers: the name there, and the power of ten to get to it.
+# Units that the supplement names differently from Assigned Numbers: the name there, and the power of ten that converts
+# to it.
 UNIT_ALIASES = {
     "acceleration.metres_per_seconds_squared": ("acceleration.metres_per_second_squared", 0),
     "concentration.parts_per_billion": ("ppb", 0),
@@ -19,12 +20,12 @@ UNIT_ALIASES = {
     "rotational_speed.revolutions_per_minute": ("angular_velocity.revolution_per_minute", 0),
     "standard_acceleration_due_to_gravity": ("power.gravity_gn", 0),
 }
-# Units that have no number, as they are written.
+# Units without a number, with the text that is written for them.
 UNITS_WITHOUT_NUMBER = {"kelvin_per_second": "K/s", "logarithmic_radio_quantity.decibel": "dBm"}
 
 
-# Resolutions that the supplement gives twice, differently, where the numbers are to be believed: the words name a smaller
-# unit, or round.
+# Resolutions that the supplement gives twice with different values, where the numbers are right: the words name a
+# smaller unit, or are rounded.
 RESOLUTIONS = {
     ("acceleration", "Acceleration"),
     ("apparent_energy_32", "Apparent Energy 32"),
@@ -38,7 +39,7 @@ ALERTS = list(enumerate([
     "Instant Message",
 ]))
 TEN = ({"scale": [1, 0, 0]}, "the numbers say tens, the words ones")
-# What is known of one field: what is put in its place, and why.
+# Corrections of single fields: the properties that are replaced, and the reason.
 FIELDS = {
     ("activity_goal", "Distance"): TEN,
     ("blood_pressure_record", "UUID"): ({"kind": "g2"}, "the type says a number"),
@@ -67,7 +68,7 @@ FIELDS = {
     ("volume_flow", "Volume Flow"): ({"range": (0, 65534)}, "the range is that of the bytes"),
 }
 
-# What one field is split into, and why.
+# Fields that are split into several: the parts, and the reason.
 VARIANTS = {
     ("elapsed_time", "Time Value"): (
         [

@@ -15,7 +15,7 @@ RESERVED = re.compile(
 
 
 def whole(value):
-    """A number that is to be whole, as far as the type's resolution goes."""
+    """The number as an integer, rounded down."""
     return value.numerator // value.denominator
 
 
@@ -36,7 +36,7 @@ class Supplement:
             self.notes.append(line)
 
     def formats(self):
-        """Number to line, of all that can be said."""
+        """Lines by number, of all formats that the notation can express."""
         lines = {}
         for identifier in self.characteristics:
             if self.uuids[identifier] is None:
@@ -49,9 +49,9 @@ class Supplement:
                 continue
             lines[self.uuids[identifier]] = line
         for key in corrections.FIELDS.keys() - self.used:
-            self.problems.append(f"there is no {key} any more")
+            self.problems.append(f"{key} no longer exists")
         if self.problems:
-            sys.exit("\n".join(["to be decided in corrections.py:", *self.problems]))
+            sys.exit("\n".join(["decide these in corrections.py:", *self.problems]))
         return lines
 
     def line(self, identifier):
@@ -75,7 +75,8 @@ class Supplement:
     # --- one field ---
 
     def add(self, identifier, member, fields, conditions=()):
-        """Adds the fields that a member of the structure is: several where it has parts, or where its unit depends on others."""
+        """Adds the fields of a member of the structure: several if it has parts, or if its unit depends on other
+        fields."""
         name, description = member["field"], str(member.get("description", ""))
         lines = [line.strip() for line in description.split("\n")]
         details = self.details(name, description)
@@ -115,7 +116,7 @@ class Supplement:
         return field
 
     def details(self, name, description):
-        """What the supplement says of a field in a section of its own, if it does."""
+        """The supplement's own section about a field, if it has one."""
         own = name.lower().replace(" ", "_")
         sections = [part for part in re.findall(SECTION, description) if "/field/" in part or "/subfield/" in part]
         for section in sorted(sections, key=lambda part: not part.endswith("/" + own)):
@@ -168,7 +169,7 @@ class Supplement:
         raise Unsaid(f"{plain(member['field'])} has the type {published}")
 
     def reference(self, member, description):
-        """The characteristic that a field is said to be like."""
+        """The characteristic whose format a field has, according to its description."""
         like = re.search(
             r"(?:Refer to|Structure of the field matches|same as the format of)[^.]*?" + SECTION
             + "|See " + SECTION + " for the supported values", description)
@@ -235,7 +236,7 @@ class Supplement:
         return corrections.UNIT_ALIASES.get(units[0].rstrip("."), ("", 0))[1] if units else 0
 
     def check_resolution(self, identifier, field, scale, text):
-        """Two statements of the same thing must say the same."""
+        """Compares the resolution in words with the one in numbers."""
         match = re.search(r"resolution of (?:1/(\d+)|(\d+(?:\.\d+)?)(?![\d/]))|Unit is 1/(\d+)", text)
         if not match:
             return
@@ -259,7 +260,7 @@ class Supplement:
             field.specials[number(value)] = name
 
     def inline_choices(self, field, lines):
-        """Values with their names among the lines."""
+        """The values that the lines name."""
         found = [re.match(r"(0x[0-9A-Fa-f]+|\d+)\s*[:=]\s+(.+)", plain(line)) for line in lines]
         found = [(number(match[1]), name_of(match[2])) for match in found if match]
         is_range = re.compile(r"(0x[0-9A-Fa-f]+|\d+) ?(-|to) ?(0x[0-9A-Fa-f]+|\d+)\s*:")
@@ -325,7 +326,7 @@ class Supplement:
             for table in tables
             for row in table.get("values", [])
         ]
-        # An octet of several may have its bits counted from the first of them.
+        # In several octets, the bits of each may be counted from the first octet's first bit.
         if rows and all(re.match(r"\d+$", row[0]) and int(row[0]) >= width for row in rows):
             rows = [(str(int(position) % width), description) for position, description in rows]
         if not rows:
@@ -356,7 +357,7 @@ class Supplement:
             field.bits.append((position, "^".join([first, *numbered(choices)])))
 
     def variants(self, identifier, field, text, fields):
-        """One field for each unit, where that depends on a bit."""
+        """One field for each unit, if the unit depends on a bit."""
         text = plain(text)
         if (identifier, field.name) in corrections.VARIANTS:
             variants, reason = corrections.VARIANTS[identifier, field.name]
@@ -394,7 +395,7 @@ def power(base, exponent):
 
 
 def formats(folder, uuids, units):
-    """Number to line, and what could not be said or not as it stands."""
+    """Lines by number, and notes on the formats that are left out, incomplete, or decided by hand."""
     supplement = Supplement(folder, uuids, units)
     lines = supplement.formats()
     return lines, supplement.notes

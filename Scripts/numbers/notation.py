@@ -1,29 +1,29 @@
-"""How the format of a characteristic is written in one line, which ValueFormat+Table.swift reads.
+"""The notation for the format of a characteristic, one line, which ValueFormat+Table.swift reads.
 
-Fields are separated by `|`, what is known of a field by `;`.
-First its type and its name:
+Fields are separated by `|`, the properties of a field by `;`.
+First come its type and its name:
 
-    u2 s3 m2 m4 f4    an integer without or with a sign, a medfloat, a float, of so many bytes; u2* as many as there are
-    %4                so many bits of bytes that it shares with its neighbors, the least significant first
-    b2 b0             bits with names, in so many bytes; in all that are left
-    t t16 z           text: all that is left, of so many bytes, up to a zero byte
+    u2 s3 m2 m4 f4    an unsigned or signed integer, a medfloat, a float, of that many bytes; u2* as many as there are
+    %4                that many bits of bytes that are shared with the neighboring fields, the least significant first
+    b2 b0             bits with names, in that many bytes; in all remaining bytes
+    t t16 z           text: all remaining bytes, that many bytes, up to a zero byte
     g g2 g2*          a UUID: of 2 or 16 bytes, of 2, as many as there are
-    x x8              bytes: all that are left, so many
+    x x8              bytes: all remaining ones, that many
     a                 an appearance
     T                 1.1 to the power of a byte less 64
-    @2a6e             what this characteristic is
+    @2a6e             the format of this characteristic
 
-Then, each by its first character:
+Then the other properties, each identified by its first character:
 
     ?0.3=1 ?0==2 ?2!0 there if bit 3 of field 0 is 1, if field 0 is 2, if field 2 is not 0; ? if any bytes are left
     #272f #=1/min     the unit, by its number or as it is written
     *5 e-3 p-6        times 5, ten to the power of -3, two to the power of -6
-    [0,10000          any other number is prohibited, but for special ones
-    !ffff:?           numbers (as bits) that are special, by name: ? for "value is not known", - for "value is not valid"
-    =0:a~b~7:c        numbers with names; each without a number has the one after that of the last
-    &0:a~1-2:b^0:c^d  bits with names, and in these the names of their values
+    [0,10000          any other number is prohibited, except special ones
+    !ffff:?           special numbers (as bits) and their names: ? for "value is not known", - for "value is not valid"
+    =0:a~b~7:c        names of numbers; a name without a number has the number after the last one
+    &0:a~1-2:b^0:c^d  names of bits, and for a group of bits the names of its values
 
-A line that begins with * is that of a record, whose first field is its size; there are as many as there are.
+A line that begins with * describes a record whose first field is its size; the value has any number of records.
 """
 
 import re
@@ -33,7 +33,7 @@ NOT_KNOWN, NOT_VALID = "?", "-"
 
 
 def plain(text):
-    """Text without typesetting, dashes and quotes as on a keyboard, spaces single."""
+    """The text without typesetting, with ASCII dashes and quotes and single spaces."""
     text = re.sub(r"\\text(sub|super)script\{([^}]*)\}", r"\2", str(text))
     text = re.sub(r"\\[A-Za-z]+(\{[^}]*\})?", "", text)
     for fancy, simple in {"–": "-", "’": "'", "‘": "'", "“": '"', "”": '"'}.items():
@@ -57,15 +57,15 @@ class Fields(list):
         for position, field in enumerate(self):
             if field.name == name:
                 return position
-        raise Unsaid(f"a field depends on {name}, which is not there")
+        raise Unsaid(f"a field depends on {name}, which does not exist")
 
 
 class Unsaid(Exception):
-    """What cannot be said in the notation, and why."""
+    """The notation cannot express a format; the message has the reason."""
 
 
 class Field:
-    """One field: its type and, by first character, what is known of it."""
+    """One field: its type and its other properties."""
 
     def __init__(self, name, kind):
         self.name, self.kind = name_of(name), kind
@@ -84,7 +84,7 @@ class Field:
 
     @property
     def count(self):
-        """How many bytes a number has; None for what is not a number of fixed size."""
+        """The number of bytes; None if the field is not a number of fixed size."""
         match = re.match(r"[usm](\d+)$", self.kind)
         return int(match[1]) if match else 1 if self.kind == "T" else None
 
@@ -108,7 +108,7 @@ class Field:
 
 
 def numbered(names):
-    """Names with their numbers, where a number is not the one after the last."""
+    """Names, with the number if it is not the one after the last."""
     expected = None
     for value, name in sorted(names.items(), key=lambda item: int(str(item[0]).split("-")[0])):
         if value != expected or re.match(r"\d+(-\d+)?:", name):

@@ -1,9 +1,10 @@
-"""tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers and of the formats of characteristics.
+"""tables.py FOLDER OUTPUT SOURCE: writes Swift tables of the SIG's assigned numbers and of the formats of
+characteristics.
 
-FOLDER is the SIG's assigned_numbers, which has gss beside it; OUTPUT a folder that is made; SOURCE says where FOLDER is from.
-The same files give the same tables. Whatever is not as expected in the files is an error: nothing is left out. What the
-notation of formats cannot say, or what is decided by hand, is listed in OUTPUT/formats.txt. The formats that only specifications of
-services have are in service-formats.txt, written by hand.
+FOLDER is the SIG's assigned_numbers, with gss beside it; OUTPUT is a folder that the script makes; SOURCE is the origin
+of FOLDER, for the comment in the tables. The same files give the same tables. Unexpected content in the files is an
+error: nothing is left out. OUTPUT/formats.txt lists the formats that the notation cannot express, and those that are
+decided by hand. The formats that only specifications of services have are in service-formats.txt, written by hand.
 """
 
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 import formats
 import yaml
 
-# Each table: the name of its constant, the file, what it holds, where Assigned Numbers has it.
+# Each table: the name of its constant, the file, its title.
 UUID_TABLES = [
     ("browseGroups", "browse_group_identifiers", "Browse group identifiers"),
     ("characteristics", "characteristic_uuids", "Characteristics"),
@@ -31,31 +32,32 @@ UUID_TABLES = [
 
 
 def read(path, key, shape):
-    """The list under `key`, each of whose members has the keys of `shape` and perhaps those that end in a question mark."""
+    """The list under `key`. Each member must have the keys of `shape`; those that end in a question mark are
+    optional."""
     members = yaml.safe_load(path.read_text("utf-8"))[key]
     required = {name for name in shape if not name.endswith("?")}
     optional = {name[:-1] for name in shape if name.endswith("?")}
     for member in members:
         if not required <= set(member) <= required | optional:
-            sys.exit(f"{path}: {member} has not the keys that were expected")
+            sys.exit(f"{path}: {member} does not have the expected keys")
     return members
 
 
 def plain(name):
-    """A name without the typesetting that some have, spaces single."""
+    """The name without typesetting, with single spaces."""
     name = re.sub(r"\\textsubscript\{([^}]*)\}", r"\1", name)
     return " ".join(name.split())
 
 
 def check(path, number, limit, name):
     if not isinstance(number, int) or not 0 <= number <= limit:
-        sys.exit(f"{path}: {number} is no number up to {limit:#x}")
+        sys.exit(f"{path}: {number} is not a number up to {limit:#x}")
     if not name or "\\" in name or '"""' in name or not name.isprintable():
-        sys.exit(f"{path}: {name!r} is no name")
+        sys.exit(f"{path}: {name!r} is not a name")
 
 
 def numbers(path, members, key, limit):
-    """Number to name. A number that was assigned twice has both names."""
+    """Names by number. A number that was assigned twice has both names."""
     names = {}
     for member in members:
         number, name = member[key], plain(str(member["name"]))
@@ -65,25 +67,25 @@ def numbers(path, members, key, limit):
 
 
 def appearances(path):
-    """Appearance value to the name of its category or, with a subcategory, of that."""
+    """Names by appearance value: of the category or, for a value with a subcategory, of the subcategory."""
     names = {}
     for category in read(path, "appearance_values", ["category", "name", "subcategory?"]):
         check(path, category["category"], 0x3FF, category["name"])
         base = category["category"] << 6
         if base in names:
-            sys.exit(f"{path}: category {category['category']:#x} is there twice")
+            sys.exit(f"{path}: category {category['category']:#x} occurs twice")
         names[base] = plain(category["name"])
         for subcategory in category.get("subcategory", []):
             check(path, subcategory["value"], 0x3F, subcategory["name"])
             value = base | subcategory["value"]
             if value in names:
-                sys.exit(f"{path}: {value:#x} is there twice")
+                sys.exit(f"{path}: {value:#x} occurs twice")
             names[value] = plain(subcategory["name"])
     return names
 
 
 def tables(folder):
-    """Each table: its constant, what it holds, its names by number."""
+    """Each table: its constant, its title, its names by number."""
     for constant, file, title in UUID_TABLES:
         path = folder / "uuids" / f"{file}.yaml"
         yield constant, title, numbers(path, read(path, "uuids", ["uuid", "name", "id?"]), "uuid", 0xFFFF)
@@ -98,13 +100,13 @@ def tables(folder):
 
 
 def identified(path):
-    """UUID by identifier and by name in lowercase."""
+    """UUIDs by identifier and by name, in lowercase."""
     members = read(path, "uuids", ["uuid", "name", "id"])
     return {member[key].lower(): member["uuid"] for key in ("name", "id") for member in members}
 
 
 def format_lines(folder):
-    """Number to line of each format, and what is to be known of them."""
+    """Lines by number of all formats, and the notes on them."""
     uuids = folder / "uuids"
     return formats.formats(
         folder.parent / "gss", identified(uuids / "characteristic_uuids.yaml"), identified(uuids / "units.yaml"))
@@ -140,7 +142,7 @@ def main():
             continue
         number = int(line[:4], 16)
         if number in lines:
-            sys.exit(f"{own}: {number:04x} is in the supplement, or twice")
+            sys.exit(f"{own}: {number:04x} is in the supplement, or occurs twice")
         lines[number] = line[5:]
     path = output / "NumberTable+Formats.swift"
     for number, line in lines.items():

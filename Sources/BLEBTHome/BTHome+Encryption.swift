@@ -5,8 +5,8 @@
         /// Returns the objects, decrypted if necessary.
         ///
         /// - Parameters:
-        ///   - key: the device's key. Nil if it has none. With a key, an unencrypted report throws, since any device can
-        ///     send it.
+        ///   - key: the device's key. Nil if it has none. With a key, an unencrypted report throws, since any device
+        ///     can send one.
         ///   - address: the device's address, 6 bytes, most significant first: `Hex.bytes(peripheral.id.rawValue)` with
         ///     BlueZ. An address in the packet takes precedence.
         ///
@@ -32,11 +32,12 @@
             }
         }
 
-        /// Returns the report, encrypted. A report that is encrypted already is returned unchanged.
+        /// Returns the encrypted report. A report that is already encrypted is returned unchanged.
         ///
         /// - Parameters:
         ///   - key: the device's key.
-        ///   - address: the device's address, 6 bytes, most significant first. The report's own address takes precedence.
+        ///   - address: the device's address, 6 bytes, most significant first. The report's own address takes
+        ///     precedence.
         ///   - counter: a number that was never used with the key.
         public func sealed(
             key: BTHomeKey, address: [UInt8], counter: UInt32
@@ -71,9 +72,9 @@
 
     /// An error in decrypting or encrypting a BTHome report.
     public enum BTHomeEncryptionError: Error, Hashable, Sendable {
-        /// The report is encrypted, and no key was given.
+        /// The report is encrypted, but no key was given.
         case missingKey
-        /// A key was given, and the report is not encrypted.
+        /// A key was given, but the report is not encrypted.
         case notEncrypted
         /// The address does not have 6 bytes.
         case invalidAddress
@@ -89,12 +90,12 @@
         /// A single line with the problem and a suggested remedy.
         public var description: String {
             switch self {
-            case .missingKey: "the report is encrypted — give the device's key"
-            case .notEncrypted: "the report is plain, though the device has a key — do not believe it"
-            case .invalidAddress: "the address has not 6 bytes — give the device's own, not a path or a name"
-            case .authenticationFailed: "the integrity check does not fit — check the key and the address"
+            case .missingKey: "the report is encrypted — pass the device's key"
+            case .notEncrypted: "the report is not encrypted, although the device has a key — do not trust it"
+            case .invalidAddress: "the address does not have 6 bytes — pass the device's address, not a path or a name"
+            case .authenticationFailed: "the integrity check is wrong — check the key and the address"
             case .malformed(let error): error.description
-            case .tooLong: "the report has over 65535 bytes — tell less"
+            case .tooLong: "the report has more than 65535 bytes — use fewer objects"
             }
         }
     }

@@ -2,7 +2,7 @@
 public struct BTHomeSealed: Hashable, Sendable {
     /// The objects, encrypted with AES-CCM.
     public let ciphertext: [UInt8]
-    /// A counter that increases with every packet. It is part of the nonce. A receiver that remembers the last one can
+    /// A counter that increases with every packet. It is part of the nonce. A receiver that stores the last counter can
     /// detect repeated packets.
     public let counter: UInt32
     /// The integrity check, 4 bytes.

@@ -2,12 +2,12 @@
     internal import Crypto
     internal import CryptoExtras
 
-    /// AES-CCM with nonces of 13 bytes, tags of 4, and no additional data (RFC 3610 with L = 2 and M = 4). It uses the
-    /// block cipher of swift-crypto, which does not provide CCM.
+    /// AES-CCM with nonces of 13 bytes, tags of 4 bytes, and no additional data (RFC 3610 with L = 2 and M = 4). It
+    /// uses the block cipher of swift-crypto, which does not provide CCM.
     struct CounterWithCBCMAC {
         static let nonceCount = 13
         static let tagCount = 4
-        /// The maximum length of a message, whose length is a number of 2 bytes.
+        /// The maximum length of a message: the length is encoded in 2 bytes.
         static let maximumCount = 65_535
 
         private let key: SymmetricKey
@@ -30,15 +30,17 @@
         func open(_ ciphertext: [UInt8], tag: [UInt8]) -> [UInt8]? {
             guard ciphertext.count <= Self.maximumCount, tag.count == Self.tagCount else { return nil }
             let plaintext = crypt(ciphertext)
-            // Compares all bytes, so that the time reveals nothing.
+            // Compares all bytes, so that the time does not reveal the first difference.
             let difference = zip(self.tag(plaintext), tag).reduce(0) { $0 | ($1.0 ^ $1.1) }
             return difference == 0 ? plaintext : nil
         }
 
         private func permute(_ block: [UInt8]) -> [UInt8] {
             var block = block
-            // This throws only for keys and blocks of other lengths.
-            guard (try? AES.permute(&block, key: key)) != nil else { preconditionFailure("a key and a block of AES") }
+            // `permute` throws only for keys and blocks of other lengths.
+            guard (try? AES.permute(&block, key: key)) != nil else {
+                preconditionFailure("the key or the block has a length that AES does not support")
+            }
             return block
         }
 

@@ -45,7 +45,7 @@ extension RuuviTag: CustomStringConvertible {
     /// A line such as
     /// `24.3 °C, humidity 53.49 %, 100044 Pa, x 4, y -4, z 1036 mg, 2977 mV, 4 dBm, 66 movements, measurement 205`.
     ///
-    /// It has the values that are available, except for the address. `not known` if there are none.
+    /// The line has the values that are available, except for the address. `not known` if there are none.
     public var description: String {
         [
             temperatureCelsius?.text("°C", places: 3), humidityPercent.map { "humidity \($0.text("%", places: 4))" },

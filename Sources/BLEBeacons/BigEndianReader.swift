@@ -11,7 +11,7 @@ struct BigEndianReader {
         return Number(truncatingIfNeeded: value)
     }
 
-    /// Returns the next bytes, or fewer if there are not as many.
+    /// Returns the next bytes, or all remaining ones if there are fewer.
     mutating func bytes(_ count: Int) -> [UInt8] {
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))

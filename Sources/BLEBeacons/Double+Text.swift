@@ -6,7 +6,7 @@ extension Double {
     func text(_ unit: String, places: Int) -> String {
         guard isFinite else { return "not known" }
         let scale: Double = [1, 10, 100, 1000, 10000][places]
-        // Rounding large numbers would overflow, and those that become 0 may be -0.
+        // Rounding large numbers would overflow, and numbers that become 0 may be -0.
         let rounded = magnitude < 1e12 ? (self * scale).rounded() / scale : self
         let text = rounded == 0 ? "0" : "\(rounded)"
         return (text.hasSuffix(".0") ? String(text.dropLast(2)) : text) + " " + unit

@@ -1,6 +1,6 @@
 internal import BLE
 
-/// Stored and sent as an object with the name of the `frame`, and what it contains. Bytes are hexadecimal text.
+/// Stored and sent as an object with the name of the `frame`, and its contents. Bytes are hexadecimal text.
 extension Eddystone {
     private enum CodingKeys: CodingKey {
         case frame, namespace, instance, url, telemetry, ciphertext, salt, integrityCheck, ephemeralID, txPower

@@ -11,7 +11,7 @@ public enum Eddystone: Hashable, Codable, Sendable {
     /// The state of the beacon, encrypted: 12 bytes of ciphertext, and the salt and integrity check, 16 bits each. It
     /// can be decrypted with the beacon's identity key and clock, using AES-EAX.
     case encryptedTelemetry(ciphertext: [UInt8], salt: UInt16, integrityCheck: UInt16)
-    /// An ephemeral identity of 8 bytes, which only the service knows that the beacon is registered with.
+    /// An ephemeral identity of 8 bytes, which can be resolved only by the service with which the beacon is registered.
     case ephemeralID([UInt8], txPower: Int)
 
     static let service = BluetoothUUID(0xFEAA)
@@ -33,7 +33,7 @@ public enum Eddystone: Hashable, Codable, Sendable {
 extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
     /// Decodes the frame in the service data of FEAA. Returns nil if there is none.
     ///
-    /// Throws `invalidLength` if the length is not that of the frame type (the two reserved bytes at the end of an
+    /// Throws `invalidLength` if the length does not match the frame type (the two reserved bytes at the end of an
     /// identity may be missing), `unsupportedVersion` for unknown frame types and telemetry versions, and
     /// `invalidValue` for a power outside of −100 to 20 dBm, reserved bytes that are not 0, and reserved characters.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> Eddystone? {

@@ -2,16 +2,16 @@ public import BLE
 
 /// The status that small classroom robots advertise as service data of the service 0xDFB0.
 ///
-/// There are three forms: battery and charging (2 bytes); the same with a firmware version of three numbers (6 bytes);
-/// and a firmware version of two numbers, battery, charging and sleep (5 bytes).
+/// There are three forms: battery and charging (2 bytes); battery, charging and a firmware version of three numbers (6
+/// bytes); and a firmware version of two numbers, battery, charging and sleep (5 bytes).
 public struct RobotStatus: Hashable, Codable, Sendable {
     /// The charge of the battery, in percent.
     public var batteryPercent: UInt8
     /// Whether the battery is charging.
     public var isCharging: Bool
-    /// The firmware version, such as `1.2.300`. Nil if the form does not have it.
+    /// The firmware version, such as `1.2.300`. Nil if the form does not contain it.
     public var version: String?
-    /// Whether the robot is in deep sleep. Nil if the form does not have it.
+    /// Whether the robot is in deep sleep. Nil if the form does not contain this.
     public var isInDeepSleep: Bool?
 
     /// The UUID of the service data.

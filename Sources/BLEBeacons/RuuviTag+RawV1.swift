@@ -6,7 +6,7 @@ extension RuuviTag {
     init(rawV1 reader: inout BigEndianReader) throws(AdvertisementFormatError) {
         self.init(format: .rawV1)
         humidityPercent = Double(reader.next(UInt8.self)) / 2
-        // A sign and 7 bits, not two's complement.
+        // The number is a sign and 7 bits, not two's complement.
         let whole = reader.next(UInt8.self)
         let hundredths = Int(reader.next(UInt8.self))
         guard hundredths < 100 else { throw Self.error(.invalidValue(field: "temperature")) }
@@ -28,7 +28,7 @@ extension RuuviTag {
             return value
         }
         guard txPower == nil, movementCount == nil, sequenceNumber == nil, address == nil else {
-            throw Self.error(.invalidValue(field: "field that format 3 lacks"))
+            throw Self.error(.invalidValue(field: "field that format 3 does not have"))
         }
         let humidityPercent = try Self.check(value(humidityPercent, "humidity"), 2, 0...255, "humidity")
         let celsius = try value(temperatureCelsius, "temperature")

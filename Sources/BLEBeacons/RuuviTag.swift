@@ -33,7 +33,7 @@ public struct RuuviTag: Hashable, Codable, Sendable {
     /// The tag's address, 6 bytes, most significant first. Format 5 only.
     public var address: [UInt8]?
 
-    /// The acceleration along three axes, in mg. Nil along an axis for which it is not available.
+    /// The acceleration along three axes, in mg. Nil if the value of an axis is not available.
     public struct Acceleration: Hashable, Codable, Sendable {
         /// The acceleration along the x axis.
         public var x: Int?
@@ -93,8 +93,8 @@ public struct RuuviTag: Hashable, Codable, Sendable {
 
 extension RuuviTag: AdvertisementDecodable, AdvertisementEncodable {
     /// Decodes the measurements in Ruuvi's manufacturer data. Returns nil if there are none. Throws
-    /// `unsupportedVersion` for data formats other than 3 and 5, `invalidLength` unless these have 14 and 24 bytes
-    /// respectively, and `invalidValue` for numbers that are not valid in format 3.
+    /// `unsupportedVersion` for data formats other than 3 and 5, `invalidLength` unless format 3 has 14 bytes and
+    /// format 5 has 24, and `invalidValue` for numbers that are not valid in format 3.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> RuuviTag? {
         guard let data = advertisement.manufacturerData[company] else { return nil }
         guard let version = data.first else { throw error(.invalidLength(0)) }

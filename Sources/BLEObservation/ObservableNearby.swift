@@ -24,7 +24,8 @@ public import Observation
     ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Nil to include all.
     ///   - staleAfter: how long a peripheral without a link may be silent before it leaves the list. At least 1 s.
     ///   - interval: the minimum time between two changes of the list, on the clock of the central's configuration.
-    ///   - areInIncreasingOrder: whether the first of two discoveries precedes the second. Nil for the order of discovery.
+    ///   - areInIncreasingOrder: whether the first of two discoveries precedes the second. Nil for the order of
+    ///     discovery.
     public init(
         _ central: Central, matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int? = -80,
         staleAfter: Duration = .seconds(8), interval: Duration = .milliseconds(500),
@@ -44,7 +45,7 @@ public import Observation
         for try await list in nearby {
             let found = areInIncreasingOrder.map { list.sorted(by: $0) } ?? list.discoveries
             if found != discoveries { discoveries = found }
-            // What changes meanwhile is in the next list. A cancellation is thrown there, too.
+            // Changes during the pause are in the next list. A cancellation is thrown there, too.
             try? await clock.sleep(for: interval)
         }
     }

@@ -10,12 +10,12 @@ internal import Synchronization
 /// print(await strap.connectionState == .connected, try await strap.value(of: .batteryLevel) ?? 0)
 /// ```
 ///
-/// Nothing is known before ``run()`` is called and after it has ended. A change of one value concerns only those who
-/// observe that value.
+/// No values are known before ``run()`` is called and after it has ended. A change of a value notifies only the
+/// observers of that value.
 @MainActor @Observable public final class ObservablePeripheral: Identifiable {
     /// The peripheral.
     public nonisolated let peripheral: Peripheral
-    /// The state of the connection. Nil if ``run()`` does not run.
+    /// The state of the connection. Nil while ``run()`` does not run.
     public private(set) var connectionState: ConnectionState?
 
     private let declared: [DeclaredValue]
@@ -25,12 +25,12 @@ internal import Synchronization
     /// The peripheral's id.
     public nonisolated var id: Peripheral.ID { peripheral.id }
 
-    /// Creates an object of which nothing is known yet.
+    /// Creates an object without a state and values yet.
     ///
     /// - Parameters:
     ///   - declared: the values to keep up to date. Without any, ``run()`` does not connect.
-    ///   - interval: the minimum time between two changes, on the clock of the central's configuration. Of the values that
-    ///     arrive meanwhile, the last is shown.
+    ///   - interval: the minimum time between two changes, on the clock of the central's configuration. If several
+    ///     values arrive meanwhile, the last one is shown.
     public init(
         _ peripheral: Peripheral, values declared: [DeclaredValue] = [], interval: Duration = .milliseconds(100)
     ) {
@@ -40,8 +40,8 @@ internal import Synchronization
         values = Dictionary(declared.map { ($0.key, ObservableBytes()) }) { first, _ in first }
     }
 
-    /// The latest value. Nil if none is known, as without a link, or if the value is not declared. Throws `invalidValue`
-    /// if it cannot be decoded.
+    /// The latest value. Nil if none is known, for example without a link, or if the value is not declared. Throws
+    /// `invalidValue` if the value cannot be decoded.
     public func value<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> Value? {
         guard let bytes = values[characteristic.key]?.bytes else { return nil }
         return try characteristic.coding.decode(bytes)
@@ -50,8 +50,8 @@ internal import Synchronization
     /// Connects and keeps state and values up to date until the task is cancelled, which throws `cancelled`. The
     /// connection policy determines how long the link stays.
     ///
-    /// Throws the same errors as `Peripheral.values(_:timeout:)`, and `shutDown` with the central. After the end
-    /// of a link, it waits for the next.
+    /// Throws the same errors as `Peripheral.values(_:timeout:)`, and `shutDown` with the central. After the end of a
+    /// link, this method waits for the next link.
     public func run() async throws {
         defer { forget() }
         let latest = Latest()
@@ -95,12 +95,12 @@ internal import Synchronization
     }
 }
 
-/// A value that is observed apart from the others.
+/// A value that is observed independently of the others.
 @MainActor @Observable private final class ObservableBytes {
     var bytes: [UInt8]?
 }
 
-/// What the streams of a peripheral have told last.
+/// The last elements of a peripheral's streams.
 private final class Latest: Sendable {
     let content = Mutex<(state: ConnectionState?, values: PeripheralValues?)>((nil, nil))
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Calls of the continuous clock. One task of the process sleeps until the next of them.
+/// The calls at deadlines of the continuous clock. One task of the process sleeps until the next deadline.
 final class ContinuousTimers: Sendable {
     static let shared = ContinuousTimers()
 
@@ -26,7 +26,8 @@ final class ContinuousTimers: Sendable {
         }
     }
 
-    /// Cancels a call. The sleep until its deadline goes on, because most calls are cancelled.
+    /// Cancels a call. The task still sleeps until the call's deadline, because most calls are
+    /// cancelled.
     func cancelCall(_ number: UInt64) { state.withLock { _ = $0.calls.remove(number) } }
 
     private func sleep(_ state: inout State, until deadline: ContinuousClock.Instant) {

@@ -1,11 +1,13 @@
-/// A clock that can call back. A deadline costs less than with a task that sleeps, and most deadlines never come.
+/// A clock that can call a function at a deadline. This costs less than a task that sleeps, and most deadlines are
+/// cancelled.
 package protocol CallbackClock: Clock<Duration> {
     /// Calls `work` once after `duration`, from any thread, unless its number is passed to ``cancelCall(_:)`` before.
     func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64
     func cancelCall(_ number: UInt64)
 }
 
-/// A clock, by what it can do. Made once for many deadlines, because finding it out takes longer than to set one.
+/// A clock that can also call back at a deadline. Made once for many deadlines, because determining the kind of a clock
+/// takes longer than setting a deadline.
 public struct DeadlineClock: Sendable {
     fileprivate enum Kind {
         case callback(any CallbackClock)
@@ -23,7 +25,7 @@ public struct DeadlineClock: Sendable {
     }
 }
 
-/// Something that happens after a duration, unless it is cancelled before.
+/// A call after a duration, unless it is cancelled before.
 public struct Expiry: Sendable {
     private enum Timer: Sendable {
         case call(any CallbackClock, UInt64)

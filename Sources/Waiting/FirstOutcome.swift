@@ -7,12 +7,12 @@ public protocol WaitErrors: SendableMetatype {
     static var cancelled: Failure { get }
 }
 
-/// The first of several ends: a result that is delivered once, by completion, deadline, cancellation or the loss of what
-/// was waited for.
+/// The result of a wait, delivered once: by completion, deadline, cancellation or the loss of the awaited object,
+/// whichever is first.
 ///
 /// One task waits for it. Cancelling that task delivers `cancelled`, so every wait ends.
 ///
-/// Public and inlinable for the reason that ``TimerQueue`` has.
+/// Public and inlinable for the same reason as ``TimerQueue``.
 public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     public typealias Failure = Errors.Failure
     public typealias Result = Swift.Result<Value, Failure>
@@ -20,7 +20,7 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     @usableFromInline
     enum State {
         case open
-        /// Resumed once, because its state is left with it.
+        /// Resumed once: resuming changes the state.
         case awaited(UnsafeContinuation<Result, Never>)
         case delivered(Result)
     }
@@ -54,7 +54,7 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
         state.withLock { if case .delivered = $0 { false } else { true } }
     }
 
-    /// Waits for the result on the caller's actor. Passing the isolation on keeps the closures there.
+    /// Waits for the result on the caller's actor. The closures run there because the isolation is passed on.
     @inlinable
     public func wait(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value {
         let result = await withTaskCancellationHandler {
@@ -74,8 +74,9 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
 }
 
 extension FirstOutcome {
-    /// Runs `work` in a task of its own on the caller's actor, and waits for the first of its result and the others.
-    /// Returns without waiting for the work, which is cancelled, and keeps the actor until the work ends.
+    /// Runs `work` in a task of its own on the caller's actor, and waits for its result or another end, whichever is
+    /// first. If another end is first, cancels the work and returns without waiting for it. The task retains the actor
+    /// until the work ends.
     @inlinable
     public func race(
         isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () async throws(Failure) -> Value

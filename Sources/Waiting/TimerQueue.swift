@@ -1,7 +1,7 @@
-/// What is to be done at deadlines that have not passed, in their order.
+/// A queue of work, in the order of its deadlines.
 ///
-/// Public and inlinable, because each step takes longer than its work where the types are not known, and the compiler
-/// specializes nothing that is `package` in another module (Swift 6.3).
+/// Public and inlinable for speed: the compiler does not specialize `package` declarations in other modules (Swift
+/// 6.3), and an unspecialized step takes longer than the work itself.
 public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     public typealias Number = UInt64
 
@@ -18,7 +18,7 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
             self.number = number
         }
 
-        /// Those with one deadline are due in the order in which they were added.
+        /// Entries with the same deadline are due in the order in which they were added.
         @inlinable
         static func < (left: Entry, right: Entry) -> Bool {
             left.deadline == right.deadline ? left.order < right.order : left.deadline < right.deadline
@@ -45,13 +45,13 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @usableFromInline var free: [Int] = []
     @usableFromInline var last: UInt64 = 0
 
-    /// How many places there can be. A number has the index of its place in the lower bits, and in the others how often the
-    /// place was used before.
+    /// The maximum number of places. The lower bits of a number are the index of its place, and the upper bits count
+    /// how often the place was used before.
     @inlinable static var indices: UInt64 { 1 << 24 }
 
     @inlinable public init() {}
 
-    /// The next deadline, or one before it whose work was removed.
+    /// The next deadline, or an earlier one whose work was removed.
     @inlinable public var next: Deadline? { heap.first?.deadline }
     @inlinable public var count: Int { places.count - free.count }
 
@@ -75,10 +75,10 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
         return number
     }
 
-    /// Removes work and returns it. Nil if it was taken.
+    /// Removes work and returns it. Nil if it was removed before.
     @inlinable @discardableResult public mutating func remove(_ number: Number) -> Work? {
         guard let removed = take(number) else { return nil }
-        // Most deadlines never come.
+        // Most work is removed before its deadline, so entries without work accumulate.
         guard heap.count > 64, heap.count > 4 * count else { return removed }
         heap = heap.filter { contains($0.number) }
         // A sorted list is a heap.

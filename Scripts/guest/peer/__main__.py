@@ -1,9 +1,10 @@
 """peer [options]: a simulated Bluetooth LE radio with the kernel on one side and a heart rate strap on the other.
 
-The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to that of an independent stack, bumble,
-which is a heart rate strap (strap.py) and takes commands (commands.py). A third one is a smart lock (lock.py), silent until
-it is switched on, by --lock or by the command lock on, and a fourth has services of many profiles (gauges.py), with --gauges or
-by gauges on. Two centrals (central.py) connect to the host when told to. Needs root and a kernel with hci_vhci.
+The kernel's hci0 (/dev/vhci) is a software controller, joined by a virtual link to the controller of an independent
+stack, bumble, which is a heart rate strap (strap.py) and takes commands (commands.py). A third controller is a smart
+lock (lock.py), silent until it is switched on by --lock or by the command "lock on"; a fourth has services of many
+profiles (gauges.py), with --gauges or by "gauges on". Two centrals (central.py) connect to the host on command. Needs
+root and a kernel with hci_vhci.
 
   python3 Scripts/guest/peer --help
 """
@@ -54,7 +55,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument('--gauges', action='store_true', help='switch the gauges on')
     parser.add_argument('--control', default='/run/peer.sock', help='the socket that takes commands (%(default)s)')
-    parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when all is ready')
+    parser.add_argument('--ready', type=Path, metavar='FILE', help='a file to make when the peer is ready')
     parser.add_argument('--debug', action='store_true', help='log every packet')
     arguments = parser.parse_args()
     if arguments.lock_mtu < SHORTEST_PACKET_LENGTH:

@@ -1,6 +1,6 @@
-"""The simulated radio: bumble's virtual link and software controller, put right where the Linux kernel trips over them.
+"""The simulated radio: bumble's virtual link and software controller, corrected where the Linux kernel fails with them.
 
-What is put right is that of bumble 0.0.236; look here first when the pinned version changes.
+The corrections are for bumble 0.0.236; look here first when the pinned version changes.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from bumble.core import InvalidArgumentError, PhysicalTransport
 from bumble.link import LocalLink
 
 SIGNAL_STRENGTH = -50
-"""What every receiver reports of every advertisement, in dBm."""
+"""The signal strength that every receiver reports for every advertisement, in dBm."""
 
 ACTIVE_SCAN = 1
 
 CONNECTABLE, SCANNABLE, NOT_CONNECTABLE = 0, 2, 3
-"""The kinds of undirected advertisements: ADV_IND, ADV_SCAN_IND, ADV_NONCONN_IND; the same in commands and in reports."""
+"""The kinds of undirected advertisements: ADV_IND, ADV_SCAN_IND, ADV_NONCONN_IND; with the same numbers in commands and
+reports."""
 
 
 class Air(LocalLink):
     """A link that joins controllers.
 
-    bumble labels LE data with the sender's random address, but a Linux host connects from its public one; the connection
-    knows which.
+    bumble labels LE data with the sender's random address, but a Linux host connects from its public one; the right
+    address comes from the connection.
     """
 
     def send_acl_data(
@@ -43,8 +44,8 @@ class Air(LocalLink):
             loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
 
     def send_advertising_pdu(self, sender_controller: Controller, packet: ll.AdvertisingPdu) -> None:
-        """A request to connect arrives at once, so that of two in answer to the same advertisement only one succeeds. (bumble
-        tells both that they have a link.)"""
+        """A request to connect arrives at once, so that of two requests after the same advertisement only one succeeds.
+        (With bumble's own, both requests succeed.)"""
         if isinstance(packet, ll.ConnectInd):
             for controller in self.controllers - {sender_controller}:
                 controller.on_ll_advertising_pdu(packet)
@@ -52,7 +53,7 @@ class Air(LocalLink):
             super().send_advertising_pdu(sender_controller, packet)
 
     def is_connectable(self, address: hci.Address) -> bool:
-        """Whether somebody advertises with that address and can be connected to."""
+        """Whether a device advertises with that address and can be connected to."""
         advertisers = [controller.le_legacy_advertiser for controller in self.controllers]
         return any(
             advertiser.enabled and advertiser.address == address and advertiser.advertising_type == CONNECTABLE
@@ -61,16 +62,15 @@ class Air(LocalLink):
 
 
 class Advertisement(ll.AdvInd):
-    """An advertisement that says whether it is connectable or scannable, and carries its scan response; bumble's leaves both
-    behind."""
+    """An advertisement with its kind (connectable, scannable) and its scan response, both of which bumble's lacks."""
 
     kind: int = CONNECTABLE
     scan_response: bytes = b''
 
 
 class Advertiser(LegacyAdvertiser):
-    """An advertiser of all undirected kinds, at the interval that it is told, in units of 0.625 ms. (bumble's advertises only
-    if it is connectable, and takes the unit for a millisecond.)"""
+    """An advertiser of all undirected kinds, at the interval that the host sets, in units of 0.625 ms. (bumble's
+    advertises only if it is connectable, and takes the unit for a millisecond.)"""
 
     def _on_timer_fired(self) -> None:
         self.send_advertising_data()
@@ -88,8 +88,8 @@ class Advertiser(LegacyAdvertiser):
 class LowEnergyController(Controller):
     """An LE controller.
 
-    Extended advertising and link layer privacy are not offered, since bumble's are incomplete. Data packets have room for
-    251 bytes, as with data length extension, so that large values are not cut up.
+    Extended advertising and link layer privacy are not offered, since bumble's are incomplete. Data packets have room
+    for 251 bytes, as with data length extension, so that large values are not cut up.
     """
 
     le_features = Controller.le_features & ~(
@@ -102,7 +102,7 @@ class LowEnergyController(Controller):
     supported_max_rx_octets = 251
 
     signal_strength = SIGNAL_STRENGTH
-    """What this receiver reports of every advertisement, in dBm; 127 is not known."""
+    """The signal strength that this receiver reports for every advertisement, in dBm; 127 for an unknown one."""
 
     # --- advertising and scanning ---
 
@@ -136,7 +136,7 @@ class LowEnergyController(Controller):
     def on_hci_le_create_connection_cancel_command(
         self, command: hci.HCI_LE_Create_Connection_Cancel_Command
     ) -> hci.HCI_StatusReturnParameters:
-        """Ends the pending connection with the event that the host waits for. (bumble leaves it pending for ever.)"""
+        """Ends the pending connection with the event that the host waits for. (bumble leaves it pending forever.)"""
         pending = self.pending_le_connection
         if not pending:
             return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.COMMAND_DISALLOWED_ERROR)
@@ -156,8 +156,8 @@ class LowEnergyController(Controller):
         return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.SUCCESS)
 
     def on_hci_disconnect_command(self, command: hci.HCI_Disconnect_Command) -> None:
-        """Ends a link, also if the other controller is gone. If there is no such link, the status says so. (bumble answers that
-        the end is pending, and reports none, so that its host waits for ever.)"""
+        """Ends a link, also if the other controller is gone. If there is no such link, the status is an error. (bumble
+        answers that the end is pending, but never reports it, so that its host waits forever.)"""
         connection = self.find_le_connection_by_handle(command.connection_handle)
         if not connection:
             self._send_hci_command_status(hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR, command.op_code)
@@ -173,7 +173,7 @@ class LowEnergyController(Controller):
         return super().on_hci_reset_command(command)
 
     def fall_silent(self) -> None:
-        """Stops sending and receiving. The other ends of its links see them time out; its own host is told nothing."""
+        """Stops sending and receiving. The other ends of its links see them time out; its own host gets no event."""
         for connection in list(self.le_connections.values()):
             with contextlib.suppress(InvalidArgumentError):  # (the other controller is gone already)
                 connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR))
@@ -184,7 +184,8 @@ class LowEnergyController(Controller):
         self.pending_le_connection = None
 
     def lose_links(self) -> int:
-        """Tells its host that every link has timed out, and says how many. The other end has to do the same."""
+        """Reports to its host that every link has timed out; returns the number of links. The other end has to do the
+        same."""
         connections = list(self.le_connections.values())
         for connection in connections:
             self.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)

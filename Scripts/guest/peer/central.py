@@ -1,7 +1,8 @@
-"""Remote centrals: devices in the air that look for the host's advertisements, connect, and use its attributes and channels.
+"""Remote centrals: devices in the air that look for the host's advertisements, connect, and use its attributes and
+channels.
 
-They speak the Attribute Protocol request by request, so that a test sees exactly what the host answers; of bumble's own
-client they use no procedure, only its way to send a request and wait for the response.
+They use the Attribute Protocol request by request, so that a test sees each answer of the host. From bumble's own
+client they use only the function that sends a request and waits for the response.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ ADDRESSES = ['F8:F9:FA:FB:FC:01', 'F8:F9:FA:FB:FC:02']
 """The centrals' addresses, static random, in the order of their numbers, from 1."""
 
 PACKET_LENGTH = 517
-"""The longest packet of the Attribute Protocol that a central takes, unless told otherwise for a link."""
+"""The longest packet of the Attribute Protocol that a central takes, unless another length is given for a link."""
 
 CHANNEL_LENGTH = 2048
-"""The longest packet of a channel that a central takes, unless told otherwise for the channel."""
+"""The longest packet of a channel that a central takes, unless another length is given for the channel."""
 
 CONNECTING, READY = 20.0, 5.0
-"""How long a link and the host's first request on it may take, in seconds. (An answer may take 30 s: bumble's limit.)"""
+"""How long a link and the host's first request on it may take, in seconds. (An answer may take 30 s: bumble's
+limit.)"""
 
 PRIMARY, SECONDARY, INCLUDE, DECLARATION, CONFIGURATION = 0x2800, 0x2801, 0x2802, 0x2803, 0x2902
 
@@ -61,25 +63,25 @@ class ChannelRefused(Exception):
 
 
 class NoChannel(Exception):
-    """There is no channel with that number, or no longer."""
+    """There is no open channel with that number."""
 
 
 @dataclass
 class Attributes:
-    """What the host has, as found."""
+    """The attributes of the host, as discovered."""
 
     services: list[dict[str, object]] = field(default_factory=list)
     configurations: dict[int, int] = field(default_factory=dict)
-    """By the handle of a characteristic's value, that of its client characteristic configuration."""
+    """The handles of client characteristic configurations, by the handle of the characteristic's value."""
 
 
 class RemoteCentral:
-    """A central with a controller and an address of its own. What reaches it unasked is kept in `events`, in order, as
+    """A central with a controller and an address of its own. Its events are kept in `events`, in order, as
     dictionaries:
 
     ====================================================== ======================================================
     {"event": "notification", "handle": N, "value": HEX}   a notification
-    {"event": "indication", "handle": N, "value": HEX}     an indication, which it confirms, unless told otherwise
+    {"event": "indication", "handle": N, "value": HEX}     an indication, confirmed unless "confirms off"
     {"event": "disconnected", "reason": N}                 the link has ended; then its channels are closed
     {"event": "mtu", "mtu": N}                             another packet length was agreed upon
     {"event": "packet", "channel": N, "value": HEX}        a packet on a channel
@@ -119,8 +121,8 @@ class RemoteCentral:
     # --- scanning ---
 
     async def scan(self, seconds: float, active: bool, address: str | None) -> list[dict[str, object]]:
-        """What is heard in that time, each different report once, in the order of their arrival; of one sender only, if
-        `address` is given. The data are as in the air."""
+        """The reports that are received in that time, each different one once, in the order of arrival; of one sender
+        only, if `address` is given. The data are as in the air."""
         reports: list[dict[str, object]] = []
 
         def note(report: hci.HCI_LE_Advertising_Report_Event.Report) -> None:
@@ -154,14 +156,14 @@ class RemoteCentral:
     async def connect(self, packet_length: int = PACKET_LENGTH) -> None:
         """Connects to the host, which must advertise, and waits until its Attribute Protocol is up.
 
-        BlueZ drops what reaches it before. It begins itself with requests (the packet length, and the central's services),
-        unless its configuration forbids that; then a moment has to do.
+        BlueZ drops earlier packets. It begins with requests of its own (the packet length, and the central's services),
+        which show that it is ready, unless its configuration forbids them; then this waits for a moment.
 
-        `packet_length` is the longest packet that the central takes, whichever side asks for it. (If a central asks for less
-        than it answers, notifications get stuck in BlueZ 5.66.)
+        `packet_length` is the longest packet that the central takes, whichever side asks for it. (If a central asks for
+        a shorter length than it answers, notifications get stuck in BlueZ 5.66.)
         """
         if self.connection:
-            raise ValueError('it is connected')
+            raise ValueError('the central is already connected')
         self._asked.clear()
         self.attributes = Attributes()
         self.device.gatt_server.max_mtu = packet_length
@@ -190,7 +192,7 @@ class RemoteCentral:
 
     def link(self) -> Connection:
         if not self.connection:
-            raise NoLink('it is not connected')
+            raise NoLink('the central is not connected')
         return self.connection
 
     async def _while_connected(self, waited_for: Awaitable[T]) -> T:
@@ -219,7 +221,7 @@ class RemoteCentral:
         return bytes(response)[1:]
 
     async def negotiate(self) -> int:
-        """Asks for the longest packet length, as the host does itself. The one that then holds."""
+        """Asks for the longest packet length, as the host does itself. Returns the length that then holds."""
         length = self.device.gatt_server.max_mtu
         answer = await self.request(att.ATT_Exchange_MTU_Request(client_rx_mtu=length))
         agreed = max(att.ATT_DEFAULT_MTU, min(length, *struct.unpack('<H', answer)))
@@ -227,15 +229,15 @@ class RemoteCentral:
         return agreed
 
     async def read(self, handle: int) -> bytes:
-        """A value, as much as one response has room for."""
+        """As much of a value as one response has room for."""
         return await self.request(att.ATT_Read_Request(attribute_handle=handle))
 
     async def read_part(self, handle: int, offset: int) -> bytes:
-        """A value from an offset on, as much as one response has room for."""
+        """As much of a value, from an offset on, as one response has room for."""
         return await self.request(att.ATT_Read_Blob_Request(attribute_handle=handle, value_offset=offset))
 
     async def read_long(self, handle: int) -> bytes:
-        """A value, whole."""
+        """A whole value."""
         value = part = await self.read(handle)
         while len(part) == self.link().att_mtu - 1:
             part = await self.read_part(handle, len(value))
@@ -256,14 +258,14 @@ class RemoteCentral:
             att.ATT_Prepare_Write_Request(attribute_handle=handle, value_offset=offset, part_attribute_value=part)
         )
         if echo != struct.pack('<HH', handle, offset) + part:
-            raise ValueError(f'prepared {part.hex()} at {offset}, but it echoes {echo.hex()}')
+            raise ValueError(f'prepared {part.hex()} at {offset}, but the host echoes {echo.hex()}')
 
     async def execute(self, writes: bool) -> None:
-        """Executes what was prepared, or drops it."""
+        """Executes or drops the prepared writes."""
         await self.request(att.ATT_Execute_Write_Request(flags=int(writes)))
 
     async def write_long(self, handle: int, value: bytes, offset: int = 0) -> None:
-        """Writes in parts, prepared and executed; if one is refused, drops them."""
+        """Writes in parts, prepared and executed; if a part is refused, drops all of them."""
         room = self.link().att_mtu - 5
         try:
             for start in range(0, max(len(value), 1), room):
@@ -295,7 +297,7 @@ class RemoteCentral:
         return found.services
 
     async def _services(self, kind: int) -> AsyncIterator[tuple[int, int, str]]:
-        """The services of a kind: their handles, the last of their attributes', their UUIDs."""
+        """The services of a kind: their handles, the handles of their last attributes, their UUIDs."""
         start = 1
         while start <= 0xFFFF:
             try:
@@ -393,8 +395,9 @@ class RemoteCentral:
     # --- channels ---
 
     async def open_channel(self, psm: int, length: int) -> tuple[int, int]:
-        """Opens a channel to the host: its number here, which no other one ever gets, and the longest packet that the host
-        takes. `length` is the longest that the central takes. What the host sends may be told before this returns."""
+        """Opens a channel to the host. Returns its number, which no later channel gets, and the longest packet that the
+        host takes. `length` is the longest that the central takes. Packets from the host may become events before this
+        returns."""
         link = self.link()
         number = next(self._channel_numbers)
         channel = PacketChannel.unopened(
@@ -428,12 +431,12 @@ class RemoteCentral:
         await self._while_connected(self._channel(number).send(packet))
 
     async def close(self, number: int) -> None:
-        """Closes a channel, of which nothing is told any more."""
+        """Closes a channel, which then has no more events."""
         channel = self._channel(number)
         del self.channels[number]
         await self._while_connected(channel.close())
 
-    # --- as at the start ---
+    # --- reset ---
 
     async def reset(self) -> None:
         """Ends the link, and with it the channels, forgets bonds and events."""

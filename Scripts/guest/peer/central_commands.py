@@ -1,6 +1,6 @@
 """The remote centrals' commands, after the word "central" and a number, 1 or 2. Handles are decimal
-numbers, values are in hex ("-" for an empty one), answers that have parts are JSON in one line. What the host refuses is
-answered with "error ATT 0x.. NAME handle N", a channel with "error refused NAME".
+numbers, values are in hex ("-" for an empty one), answers that have parts are JSON in one line. If the host refuses a
+request, the answer is "error ATT 0x.. NAME handle N"; if it refuses a channel, "error refused NAME".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SWITCHES = {'notify': 1, 'indicate': 2, 'both': 3}
 
 
 class CentralCommands(CommandSet):
-    """What can be commanded of a central."""
+    """The commands of a central."""
 
     def __init__(self, central: RemoteCentral) -> None:
         self.central = central
@@ -30,8 +30,9 @@ class CentralCommands(CommandSet):
     # --- scanning ---
 
     async def do_scan(self, seconds: str, mode: str = 'active', address: str | None = None) -> str:
-        """central N scan S [active|passive [ADDRESS]]: listens for so long. A list of what was heard, every different report
-        once: {"address", "random", "type": ADV_IND (connectable) | ADV_SCAN_IND | ADV_NONCONN_IND | SCAN_RSP, "data": HEX}."""
+        """central N scan S [active|passive [ADDRESS]]: scans for S seconds. The answer is a list of the reports, every
+        different one once: {"address", "random", "type": ADV_IND (connectable) | ADV_SCAN_IND | ADV_NONCONN_IND |
+        SCAN_RSP, "data": HEX}."""
         return json.dumps(await self.central.scan(float(seconds), mode == 'active', address))
 
     async def do_adv(self, switch: str) -> None:
@@ -43,8 +44,8 @@ class CentralCommands(CommandSet):
     # --- the link ---
 
     async def do_connect(self, packet_length: str = str(PACKET_LENGTH)) -> None:
-        """central N connect [LENGTH]: connects to the host, as soon as it advertises, and waits until it can be asked. LENGTH is
-        the longest packet that the central takes (517)."""
+        """central N connect [LENGTH]: connects to the host, as soon as it advertises, and waits until it takes
+        requests. LENGTH is the longest packet that the central takes (517)."""
         await self.central.connect(int(packet_length))
 
     async def do_disconnect(self) -> None:
@@ -56,7 +57,8 @@ class CentralCommands(CommandSet):
         return int(self.central.connection is not None)
 
     async def do_mtu(self, ask: str | None = None) -> int:
-        """central N mtu [ask]: the packet length of the link; ask: asks for it first (as BlueZ does itself)."""
+        """central N mtu [ask]: the packet length of the link; with ask, the central asks for it first (as BlueZ does
+        itself)."""
         if ask:
             await self._answered(self.central.negotiate())
         return self.central.link().att_mtu
@@ -66,7 +68,8 @@ class CentralCommands(CommandSet):
         await self.central.link().pair()
 
     async def do_pairing(self, method: str) -> None:
-        """central N pairing METHOD: how it pairs from now on, as the strap's (just-works, display, keyboard, compare…)."""
+        """central N pairing METHOD: how it pairs from now on; the methods are the strap's (just-works, display,
+        keyboard…)."""
         if method not in METHODS:
             raise CommandError(f'the methods are {", ".join(METHODS)}')
         self.central.pairing.set_method(method)
@@ -82,12 +85,13 @@ class CentralCommands(CommandSet):
     # --- attributes ---
 
     async def do_discover(self) -> str:
-        """central N discover: a list of services: {"uuid", "handle", "end", "primary", "includes": [{"uuid", "handle"}],
-        "characteristics": [{"uuid", "declaration", "handle", "properties", "descriptors": [{"uuid", "handle"}]}]}."""
+        """central N discover: a list of services: {"uuid", "handle", "end", "primary", "includes": [{"uuid",
+        "handle"}], "characteristics": [{"uuid", "declaration", "handle", "properties", "descriptors": [{"uuid",
+        "handle"}]}]}."""
         return json.dumps(await self._answered(self.central.discover()))
 
     async def do_read(self, handle: str, offset: str | None = None) -> str:
-        """central N read HANDLE [OFFSET]: a value, or what there is from an offset on; not more than fits one packet."""
+        """central N read HANDLE [OFFSET]: as much of a value, from an offset on, as fits into one packet."""
         if offset is None:
             return spell(await self._answered(self.central.read(int(handle))))
         return spell(await self._answered(self.central.read_part(int(handle), int(offset))))
@@ -113,7 +117,7 @@ class CentralCommands(CommandSet):
         await self._answered(self.central.prepare(int(handle), int(offset), parse(value)))
 
     async def do_execute(self, flag: str) -> None:
-        """central N execute 0|1: drops or writes what was prepared."""
+        """central N execute 0|1: drops or writes the prepared parts."""
         await self._answered(self.central.execute(flag == '1'))
 
     async def do_request(self, packet: str) -> str:
@@ -123,26 +127,27 @@ class CentralCommands(CommandSet):
     # --- channels ---
 
     async def do_channel(self, psm: str, length: str = str(CHANNEL_LENGTH)) -> str:
-        """central N channel PSM [LENGTH]: opens a channel to the host at a number (128 or 0x80). LENGTH is the longest packet
-        that the central takes (2048). {"channel": the channel's number in what follows, "mtu": the longest packet that the
-        host takes}. What arrives is told by events (see RemoteCentral), perhaps before this is answered."""
+        """central N channel PSM [LENGTH]: opens a channel to the host at a number (128 or 0x80). LENGTH is the longest
+        packet that the central takes (2048). The answer is {"channel": the channel's number in later commands, "mtu":
+        the longest packet that the host takes}. Packets that arrive are events (see RemoteCentral), possibly before
+        this answer."""
         number, longest = await self._answered(self.central.open_channel(int(psm, 0), int(length)))
         return json.dumps({'channel': number, 'mtu': longest})
 
     async def do_send(self, channel: str, packet: str) -> None:
-        """central N send CHANNEL HEX: sends a packet, and waits until it has been given to the link, for which the host has to
-        give credits."""
+        """central N send CHANNEL HEX: sends a packet, and waits until it has been given to the link, for which the host
+        has to give credits."""
         await self.central.send(int(channel), parse(packet))
 
     async def do_close(self, channel: str) -> None:
-        """central N close CHANNEL: closes a channel. Packets that wait for credits are dropped, which is their senders'
-        error."""
+        """central N close CHANNEL: closes a channel. Packets that wait for credits are dropped: their commands fail."""
         await self.central.close(int(channel))
 
     # --- notifications ---
 
     async def do_subscribe(self, handle: str, kind: str) -> None:
-        """central N subscribe HANDLE notify|indicate|both: switches them on for the characteristic with that value handle."""
+        """central N subscribe HANDLE notify|indicate|both: switches notifications, indications or both on for the
+        characteristic with that value handle."""
         if kind not in SWITCHES:
             raise CommandError('notify, indicate or both')
         await self._answered(self.central.configure(int(handle), SWITCHES[kind]))
@@ -159,8 +164,8 @@ class CentralCommands(CommandSet):
             self.central.confirms = switch == 'on'
 
     async def do_next(self, seconds: str = '30') -> str:
-        """central N next [S]: waits for the next event that was not asked for yet (see RemoteCentral), so long at most; "-"
-        if there is none."""
+        """central N next [S]: waits S seconds at most for the next event that was not fetched yet (see RemoteCentral);
+        "-" if there is none."""
         try:
             event = await asyncio.wait_for(self.central.events.get(), float(seconds))
         except TimeoutError:
@@ -168,14 +173,14 @@ class CentralCommands(CommandSet):
         return json.dumps(event)
 
     async def do_events(self) -> str:
-        """central N events: the list of all events that were not asked for yet."""
+        """central N events: the list of all events that were not fetched yet."""
         events = []
         while not self.central.events.empty():
             events.append(self.central.events.get_nowait())
         return json.dumps(events)
 
     async def _answered(self, waited_for: Awaitable[T]) -> T:
-        """What is waited for; what the host refuses is a command's error."""
+        """The result of an operation. If the host refuses it, the command fails."""
         try:
             return await waited_for
         except (Refused, ChannelRefused) as refusal:

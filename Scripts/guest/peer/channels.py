@@ -1,4 +1,4 @@
-"""LE credit-based channels, packet by packet, and those that the strap accepts."""
+"""LE credit-based channels, packet by packet, and the channels that the strap accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bumble.device import Connection, Device
 from bumble.l2cap import LeCreditBasedChannel, LeCreditBasedChannelSpec
 
 PART = 247
-"""The longest part of a packet that a credit is for; so much has room in one data packet of a controller (air.py)."""
+"""The longest part of a packet that one credit allows; it fits into one data packet of a controller (air.py)."""
 
 STRAP_LENGTH = 512
 """The longest packet that the strap takes."""
@@ -31,13 +31,13 @@ logger = logging.getLogger(__name__)
 
 
 class ChannelClosed(Exception):
-    """The channel was closed before what was waited for."""
+    """The channel was closed before the awaited event."""
 
 
 @dataclass
 class Outgoing:
-    """A packet that is being sent: what has not left yet, the packet's length before it included, and whether all of it has,
-    False if the channel was closed first."""
+    """A packet that is being sent: the bytes that have not left yet, with the packet's length before them, and whether
+    the whole packet has left; False if the channel was closed first."""
 
     rest: bytes
     sent: asyncio.Future[bool]
@@ -46,16 +46,16 @@ class Outgoing:
 class PacketChannel:
     """An end of a channel, over bumble's.
 
-    What is put right is that of bumble 0.0.236. It sends a stream: it joins what waits for credits, and cuts it to the length
-    that the other side takes. It keeps the other side's number of a channel that was closed, and refuses the next channel
-    with that number. And it drops what arrives before `create_le_credit_based_channel` has returned.
+    It corrects bumble 0.0.236, which sends a stream: it joins packets that wait for credits, and cuts the result to the
+    length that the other side takes. bumble also keeps the other side's number of a closed channel and refuses the next
+    channel with that number, and it drops packets that arrive before `create_le_credit_based_channel` has returned.
     """
 
     def __init__(
         self, channel: LeCreditBasedChannel, on_packet: Callable[[bytes], None], on_close: Callable[[], object]
     ) -> None:
-        """`on_packet` receives every packet. `on_close` is called when the channel has ended, whichever side has closed it,
-        and when the link has ended."""
+        """`on_packet` receives every packet. `on_close` is called when the channel has ended, whichever side has closed
+        it, and when the link has ended."""
         self._channel = channel
         self._on_close = on_close
         self._outgoing: deque[Outgoing] = deque()
@@ -120,7 +120,8 @@ class PacketChannel:
         return self._channel.peer_mtu
 
     async def send(self, packet: bytes) -> None:
-        """Sends a packet, after those before it. Returns when all of it has been given to the link, which takes credits."""
+        """Sends a packet, after those before it. Returns when all of it has been given to the link, which takes
+        credits."""
         if not self.is_open:
             raise ChannelClosed('the channel is closed')
         if len(packet) > self.length:
@@ -145,14 +146,15 @@ class PacketChannel:
 
     @staticmethod
     def _end(packet: Outgoing, is_sent: bool) -> None:
-        if not packet.sent.done():  # (who waited may have given up)
+        if not packet.sent.done():  # (the waiting task may have been canceled)
             packet.sent.set_result(is_sent)
 
     async def close(self) -> None:
-        """Closes the channel; what waits for credits is dropped. Returns when the other side has confirmed it."""
+        """Closes the channel; packets that wait for credits are dropped. Returns when the other side has confirmed
+        it."""
         if self.is_open:
-            # Bumble trips over the end of the link or the channel if what it waits for was canceled.
-            with contextlib.suppress(InvalidStateError):  # (the other side was faster)
+            # bumble fails at the end of the link or the channel if the future that it waits for was canceled.
+            with contextlib.suppress(InvalidStateError):  # (the other side has closed it first)
                 await asyncio.shield(self._channel.disconnect())
 
     def _closed(self) -> None:
@@ -176,14 +178,14 @@ def accept_channels(device: Device) -> None:
     PSM    name    what it does
     ====== ======= ==============================================================================================
     0x0080 echo    sends every packet back
-    0x0082 burst   takes orders, in their order: 6 bytes, a count (32 bits, little-endian) and a length (16 bits,
-                   little-endian): sends so many packets of that length, each with its number from 0 (32 bits,
+    0x0082 burst   takes orders, one after the other: 6 bytes, a count (32 bits, little-endian) and a length (16 bits,
+                   little-endian): sends that many packets of that length, each with its number from 0 (32 bits,
                    little-endian) and zeros; the byte 0xFF: closes the channel
     0x0083 stalled gives 4 credits and never another one, and reads nothing
     ====== ======= ==============================================================================================
 
-    It refuses all others. A packet that makes no sense closes the channel, and so does an echo that the other side has no
-    room for.
+    The strap refuses all other numbers. An invalid order closes the channel, and so does an echo that is too long for
+    the other side.
     """
     for psm, answer in ((ECHO, echo), (BURST, take_order)):
         spec = LeCreditBasedChannelSpec(psm=psm, mtu=STRAP_LENGTH, mps=PART)

@@ -1,7 +1,7 @@
 """Bluetooth Classic in the air: a controller that has both transports, and a headset that has Classic alone.
 
-bumble's controller has links over Classic, but no inquiry, and lacks commands without which the Linux kernel takes no dual-mode
-controller into use.
+bumble's controller has links over Classic, but no inquiry, and lacks commands that the Linux kernel requires from a
+dual-mode controller.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLASS_OF_DEVICE = 0x240404
 """Audio and rendering; a wearable headset (Assigned Numbers, section 2.8)."""
 
 INQUIRY_UNIT = 1.28
-"""Of the length of an inquiry, in seconds (Core Specification, volume 4, part E, section 7.1.1)."""
+"""The unit for the length of an inquiry, in seconds (Core Specification, volume 4, part E, section 7.1.1)."""
 INQUIRY_SCAN, PAGE_SCAN = 1, 2
 """The bits of Write Scan Enable: can be found, can be connected to."""
 
@@ -42,7 +42,7 @@ ANSWERS = {
     hci.HCI_READ_NUMBER_OF_SUPPORTED_IAC_COMMAND: '01',
     hci.HCI_READ_CURRENT_IAC_LAP_COMMAND: '01338b9e',
 }
-"""The commands that bumble's controller does not know, and what follows the status in the answer, in hex."""
+"""The commands that bumble's controller does not know, and the bytes after the status in the answer, in hex."""
 
 
 class DualModeController(LowEnergyController):
@@ -123,7 +123,8 @@ class DualModeController(LowEnergyController):
     # --- links ---
 
     def on_hci_create_connection_command(self, command: hci.HCI_Create_Connection_Command) -> None:
-        """Connects, unless nothing with that address can be: then it is paged in vain. (bumble fails without an answer.)"""
+        """Connects. If no device with that address can be connected to, the page times out. (bumble fails without an
+        answer.)"""
         other = self.link.find_classic_controller(command.bd_addr)
         if other and other.classic_scan_enable & PAGE_SCAN:
             super().on_hci_create_connection_command(command)
@@ -148,7 +149,7 @@ class DualModeController(LowEnergyController):
 
 
 class Headset:
-    """A Classic device that can be found and connected to while it is on. Its only service is that of an audio sink."""
+    """A Classic device that can be found and connected to while it is on. Its only service is an audio sink."""
 
     def __init__(self, air: Air) -> None:
         self._air = air
@@ -172,7 +173,7 @@ class Headset:
         await device.power_on()
 
     def switch_off(self) -> None:
-        """Takes it out of reach. Nothing happens if it is off."""
+        """Takes the headset out of reach. Nothing happens if it is off."""
         if self._controller:
             self._controller.fall_silent()
             self._air.remove_controller(self._controller)

@@ -1,4 +1,4 @@
-"""Commands by their names: what the peer's commands and the lock's have in common."""
+"""Commands by their names: the common base of the peer's commands and of each device's."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Command = Callable[..., Awaitable[object]]
 
 
 class CommandError(Exception):
-    """A command that makes no sense, or not now."""
+    """A command that is invalid, or not possible now."""
 
 
 class CommandSet:
-    """What can be commanded: the methods whose names begin with "do_". Their parameters are the command's words, as text;
-    what they return is the answer, None being "ok"; their doc comments are the manual."""
+    """A set of commands: the methods whose names begin with "do_". Their parameters are the command's words, as text;
+    the result is the answer, where None stands for "ok"; the doc comments are the manual."""
 
     def call(self, words: Sequence[str]) -> Awaitable[object]:
         """Calls the method that the first word names."""
@@ -22,7 +22,7 @@ class CommandSet:
             raise CommandError('an empty command')
         command: Command | None = getattr(self, f'do_{words[0]}', None)
         if command is None:
-            raise CommandError(f'{words[0]} is no command')
+            raise CommandError(f'there is no command {words[0]}')
         try:
             inspect.signature(command).bind(*words[1:])
         except TypeError as error:

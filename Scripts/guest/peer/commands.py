@@ -1,6 +1,6 @@
 """The peer's commands: lines on a socket, each answered with one line.
 
-The answer is "ok", a value, or "error" and what is wrong. A connection's commands are answered in their order; connections
+The answer is "ok", a value, or "error" and the reason. A connection's commands are answered in their order; connections
 do not wait for each other.
 """
 
@@ -30,11 +30,11 @@ from strap import Strap
 logger = logging.getLogger(__name__)
 
 LIMIT = 90
-"""The maximum time for a command, in seconds. Those that wait for the other side, such as for a pairing, take less."""
+"""The time limit for a command, in seconds. Commands that wait for the other side, such as for a pairing, take less."""
 
 
 class Commands(CommandSet):
-    """The peer's commands. Those that name no peripheral are the strap's."""
+    """The peer's commands. A command that names no device is for the strap."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Commands(CommandSet):
         self.centrals = centrals
 
     async def answer(self, line: str) -> str:
-        """Does what a line says."""
+        """Executes the command of a line."""
         try:
             async with asyncio.timeout(LIMIT) as limit:
                 result = await self.call(line.split())
         except CommandError as error:
             return f'error {error}'
-        except Exception as error:  # (whatever it is, the other side is to hear of it)
+        except Exception as error:  # (any error is sent to the other side)
             logger.info('command %.80s', line.strip(), exc_info=True)
             if limit.expired():
                 return f'error the command took longer than {LIMIT} s'
@@ -81,8 +81,8 @@ class Commands(CommandSet):
             await connection.disconnect()
 
     async def do_lost(self) -> None:
-        """lost: ends the links, all peripherals' and centrals', as when the radio fails: both sides see a supervision timeout
-        (0x08)."""
+        """lost: ends the links of all peripherals and centrals, as when the radio fails: both sides see a supervision
+        timeout (0x08)."""
         peripherals: list[Peripheral] = [self.strap, self.lock, self.gauges]
         if not any(peripheral.connections for peripheral in peripherals) and not self._central_links():
             raise CommandError('there is no link')
@@ -101,8 +101,8 @@ class Commands(CommandSet):
             await connection.pair()
 
     async def do_pairing(self, method: str) -> None:
-        """pairing METHOD: how the strap pairs from now on: just-works (so it is at the start), display (it shows 123456),
-        keyboard (it wants a number typed in), compare, reject, or silent, which does not answer."""
+        """pairing METHOD: how the strap pairs from now on: just-works (the method at the start), display (it shows
+        123456), keyboard (a number has to be typed in), compare, reject, or silent, which does not answer."""
         if method not in METHODS:
             raise CommandError(f'the methods are {", ".join(METHODS)}')
         self.strap.pairing.set_method(method)
@@ -140,7 +140,7 @@ class Commands(CommandSet):
             raise CommandError('adv on or adv off')
 
     async def do_strength(self, strength: str) -> None:
-        """strength N: how strong the adapter hears everything from now on, in dBm; 127 for a strength that it does not know."""
+        """strength N: the signal strength that the adapter reports from now on, in dBm; 127 for an unknown one."""
         self.adapter.controller.signal_strength = int(strength)
 
     async def do_rename(self, *words: str) -> None:
@@ -159,7 +159,7 @@ class Commands(CommandSet):
         return len(self.strap.subscribers(self.strap.echo.output))
 
     async def do_notify(self, *value: str) -> None:
-        """notify HEX: notifies a value on the echo service's output. An error without subscriber."""
+        """notify HEX: notifies a value on the echo service's output. An error without a subscriber."""
         await self.strap.notify_output(bytes.fromhex(''.join(value)))
 
     async def do_indicate(self, *value: str) -> None:
@@ -173,15 +173,15 @@ class Commands(CommandSet):
         return f'{count} in {seconds:.3f} s'
 
     async def do_written(self) -> str:
-        """written: what was last written to the echo service, in hex; "-" if that is nothing."""
+        """written: the value last written to the echo service, in hex; "-" if it is empty."""
         return self.strap.echo.written.hex() or '-'
 
     async def do_hold(self) -> None:
-        """hold: from now on, requests for the slow characteristic are not answered. So it is at the start."""
+        """hold: from now on, requests for the slow characteristic are not answered. This is the state at the start."""
         self.strap.echo.gate.hold()
 
     async def do_release(self) -> None:
-        """release: answers all held requests, and those that follow."""
+        """release: answers all held requests, and later ones."""
         self.strap.echo.gate.release()
 
     async def do_held(self) -> int:
@@ -189,8 +189,9 @@ class Commands(CommandSet):
         return self.strap.echo.gate.waiting
 
     async def do_reset(self) -> None:
-        """reset: as at the start: nothing written, no bond, heart rate 72, the first name, advertising, heard at -50 dBm. Held
-        requests are answered, following ones are held. The lock forgets and counts from 0. Links stay."""
+        """reset: restores the state at the start: nothing written, no bond, heart rate 72, the first name, advertising,
+        received at -50 dBm. Held requests are answered, later ones are held. The lock forgets and counts from 0. Links
+        stay."""
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
@@ -201,7 +202,8 @@ class Commands(CommandSet):
             await central.reset()
 
     async def do_state(self) -> str:
-        """state: what each device does, and where each task of the peer waits, on one line; for the report of a hang."""
+        """state: the state of each device, and where each task of the peer waits, on one line; for the report of a
+        hang."""
         devices = [self.strap, self.lock, self.gauges, *self.centrals]
         parts = [f'hci0 plugged {self.adapter.is_plugged}, hci1 plugged {self.second.is_plugged}']
         for device in devices:
@@ -231,8 +233,9 @@ class Commands(CommandSet):
     # --- the headset ---
 
     async def do_headset(self, switch: str) -> None:
-        """headset on|off: switches on a device that has Bluetooth Classic alone (classic.py), or takes it out of reach. So it
-        is at the start. (Connecting to one that is out of reach crashes the guest's kernel: Docs/Testing.md.)"""
+        """headset on|off: switches on a device that has Bluetooth Classic alone (classic.py), or takes it out of reach,
+        which is its state at the start. (A connection to it while it is out of reach crashes the guest's kernel:
+        Docs/Testing.md.)"""
         if switch == 'on':
             await self.headset.switch_on()
         elif switch == 'off':
@@ -251,7 +254,8 @@ class Commands(CommandSet):
     # --- the strap as a central ---
 
     async def do_scan(self, seconds: str) -> str:
-        """scan S: listens for so long; a dictionary in Python's notation of the addresses heard and their names."""
+        """scan S: scans for S seconds. The answer is a dictionary in Python's notation, with the names of the devices
+        by address."""
         device = self.strap.device
         names: dict[str, object] = {}
 
@@ -270,8 +274,9 @@ class Commands(CommandSet):
         return repr(names)
 
     async def do_read(self, address: str, characteristic: str, address_type: str = '0') -> str:
-        """read ADDRESS UUID [ADDRESS-TYPE]: connects (0 a public address, 1 a random one), discovers, reads all
-        characteristics with the UUID, disconnects. A tuple in Python's notation: the services, and (UUID, hex) pairs."""
+        """read ADDRESS UUID [ADDRESS-TYPE]: connects (0: a public address, 1: a random one), discovers, reads all
+        characteristics with the UUID, disconnects. The answer is a tuple in Python's notation: the services, and (UUID,
+        hex) pairs."""
         device = self.strap.device
         await self.strap.pause_advertising()
         try:
@@ -286,8 +291,8 @@ class Commands(CommandSet):
             await self.strap.resume_advertising()
 
     async def _settle(self, connection: Connection) -> None:
-        """Waits until BlueZ can be asked. It drops what reaches it before its ATT channel is up, and holds that back until
-        a bonded link is encrypted."""
+        """Waits until BlueZ takes requests. It drops requests that arrive before its ATT channel is up, and it opens
+        that channel only when a bonded link is encrypted."""
         await asyncio.sleep(0.3)
         keys = self.strap.device.keystore
         if keys and await keys.get(str(connection.peer_address)):
@@ -310,12 +315,12 @@ class Commands(CommandSet):
         await self.adapter.unplug()
 
     async def do_plug(self) -> None:
-        """plug: puts it back."""
+        """plug: puts the host's controller back."""
         await self.adapter.plug()
 
     async def do_second(self, switch: str) -> None:
-        """second on|dual|off: plugs in a second controller, hci1, which is for LE alone or, with dual, for Classic, too; or takes
-        it away. reset takes it away, too."""
+        """second on|dual|off: plugs in a second controller, hci1, which is for LE alone or, with dual, for Classic,
+        too; or unplugs it. reset also unplugs it."""
         match switch:
             case 'on':
                 await self.second.plug()
@@ -335,7 +340,7 @@ async def serve(commands: Commands, path: str) -> None:
             while line := await reader.readline():
                 writer.write((await commands.answer(line.decode())).encode() + b'\n')
                 await writer.drain()
-        except ConnectionError:  # (who asked has gone)
+        except ConnectionError:  # (the client has closed its connection)
             pass
         finally:
             writer.close()

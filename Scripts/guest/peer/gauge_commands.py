@@ -7,7 +7,7 @@ from gauges import Gauges
 
 
 class GaugeCommands(CommandSet):
-    """What can be commanded of the gauges."""
+    """The commands of the gauges."""
 
     def __init__(self, gauges: Gauges) -> None:
         self.gauges = gauges
@@ -17,17 +17,20 @@ class GaugeCommands(CommandSet):
         await self.gauges.advertise()
 
     async def do_off(self) -> None:
-        """gauges off: they are silent, and have no link. So it is at the start, without the option --gauges."""
+        """gauges off: they are silent, and have no link. This is the state at the start, without the option
+        --gauges."""
         await self.gauges.stop_advertising()
         for connection in self.gauges.connections:
             await connection.disconnect()
 
     async def do_temperature(self, tenths: str) -> None:
-        """gauges temperature N: indicates a temperature in tenths of a degree Celsius, and waits until it is confirmed."""
+        """gauges temperature N: indicates a temperature in tenths of a degree Celsius, and waits until it is
+        confirmed."""
         await self.gauges.tell(self.gauges.thermometer.measurement, self.gauges.thermometer.spell(int(tenths)))
 
     async def do_ride(self, speed: str, cadence: str, power: str) -> None:
-        """gauges ride SPEED CADENCE POWER: notifies the bike's data: hundredths of km/h, halves of a revolution a minute, watts."""
+        """gauges ride SPEED CADENCE POWER: notifies the bike's data: hundredths of km/h, halves of a revolution a
+        minute, watts."""
         value = self.gauges.machine.spell_bike(int(speed), int(cadence), int(power))
         await self.gauges.tell(self.gauges.machine.bike, value)
 
@@ -36,7 +39,7 @@ class GaugeCommands(CommandSet):
         await self.gauges.beat()
 
     async def do_restore(self) -> None:
-        """gauges restore: all glucose records are there again."""
+        """gauges restore: restores all glucose records."""
         self.gauges.glucose.restore()
 
     async def do_target(self) -> int:

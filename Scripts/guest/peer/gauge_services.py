@@ -44,7 +44,7 @@ def date_time(year: int, month: int, day: int, hours: int, minutes: int, seconds
 
 
 class HealthThermometer(Service):
-    """Health Thermometer Service 1.0: measurements are indicated, of a body."""
+    """Health Thermometer Service 1.0: indicates measurements of a body's temperature."""
 
     BODY = 2
 
@@ -96,7 +96,8 @@ class Glucose(Service):
         self.records = {number: 70 + number for number in range(1, 31)}
 
     def _spell(self, number: int) -> bytes:
-        # Flags: concentration in kg/L with type and location, a context follows every tenth; capillary whole blood of a finger.
+        # Flags: concentration in kg/L with type and location, a context follows every tenth; capillary whole blood of a
+        # finger.
         flags = 0x02 | (0x10 if number % 10 == 0 else 0)
         time = date_time(2026, 11, 21, 6 + number // 60, number % 60, 0)
         concentration = float16(self.records[number], -5)
@@ -108,7 +109,7 @@ class Glucose(Service):
         return bytes([0x01]) + struct.pack('<H', number) + bytes([1]) + float16(15, -3)
 
     def _chosen(self, operator: int, operand: bytes) -> Sequence[int] | int:
-        """The sequence numbers that are meant, or what is wrong."""
+        """The sequence numbers that the request selects, or the code of an error."""
         numbers = sorted(self.records)
         if operator in (self.ALL, self.FIRST, self.LAST):
             if operand:
@@ -147,7 +148,7 @@ class Glucose(Service):
 
 
 class EnvironmentalSensing(Service):
-    """Environmental Sensing Service 1.0: two thermometers, told apart by their descriptions, and a hygrometer."""
+    """Environmental Sensing Service 1.0: two thermometers, which differ in their descriptions, and a hygrometer."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -172,7 +173,7 @@ class EnvironmentalSensing(Service):
 
 
 class FitnessMachine(Service):
-    """Fitness Machine Service 1.0: an indoor bike whose target power can be set, once control was asked for."""
+    """Fitness Machine Service 1.0: an indoor bike whose target power can be set after a request for control."""
 
     REQUEST_CONTROL, RESET, SET_TARGET_POWER, RESPONSE = 0x00, 0x01, 0x05, 0x80
     SUCCESS, NOT_SUPPORTED, INVALID_PARAMETER, NOT_PERMITTED = 1, 2, 3, 5
@@ -236,7 +237,7 @@ class FitnessMachine(Service):
 
 
 class SerialPort(Service):
-    """Nordic's UART service: what is written comes back, in capitals."""
+    """Nordic's UART service: returns written text in capitals."""
 
     UUID_FORMAT = '6E40000{}-B5A3-F393-E0A9-E50E24DCCA9E'
 

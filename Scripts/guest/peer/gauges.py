@@ -1,6 +1,7 @@
-"""The gauges: a peripheral with one service of each of many profiles, to be read by a central's profile layer.
+"""The gauges: a peripheral with services of many profiles, one of each, for a central's profile layer to read.
 
-Where bumble has an implementation of a service, it is that one; the others (gauge_services.py) are written from their specifications.
+bumble's implementation of a service is used if there is one; the others (gauge_services.py) are written from their
+specifications.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BATTERIES = {0x010D: 80, 0x010E: 20}
 
 
 class Gauges(Peripheral):
-    """Many services in one place. It has one link at a time, and advertises only when it is told to."""
+    """A peripheral with many services. It has one link at a time, and advertises only on command."""
 
     def __init__(self, air: Air, advertising_interval: float) -> None:
         super().__init__(air, 'gauges', NAME, 'F0:0D:00:00:00:04', ADDRESS, advertising_interval)
@@ -103,7 +104,7 @@ class Gauges(Peripheral):
         """Notifies or indicates a value, whichever the characteristic allows, to all that are subscribed."""
         subscribers = self.subscribers(characteristic)
         if not subscribers:
-            raise NoSubscriber('nobody is subscribed')
+            raise NoSubscriber('there is no subscriber')
         for connection in subscribers:
             if characteristic.properties & Characteristic.Properties.INDICATE:
                 await self.device.indicate_subscriber(connection, characteristic, value)
@@ -113,5 +114,5 @@ class Gauges(Peripheral):
     async def beat(self) -> None:
         """Notifies a heart rate measurement."""
         if not self.subscribers(self.heart.heart_rate_measurement_characteristic):
-            raise NoSubscriber('nobody is subscribed')
+            raise NoSubscriber('there is no subscriber')
         await self.device.notify_subscribers(self.heart.heart_rate_measurement_characteristic)

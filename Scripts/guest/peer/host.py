@@ -1,4 +1,5 @@
-"""The host's side of the simulated radio: the controller that the kernel drives as hci0, and a second one, hci1, if asked for."""
+"""The host's side of the simulated radio: the controller that the kernel drives as hci0, and on command a second one,
+hci1."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ ADDRESS, SECOND_ADDRESS = 'C0:FF:EE:00:00:01', 'C0:FF:EE:00:00:02'
 
 
 class Adapter:
-    """A controller in the air that the kernel takes for a plugged-in one, by /dev/vhci."""
+    """A controller in the air that the kernel takes, through /dev/vhci, for a plugged-in one."""
 
     def __init__(self, air: Air, name: str = 'hci0', address: str = ADDRESS) -> None:
         self._air, self._name, self._address = air, name, address
@@ -30,7 +31,7 @@ class Adapter:
 
     @property
     def is_plugged(self) -> bool:
-        """Whether the kernel has it."""
+        """Whether the kernel has the controller."""
         return self._controller is not None
 
     async def plug(self, kind: type[LowEnergyController] = LowEnergyController) -> None:
@@ -44,7 +45,7 @@ class Adapter:
     async def unplug(self) -> None:
         controller = self.controller
         controller.fall_silent()
-        await asyncio.sleep(0)  # (its last words are on their way)
+        await asyncio.sleep(0)  # (its last packets are still being delivered)
         self._air.remove_controller(controller)
         assert self._transport
         await self._transport.close()

@@ -1,4 +1,5 @@
-"""A second peripheral, silent until it is switched on: a smart lock that takes framed commands, some of them only sealed.
+"""A second peripheral, silent until it is switched on: a smart lock that takes commands in frames, some only in sealed
+ones.
 
 Its one service, 00000000-9f34-11ee-8c90-0242ac120002:
 
@@ -7,11 +8,11 @@ UUID   properties
 ====== ============ =====================================================================
 …0001  write        requests: one frame a write, long writes too
 …0002  notify       replies and notifications; a frame that is longer than the link's
-                    packets comes in several, in order; lost without a subscriber
+                    packets comes in several, in order; dropped without a subscriber
 ====== ============ =====================================================================
 
-lock_frame.py says what a frame is, lock_cipher.py how it is sealed, that is, encrypted. A reply has its request's
-command, and is sealed if that was. Text is UTF-8.
+lock_frame.py describes the frames, lock_cipher.py how they are sealed, that is, encrypted. A reply has its request's
+command, and is sealed if the request was. Text is UTF-8.
 
 ==== ================== =========================== ==========================================
 code command            request's payload           reply's payload
@@ -42,9 +43,9 @@ code command            request's payload           reply's payload
                                                     password is wrong, or none is set
 ==== ================== =========================== ==========================================
 
-What the lock cannot take has no reply, is counted, and changes nothing. It is "malformed" if it is no frame, no
-request, not a command of the table, or has a payload that is not the command's; "refused" if it was not sealed and had to
-be or the other way round, or could not be opened, or brought a weak public key.
+A write that the lock cannot take has no reply, is counted, and changes nothing. It counts as "malformed" if it is not a
+frame, not a request, not a command of the table, or has a payload of another form than the command's; as "refused" if
+it is unsealed and has to be sealed or the other way round, cannot be opened, or has a weak public key.
 """
 
 from __future__ import annotations
@@ -82,14 +83,14 @@ SSID_LIMIT = 32
 SEPARATOR = b'\x1f'
 
 DROP_DELAY = 0.1
-"""Seconds from a write to the drop of the link: at once, BlueZ would lose the write's response, too."""
+"""Seconds from a write to the drop of the link: without a delay, BlueZ would lose the write's response, too."""
 
 SEALED_ONLY = {Command.SET_DEVICE_PASSWORD, Command.SET_LOCK_STATE, Command.GUEST_UNLOCK}
-"""What the lock does not do unsealed."""
+"""The commands that the lock takes only sealed."""
 
 
 class Lock(Peripheral):
-    """The lock in the air. It takes several links' requests one after the other."""
+    """The lock in the air. It handles the requests of several links one after the other."""
 
     def __init__(self, air: Air, mode: str, packet_length: int, advertising_interval: float) -> None:
         super().__init__(air, 'lock', NAME, 'F0:0D:00:00:00:03', ADDRESS, advertising_interval)
@@ -124,19 +125,19 @@ class Lock(Peripheral):
         self.reset()
 
     def reset(self) -> None:
-        """Makes the lock what it was at the start: locked, nothing known, nothing counted. Links stay, and it stays switched
-        on or off."""
+        """Restores the lock's state at the start: locked, nothing known, nothing counted. Links stay, and the lock
+        stays switched on or off."""
         self.keys = MODES[self._mode]()
         self.set_packet_length(self._packet_length)
         self.unlocked = False
         self.networks = list(NETWORKS)
         self.requests = self.malformed = self.refused = 0
-        self.muted = 0  # (so many requests will not be answered)
-        self.drops_after = 0  # (instead of answering so many requests, the link is dropped; 0: never)
+        self.muted = 0  # (the number of requests that will not be answered)
+        self.drops_after = 0  # (the number of answers until one is replaced by a drop of the link; 0: never)
         self._forget()
 
     def set_mode(self, mode: str) -> None:
-        """Seals another way from now on, and has no keys."""
+        """Seals in another mode from now on, and forgets its keys."""
         self.keys = MODES[mode]()
 
     def set_packet_length(self, length: int) -> None:
@@ -196,18 +197,18 @@ class Lock(Peripheral):
             self._answer(connection, reply.encode(session))
 
     def _session(self, connection: Connection, request: Frame) -> Session | None:
-        """What opens a request and seals the reply to it."""
+        """The cipher that opens a request and seals its reply."""
         if request.command == Command.KEY_EXCHANGE:
             return self.keys.exchange_session(connection)
         return self.keys.session(connection)
 
     def _carry_out(self, connection: Connection, request: Frame, session: Session | None) -> Frame:
-        """Does what a request says. The reply to it."""
+        """Carries out a request. Returns the reply."""
         handler = self._handlers.get(request.command)
         if request.kind != Kind.REQUEST or not handler:
-            raise Malformed('no request that the lock knows')
+            raise Malformed('not a request that the lock knows')
         if request.command in SEALED_ONLY and not request.encrypted:
-            raise Refused('it has to be encrypted')
+            raise Refused('the request has to be encrypted')
         payload = handler(connection, request.opened(session))
         return Frame(Kind.REPLY, request.command, payload, request.encrypted)
 
@@ -228,7 +229,7 @@ class Lock(Peripheral):
             await connection.disconnect()
 
     async def _send(self, connection: Connection, data: bytes) -> None:
-        """Notifies a frame, in as many parts as the link's packets demand. Frames go one after the other."""
+        """Notifies a frame, in as many parts as the link's packets require. Frames are sent one after the other."""
         async with self._sending:
             limit = connection.att_mtu - 3
             for start in range(0, len(data), limit):
@@ -327,7 +328,7 @@ class Lock(Peripheral):
     # --- networks ---
 
     async def find_network(self, name: str) -> None:
-        """Finds a network: whoever listens is told, and it is known from now on."""
+        """Finds a network: notifies the links that listen, and knows the network from now on."""
         ssid = name.encode()
         if not 0 < len(ssid) <= SSID_LIMIT or SEPARATOR in ssid:
             raise ValueError(f'an SSID has 1 to {SSID_LIMIT} bytes')
@@ -335,9 +336,9 @@ class Lock(Peripheral):
         if len(SEPARATOR.join(network.encode() for network in networks)) > Frame.PAYLOAD_LIMIT - OVERHEAD:
             raise ValueError('a reply has no room for more networks')
         if not self._listeners:
-            raise NoSubscriber('nobody listens to networks')
+            raise NoSubscriber('no link listens to networks')
         self.networks = networks
         for connection, encrypted in list(self._listeners.items()):
             frame = Frame(Kind.NOTIFICATION, Command.SSID_UPDATE, ssid, encrypted)
             data = frame.encode(self.keys.session(connection))
-            await asyncio.create_task(self._send(connection, data))  # (in its turn: replies may wait to be sent)
+            await asyncio.create_task(self._send(connection, data))  # (after replies that wait to be sent)

@@ -1,7 +1,8 @@
 """The lock's keys, and the sealing of frames: X25519, HKDF-SHA256, AES-256-GCM.
 
-Docs/MessageEncryption.md is the protocol, of which this is an implementation of its own. A sealed payload is a nonce of 12
-bytes, the ciphertext, and a tag of 16 bytes. What a key exchange carries and leaves behind depends on the mode.
+This is an independent implementation of the protocol in Docs/MessageEncryption.md. A sealed payload is a nonce of 12
+bytes, the ciphertext, and a tag of 16 bytes. The contents of a key exchange, and the keys that it makes, depend on the
+mode.
 
 ============ ========================================== ==============================================
 mode         bound                                      firmware
@@ -58,15 +59,15 @@ IDENTIFIER_LENGTH = 8
 PROOF_LENGTH = 16
 NONCE_LENGTH = 12
 OVERHEAD = NONCE_LENGTH + 16
-"""By how many bytes a sealed payload is longer."""
+"""The number of bytes by which sealing makes a payload longer."""
 
 
 class Refused(Exception):
-    """A frame that fails for reasons of security."""
+    """The lock refuses a frame for reasons of security."""
 
 
 class Session(Protocol):
-    """What seals and opens payloads, with the frame's header at hand."""
+    """A cipher that seals and opens payloads, and knows the frame's header."""
 
     def seal(self, header: bytes, text: bytes) -> bytes: ...
 
@@ -78,11 +79,11 @@ def _derive(material: bytes, salt: bytes, info: bytes, length: int = KEY_LENGTH)
 
 
 def _agree(public_key: bytes) -> tuple[bytes, bytes]:
-    """A fresh public key, and the secret that it shares with the one given."""
+    """A fresh public key, and the secret that it shares with the given one."""
     private_key = X25519PrivateKey.generate()
     try:
         secret = private_key.exchange(X25519PublicKey.from_public_bytes(public_key))
-    except ValueError:  # (a point of low order, whose secret is no secret)
+    except ValueError:  # (a point of low order: the shared secret would be known to everyone)
         raise Refused('the public key is weak') from None
     return private_key.public_key().public_bytes_raw(), secret
 
@@ -95,7 +96,7 @@ def _decrypt(cipher: AESGCM, nonce: bytes, sealed: bytes, header: bytes | None) 
 
 
 class BoundSession:
-    """One connection's cipher in the mode "bound". It answers the request that it has opened last."""
+    """One connection's cipher in the mode "bound". A reply belongs to the request that was opened last."""
 
     NONCE = struct.Struct('>B3sQ')
     COUNTER = struct.Struct('>Q')
@@ -118,12 +119,12 @@ class BoundSession:
 
     def open(self, header: bytes, payload: bytes) -> bytes:
         if len(payload) < OVERHEAD:
-            raise Refused('there is no room for nonce and tag')
+            raise Refused('the payload has no room for nonce and tag')
         direction, zeros, counter = self.NONCE.unpack_from(payload)
         if direction != self.TO_PERIPHERAL or any(zeros):
-            raise Refused('the nonce is not of this direction')
+            raise Refused('the nonce has the wrong direction')
         if counter <= self._last_taken:
-            raise Refused('the nonce is an old one')
+            raise Refused('the nonce was used before')
         text = _decrypt(self._cipher, payload[:NONCE_LENGTH], payload[NONCE_LENGTH:], header)
         self._last_taken = counter
         return text
@@ -143,10 +144,10 @@ class FirmwareSession:
 
     def open(self, header: bytes, payload: bytes) -> bytes:
         if len(payload) < OVERHEAD:
-            raise Refused('there is no room for nonce and tag')
+            raise Refused('the payload has no room for nonce and tag')
         nonce = payload[:NONCE_LENGTH]
         if nonce in self._seen:
-            raise Refused('the nonce is an old one')
+            raise Refused('the nonce was used before')
         text = _decrypt(self._cipher, nonce, payload[NONCE_LENGTH:], None)
         self._seen.add(nonce)
         return text
@@ -170,7 +171,7 @@ class BoundKeys:
         self.forget()
 
     def forget(self) -> None:
-        """Forgets all keys, and how many exchanges there were."""
+        """Forgets all keys, and resets the number of exchanges."""
         self._pairing_keys: list[bytes] = []
         self._sessions: dict[Connection, BoundSession] = {}
         self._exchanges: dict[Connection, Exchange] = {}
@@ -195,7 +196,7 @@ class BoundKeys:
         return own + _derive(secret, exchange_key, PROOF_INFO + keys, PROOF_LENGTH)
 
     def confirm(self, connection: Connection) -> None:
-        """The central has confirmed the keys of the exchange under way."""
+        """Handles the central's confirmation of the keys of the exchange under way."""
         exchange = self._exchanges.pop(connection)
         self._sessions[connection] = exchange.session
         if exchange.resumes:
@@ -208,12 +209,12 @@ class BoundKeys:
         return self._sessions.get(connection)
 
     def exchange_session(self, connection: Connection) -> Session | None:
-        """What opens and seals the frames of the exchange under way."""
+        """The cipher for the frames of the exchange under way."""
         exchange = self._exchanges.get(connection)
         return exchange and exchange.session
 
     def end(self, connection: Connection) -> None:
-        """The connection has ended."""
+        """Handles the end of the connection."""
         self._sessions.pop(connection, None)
         self._exchanges.pop(connection, None)
 
@@ -235,7 +236,7 @@ class FirmwareKeys:
         self.forget()
 
     def forget(self) -> None:
-        """Forgets the key, and how many exchanges there were."""
+        """Forgets the key, and resets the number of exchanges."""
         self._session: FirmwareSession | None = None
         self.pairings = 0
 
@@ -262,8 +263,8 @@ class FirmwareKeys:
         raise NotImplementedError('there is nothing to confirm in this mode')
 
     def end(self, connection: Connection) -> None:
-        """The connection has ended; the key outlasts it."""
+        """Handles the end of the connection; the key stays."""
 
 
 MODES = {'bound': BoundKeys, 'firmware': FirmwareKeys}
-"""The ways to seal, by the names that the option --lock-mode takes."""
+"""The modes of sealing, by the names that the option --lock-mode takes."""

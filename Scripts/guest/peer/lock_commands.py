@@ -9,7 +9,7 @@ from peripheral import SHORTEST_PACKET_LENGTH
 
 
 class LockCommands(CommandSet):
-    """What can be commanded of the lock."""
+    """The commands of the lock."""
 
     def __init__(self, lock: Lock) -> None:
         self.lock = lock
@@ -19,18 +19,18 @@ class LockCommands(CommandSet):
         await self.lock.advertise()
 
     async def do_off(self) -> None:
-        """lock off: it is silent, and has no link. So it is at the start, without the option --lock."""
+        """lock off: it is silent, and has no link. This is the state at the start, without the option --lock."""
         await self.lock.switch_off()
 
     async def do_mode(self, mode: str) -> None:
-        """lock mode bound|firmware: how it seals, until the command reset; keys are forgotten."""
+        """lock mode bound|firmware: the mode in which it seals, until the command reset; keys are forgotten."""
         if mode not in MODES:
             raise CommandError(f'the modes are {", ".join(MODES)}')
         self.lock.set_mode(mode)
 
     async def do_mtu(self, length: str) -> None:
-        """lock mtu N: the longest packet of the Attribute Protocol that it takes on links from now on, until the command
-        reset."""
+        """lock mtu N: the longest packet of the Attribute Protocol that it takes on links from now on, until the
+        command reset."""
         if self._number(length) < SHORTEST_PACKET_LENGTH:
             raise CommandError(f'{SHORTEST_PACKET_LENGTH} at least')
         self.lock.set_packet_length(int(length))
@@ -55,38 +55,38 @@ class LockCommands(CommandSet):
         return self.lock.user.hex() or '-'
 
     async def do_network(self) -> str:
-        """lock network: the network that it was last connected to; "-" if there is none."""
+        """lock network: the network that the lock last connected to; "-" if there is none."""
         return self.lock.network or '-'
 
     async def do_ssid(self, *words: str) -> None:
-        """lock ssid NAME: finds a network, whose name may have spaces, and notifies those that listen; an error if
-        nobody does. The network is known from now on."""
+        """lock ssid NAME: finds a network, whose name may have spaces, and notifies the links that listen; an error if
+        none does. The network is known from now on."""
         await self.lock.find_network(' '.join(words))
 
     async def do_mute(self, count: str) -> None:
-        """lock mute N: carries out the next N requests without answering. What it would not answer anyway does not
+        """lock mute N: carries out the next N requests without answering. Requests that have no answer anyway do not
         count."""
         self.lock.muted = self._number(count)
 
     async def do_dropafter(self, count: str) -> None:
         """lock dropafter N: drops the link instead of answering the Nth request from now, which it carries out; 0:
-        never. Those that it would not answer anyway, or is to be mute about, do not count."""
+        never. Requests that have no answer anyway, or none because of "lock mute", do not count."""
         self.lock.drops_after = self._number(count)
 
     async def do_counts(self) -> str:
-        """lock counts: what was written to it, and how much of it was malformed or refused:
+        """lock counts: the number of requests that were written, and of those that were malformed or refused:
         "requests N malformed N refused N"."""
         lock = self.lock
         return f'requests {lock.requests} malformed {lock.malformed} refused {lock.refused}'
 
     async def do_sessions(self) -> str:
-        """lock sessions: how many confirmed key exchanges have paired anew or resumed since the keys were last forgotten,
-        and how many pairing keys it knows: "paired N resumed N known N"."""
+        """lock sessions: how many confirmed key exchanges were pairings and how many resumptions since the keys were
+        last forgotten, and the number of pairing keys: "paired N resumed N known N"."""
         keys = self.lock.keys
         return f'paired {keys.pairings} resumed {keys.resumptions} known {keys.known}'
 
     @staticmethod
     def _number(text: str) -> int:
         if not text.isdecimal():
-            raise CommandError(f'{text} is no number')
+            raise CommandError(f'{text} is not a number')
         return int(text)

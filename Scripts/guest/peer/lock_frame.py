@@ -1,7 +1,7 @@
 """The lock's messages on the wire: [length][type][command][namespace][encrypted][payload].
 
-The length counts all of it, the type is 1 for a request, 2 for a reply, 3 for a notification, encrypted is 0 or 1. Here,
-a command's number has its namespace as the low byte.
+The length is that of the whole message, the type is 1 for a request, 2 for a reply, 3 for a notification, encrypted is
+0 or 1. In this program, a command's number has its namespace as the low byte.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lock_cipher import OVERHEAD, Refused, Session
 
 
 class Malformed(Exception):
-    """What is no frame, or makes no sense."""
+    """The bytes are not a frame, or the frame is not a valid request."""
 
 
 class Kind(IntEnum):
@@ -44,7 +44,7 @@ class Command(IntEnum):
 
 @dataclass(frozen=True)
 class Frame:
-    """A message on the wire."""
+    """A message."""
 
     HEADER: ClassVar = struct.Struct('>BBHB')
     PAYLOAD_LIMIT: ClassVar = 250

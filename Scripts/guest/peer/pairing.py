@@ -1,4 +1,4 @@
-"""How a peripheral pairs: which means of input and output it has, and what its user does with them."""
+"""How a peripheral pairs: its means of input and output, and the actions of its user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 IoCapability = PairingDelegate.IoCapability
 
 PASSKEY = 123456
-"""What a strap with a display shows."""
+"""The number that a strap with a display shows."""
 
 METHODS = {
     'just-works': IoCapability.NO_OUTPUT_NO_INPUT,
@@ -30,8 +30,8 @@ class Pairing(PairingDelegate):
     ========== ==========================================================================
     just-works has neither display nor keys, and agrees
     display    shows PASSKEY, to be typed in on the other side
-    keyboard   waits for what the other side shows, which the command "type" gives it
-    compare    shows a number and finds it right
+    keyboard   waits for the number that the other side shows, which the command "type" enters
+    compare    shows a number and confirms it
     reject     does not pair
     silent     does not answer a request to pair
     ========== ==========================================================================
@@ -42,30 +42,30 @@ class Pairing(PairingDelegate):
         self.set_method('just-works')
 
     def set_method(self, method: str) -> None:
-        """Pairs that way from now on."""
+        """Pairs with that method from now on."""
         self.io_capability = METHODS[method]
         self.method = method
         self._typed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.requests = 0  # (how often a central has asked to pair)
 
     def type(self, passkey: int) -> None:
-        """The strap's user types a number in; before or after being asked for it."""
+        """Types a number in as the strap's user, before or after the stack asks for it."""
         if self._typed.done():
             self._typed = asyncio.get_running_loop().create_future()
         self._typed.set_result(passkey)
 
     def config(self) -> PairingConfig:
-        """What bumble wants to know at the beginning of a pairing."""
+        """The configuration that bumble asks for at the beginning of a pairing."""
         protects = self.method in ('display', 'keyboard', 'compare')
         return PairingConfig(
             sc=True,
             mitm=protects,
             bonding=True,
             delegate=self,
-            identity_address_type=PairingConfig.AddressType.RANDOM,  # (Linux ignores another one than the strap's own)
+            identity_address_type=PairingConfig.AddressType.RANDOM,  # (Linux ignores any other address)
         )
 
-    # --- what bumble asks ---
+    # --- bumble's questions ---
 
     async def accept(self) -> bool:
         self.requests += 1

@@ -1,4 +1,4 @@
-"""What the peripherals have in common: a device in the air, its advertising, its links."""
+"""The common base of the peripherals: a device in the air, its advertising, its links."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PACKET_LENGTH = 247
 """The longest packet of the Attribute Protocol that a peripheral takes."""
 
 SHORTEST_PACKET_LENGTH = 23
-"""The least that it can take on LE links (Core Specification, volume 3, part G, section 5.2.1)."""
+"""The smallest value of that length on LE links (Core Specification, volume 3, part G, section 5.2.1)."""
 
 
 class NoSubscriber(Exception):
-    """There is no central that could be told."""
+    """There is no subscribed central."""
 
 
 class Peripheral:
@@ -35,7 +35,7 @@ class Peripheral:
     def __init__(
         self, air: Air, kind: str, name: str, public_address: str, address: str, advertising_interval: float
     ) -> None:
-        """`kind` is its name in the log, `address` the one that it is known by in the air, static random."""
+        """`kind` is its name in the log, `address` its address in the air, static random."""
         self.name = name
         self._wants_to_advertise = False
         self._advertising_lock = asyncio.Lock()
@@ -71,7 +71,7 @@ class Peripheral:
         await self.resume_advertising()
 
     async def stop_advertising(self) -> None:
-        """Advertises no more, until told to."""
+        """Stops advertising, until `advertise` is called."""
         self._wants_to_advertise = False
         await self.pause_advertising()
 
@@ -80,7 +80,7 @@ class Peripheral:
             await self.device.stop_advertising()
 
     async def resume_advertising(self) -> None:
-        """Advertises, with the name of now, if it should and there is no link."""
+        """Advertises, with the present name, if it should and there is no link."""
         async with self._advertising_lock:
             if self._wants_to_advertise and not self.connections:
                 data, response = self.advertisement()
@@ -89,7 +89,7 @@ class Peripheral:
     # --- links ---
 
     def _on_connection(self, connection: Connection) -> None:
-        # Bumble goes on with the session of a pairing that has failed when the next one begins.
+        # When the next pairing begins, bumble would continue the session of one that has failed.
         connection.on(Connection.EVENT_PAIRING_FAILURE, lambda _: self._end_session(connection))
         connection.on(Connection.EVENT_DISCONNECTION, lambda _: AsyncRunner.spawn(self.resume_advertising()))
 

@@ -1,4 +1,4 @@
-"""The peripheral: a heart rate strap that also echoes, with everything that a test of a central wants to meet."""
+"""The peripheral: a heart rate strap with an echo service, for the tests of a central."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ T = TypeVar('T')
 
 
 class LinkEnded(Exception):
-    """The link ended before what was waited for."""
+    """The link ended before the awaited event."""
 
 
 async def while_connected(connection: Connection, waited_for: Awaitable[T]) -> T:
-    """What is waited for, unless the link ends first, which raises LinkEnded."""
+    """The awaited result. Raises LinkEnded if the link ends first."""
     task = asyncio.ensure_future(waited_for)
 
     def give_up(_: object) -> None:
@@ -96,11 +96,11 @@ async def while_connected(connection: Connection, waited_for: Awaitable[T]) -> T
 
 
 class Gate:
-    """What holds requests up: closed until it is opened, or until the link of a request that waits ends."""
+    """Holds requests until it is opened, or until the link of a waiting request ends."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
-        self.waiting = 0  # (requests that are held up now)
+        self.waiting = 0  # (requests that are held now)
 
     def hold(self) -> None:
         self._open.clear()
@@ -109,8 +109,8 @@ class Gate:
         self._open.set()
 
     async def passed(self, connection: Connection) -> None:
-        """Returns when the gate is open. When the link ends first, the request ends without an answer: by the time of a
-        late one, its connection handle might be another link's."""
+        """Returns when the gate is open. When the link ends first, the request ends without an answer: at a later time,
+        its connection handle might be another link's."""
         self.waiting += 1
         try:
             await while_connected(connection, self._open.wait())
@@ -121,7 +121,7 @@ class Gate:
 
 
 class EchoService(Service):
-    """What is written to the first characteristic can be read from the second.
+    """A value that is written to the first characteristic can be read from the second.
 
     ====== ===================== =======================================================
     UUID   properties
@@ -135,10 +135,10 @@ class EchoService(Service):
     …0006  read                  "second"
     …0007  read, write,          reads what was last written to it; user description
            reliable write        "Note", presentation format UTF-8
-    …0008  write, indicate       a control point: indicates 0x20 and what was written,
-                                 before that EE if that begins with 0xEE, and nothing
-                                 if it begins with 0xFF
-    …0009  read                  "sealed", only on a link that was authenticated
+    …0008  write, indicate       a control point: indicates 0x20 and the written bytes;
+                                 first EE alone if they begin with 0xEE; nothing if
+                                 they begin with 0xFF
+    …0009  read                  "sealed", only on an authenticated link
     ====== ===================== =======================================================
 
     It includes a secondary service, …0010, with the characteristic …0011, which reads as "included".
@@ -225,7 +225,7 @@ class EchoService(Service):
             await self.indicate(connection, self.control_point, answer)
 
     async def _read_sealed(self, connection: Connection) -> bytes:
-        # Bumble takes every encrypted link for an authenticated one.
+        # bumble takes every encrypted link for an authenticated one.
         keys = connection.device.keystore and await connection.device.keystore.get(str(connection.peer_address))
         if not (keys and keys.ltk and keys.ltk.authenticated and connection.is_encrypted):
             raise ATT_Error(ErrorCode.INSUFFICIENT_AUTHENTICATION)
@@ -243,8 +243,8 @@ class Strap(Peripheral):
     """A heart rate strap in the air.
 
     While a central is subscribed, the heart rate measurement is notified every `heart_rate_interval` seconds (never, if
-    that is 0), each time with one beat more. Advertising pauses while there is a link, as a strap's does. Centrals can open
-    channels, too (channels.py).
+    that is 0), each time with one beat more. Advertising pauses while there is a link, as with a real strap. Centrals
+    can open channels, too (channels.py).
     """
 
     def __init__(self, air: Air, name: str, advertising_interval: float, heart_rate_interval: float) -> None:
@@ -260,7 +260,8 @@ class Strap(Peripheral):
         )
         self.echo.indicate = self._indicate
         battery = BatteryService(lambda _: BATTERY_LEVEL)
-        # What is included first: bumble would put it between its includer's attributes.
+        # The included service first: otherwise bumble would put it between the attributes of the service that includes
+        # it.
         self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
         self._take_parts()
         accept_channels(self.device)
@@ -271,7 +272,8 @@ class Strap(Peripheral):
             await while_connected(connection, indication)
 
     def _take_parts(self) -> None:
-        """Has a write at an offset change the note's present value. bumble takes what was prepared for a whole value."""
+        """Makes a write at an offset change the note's present value. bumble takes the prepared parts for a whole
+        value."""
         server = self.device.gatt_server
         execute = server.on_att_execute_write_request
 
@@ -291,7 +293,7 @@ class Strap(Peripheral):
         )
 
     async def start(self) -> None:
-        """Turns the strap on: it advertises, and its heart beats."""
+        """Turns the strap on: it advertises, and measures a heart rate."""
         await super().start()
         if self.heart_rate_interval > 0:
             self._beating = asyncio.ensure_future(self._beat())
@@ -343,15 +345,15 @@ class Strap(Peripheral):
                 await self.notify_heart_rate()
 
     async def notify_output(self, value: bytes) -> None:
-        """Notifies a value on the echo service's output to all that are subscribed."""
+        """Notifies a value on the echo service's output to all subscribers."""
         for connection in self._receivers(value):
             await self.device.notify_subscriber(connection, self.echo.output, value)
 
     async def indicate_output(self, value: bytes) -> None:
-        """Indicates a value on the echo service's output and returns when all that are subscribed have confirmed it.
+        """Indicates a value on the echo service's output and returns when all subscribers have confirmed it.
 
-        It goes to those that asked for notifications, too: of a characteristic that offers both, BlueZ asks for these
-        only, yet it confirms indications.
+        Subscribers to notifications get it, too: if a characteristic offers both, BlueZ subscribes to notifications
+        only, but confirms indications.
         """
         for connection in self._receivers(value):
             indication = self.device.indicate_subscriber(connection, self.echo.output, value, force=True)
@@ -361,15 +363,15 @@ class Strap(Peripheral):
         """The subscribers of the echo service's output, if there are any and all can receive the value whole."""
         subscribers = self.subscribers(self.echo.output)
         if not subscribers:
-            raise NoSubscriber('nobody is subscribed to the output')
+            raise NoSubscriber('the output has no subscriber')
         limit = min(connection.att_mtu for connection in subscribers) - 3
         if len(value) > limit:
             raise ValueError(f'the value has {len(value)} bytes, the link takes {limit}')
         return subscribers
 
     async def burst(self, count: int, length: int) -> float:
-        """Notifies `count` values of `length` bytes, as fast as they go, and says how many seconds that took. Each begins
-        with its number, 32 bits, little-endian."""
+        """Notifies `count` values of `length` bytes, as fast as possible, and returns how many seconds that took. Each
+        value begins with its number, 32 bits, little-endian."""
         if length < 4:
             raise ValueError('a value of a burst has 4 bytes at least')
         loop = asyncio.get_running_loop()
@@ -380,7 +382,7 @@ class Strap(Peripheral):
         return loop.time() - start
 
     async def _flow(self, number: int) -> None:
-        """Waits while the controller's queue is full, as firmware would, and lets others run now and then."""
+        """Waits while the controller's queue is full, as firmware would, and lets other tasks run now and then."""
         queue = self.device.host.le_acl_packet_queue
         while queue and self.connections and queue.pending > 32:
             await asyncio.sleep(0)
@@ -400,8 +402,8 @@ class Strap(Peripheral):
             await self.device.keystore.delete_all()
 
     async def reset(self) -> None:
-        """Makes the strap what it was at the start: nothing written, no bond, the first heart rate and name, advertising. What
-        is held up is answered, what follows is held up anew. Links stay."""
+        """Restores the strap's state at the start: nothing written, no bond, the first heart rate and name,
+        advertising. Held requests are answered, later ones are held. Links stay."""
         self.pairing.set_method('just-works')
         await self.forget()
         self.echo.written = self.echo.noted = b''

@@ -1,6 +1,6 @@
-/// Stored and sent as an object with the names of the properties. Bytes are hexadecimal text, company identifiers four
-/// hexadecimal digits. The key of the advertising interval is `advertisingIntervalMilliseconds`. What is unknown or empty
-/// is omitted.
+/// Stored and sent as an object with the names of the properties. Bytes are hexadecimal text, and company identifiers
+/// are four hexadecimal digits. The key of the advertising interval is `advertisingIntervalMilliseconds`. Unknown and
+/// empty properties are omitted.
 extension Advertisement: Codable {
     private enum CodingKeys: CodingKey {
         case localName, rssi, txPower, serviceUUIDs, manufacturerData, serviceData, appearance, deviceClass, addressType

@@ -2,7 +2,7 @@ extension Advertisement {
     /// Creates an advertisement from the structures of one packet.
     ///
     /// A complete name takes precedence over a shortened one. Lists of services are merged; of other repeated elements,
-    /// the last one counts. Throws what ``AdvertisingElement/init(_:)`` throws.
+    /// the last one counts. Throws the errors of ``AdvertisingElement/init(_:)``.
     public init(_ data: AdvertisingData) throws(AdvertisingDataError) {
         self.init(structures: data.structures)
         var isNameComplete = false
@@ -81,7 +81,7 @@ extension Advertisement {
 }
 
 extension Duration {
-    /// The duration in units of 625 µs. Nil if it is not a multiple of that or does not fit 32 bits.
+    /// The duration in units of 625 µs. Nil if it is not a multiple of 625 µs or does not fit in 32 bits.
     fileprivate var advertisingUnits: UInt32? {
         let unit: Int64 = 625_000_000_000_000
         guard components.seconds >= 0, components.seconds <= Int64(UInt32.max), components.attoseconds % unit == 0

@@ -3,14 +3,14 @@ public struct Advertisement: Hashable, Sendable {
     /// The advertised name. If no packet contained one, the name that the system remembers or that the peripheral
     /// reported on a connection.
     public var localName: String?
-    /// Received signal strength in dBm, −127 to 20. Nil if the peripheral is only remembered, or if the controller
-    /// reported 127, which means that the strength is not available.
+    /// Received signal strength in dBm, −127 to 20. Nil if the peripheral is only cached, or if the controller reported
+    /// 127, which means that the strength is not available.
     public var rssi: Int? {
         didSet { rssi = Self.known(rssi) }
     }
     /// Advertised transmit power in dBm, −127 to 127.
     public var txPower: Int?
-    /// Advertised service UUIDs. BlueZ adds those discovered on earlier connections.
+    /// Advertised service UUIDs. BlueZ adds the services that were discovered on earlier connections.
     public var serviceUUIDs: Set<BluetoothUUID>
     /// Manufacturer specific data by company identifier, without the identifier's two bytes.
     public var manufacturerData: [UInt16: [UInt8]]
@@ -26,7 +26,7 @@ public struct Advertisement: Hashable, Sendable {
     public var isConnectable: Bool?
     /// The advertised flags. Nil if there were none or the system does not report them.
     public var flags: AdvertisingFlags?
-    /// The solicited services: those that the device looks for on a central.
+    /// The solicited services: the services that the device looks for on a central.
     public var solicitedServiceUUIDs: Set<BluetoothUUID>
     /// The advertising interval that the device states, a multiple of 625 µs.
     public var advertisingInterval: Duration?

@@ -72,8 +72,8 @@ extension AdvertisementFormatError: CustomStringConvertible {
     /// A single line with the problem and a suggested remedy.
     public var description: String {
         switch reason {
-        case .invalidLength(let count): "\(format): data of \(count) bytes is cut or too long — check the sender"
-        case .unsupportedVersion(let version): "\(format): version \(version) is not known — look for a newer decoder"
+        case .invalidLength(let count): "\(format): data of \(count) bytes is truncated or too long — check the sender"
+        case .unsupportedVersion(let version): "\(format): version \(version) is unknown — look for a newer decoder"
         case .invalidValue(let field): "\(format): the \(field) is reserved or out of range — check the sender"
         case .invalidText(let field): "\(format): the \(field) is not text — check the sender"
         }

@@ -9,7 +9,7 @@
 ///   local name        32  does not fit
 /// ```
 public struct AdvertisingBudget: Hashable, Sendable {
-    /// A packet that a field is sent in.
+    /// The packet in which a field is sent.
     public enum Packet: String, Hashable, Codable, Sendable, CaseIterable {
         /// The advertisement itself.
         case advertisement
@@ -23,7 +23,7 @@ public struct AdvertisingBudget: Hashable, Sendable {
         public let name: String
         /// The packet that contains the field.
         public let packet: Packet
-        /// The number of bytes, including the two of the structure's length and type.
+        /// The number of bytes, including the two bytes for the structure's length and type.
         public let count: Int
         /// Whether the packet has room for the field after all fields before it.
         public let fits: Bool
@@ -36,11 +36,11 @@ public struct AdvertisingBudget: Hashable, Sendable {
         /// The bytes that the packet can contain. 0 if there is no such packet.
         public let capacity: Int
 
-        /// The bytes that are left. Negative if the fields do not fit.
+        /// The remaining bytes. Negative if the fields do not fit.
         public var available: Int { capacity - used }
     }
 
-    /// The fields. Those that the system adds come first, because their room is reserved. The others follow in the
+    /// The fields. The fields that the system adds come first, because their room is reserved. The others follow in the
     /// order of the packet.
     public private(set) var fields: [Field] = []
     /// The use of the advertisement.
@@ -73,8 +73,8 @@ public struct AdvertisingBudget: Hashable, Sendable {
 }
 
 extension AdvertisingBudget: CustomStringConvertible {
-    /// A table with a line for each packet and each of its fields. Those that do not fit are marked. Without a newline
-    /// at the end.
+    /// A table with a line for each packet and each of its fields. Fields that do not fit are marked. There is no
+    /// newline at the end.
     public var description: String {
         let width = (fields.map { 2 + $0.name.count } + [13]).max()!
         func line(_ name: String, _ count: Int, _ rest: String) -> String {
@@ -102,7 +102,7 @@ extension AdvertisingParameters {
     ///   `extended`. At most 251 bytes are available, because BlueZ sends them in a single command of the controller
     ///   (Core Specification 5.4, volume 4, part E, section 7.8.54).
     ///
-    /// The budget is that of BlueZ. 3 bytes of a connectable advertisement are reserved for the flags. UUIDs without a
+    /// The budget follows BlueZ. 3 bytes of a connectable advertisement are reserved for the flags. UUIDs without a
     /// 16-bit form have 128 bits. With the limit `legacy`, the name is in the scan response. With other limits, a
     /// connectable advertisement has no scan response and contains the name itself.
     public func budget(limit: AdvertisingData.Limit? = nil) -> AdvertisingBudget {

@@ -26,8 +26,8 @@ public struct AdvertisingData: Hashable, Sendable {
         self.structures = structures
     }
 
-    /// Creates advertising data from elements, in the given order. Throws what ``AdvertisingStructure/init(_:)``
-    /// throws.
+    /// Creates advertising data from elements, in the given order. Throws the errors of
+    /// ``AdvertisingStructure/init(_:)``.
     public init(_ elements: [AdvertisingElement]) throws(AdvertisingDataError) {
         structures = []
         for element in elements { structures.append(try AdvertisingStructure(element)) }
@@ -54,8 +54,8 @@ public struct AdvertisingData: Hashable, Sendable {
     /// The length of the packet, in bytes.
     public var encodedCount: Int { structures.reduce(0) { $0 + 2 + $1.bytes.count } }
 
-    /// Encodes the packet, without padding. Throws `structureTooLong`, or `tooLong` if it has more bytes than `limit`
-    /// allows.
+    /// Encodes the packet, without padding. Throws `structureTooLong`, or `tooLong` if the packet has more bytes than
+    /// `limit` allows.
     public func encode(limit: Limit = .legacy) throws(AdvertisingDataError) -> [UInt8] {
         for structure in structures where structure.bytes.count > AdvertisingStructure.maximumCount {
             throw .structureTooLong(type: structure.type, count: structure.bytes.count)
@@ -64,8 +64,8 @@ public struct AdvertisingData: Hashable, Sendable {
         return structures.flatMap { [UInt8($0.bytes.count + 1), $0.type] + $0.bytes }
     }
 
-    /// Decodes the structures, in order. Throws what ``AdvertisingElement/init(_:)`` throws for the first malformed
-    /// one.
+    /// Decodes the structures, in order. Throws the error of ``AdvertisingElement/init(_:)`` for the first malformed
+    /// structure.
     public func elements() throws(AdvertisingDataError) -> [AdvertisingElement] {
         var elements: [AdvertisingElement] = []
         for structure in structures { elements.append(try AdvertisingElement(structure)) }
@@ -115,16 +115,17 @@ extension AdvertisingDataError: CustomStringConvertible {
         case .truncated(let needed, let available):
             "an AD structure of \(needed) bytes has only \(available) bytes left — the packet is truncated"
         case .invalidLength(let type, let count):
-            "an AD structure of type 0x\(Hex.string([type])) cannot have \(count) bytes — take its bytes as they are"
+            "an AD structure of type 0x\(Hex.string([type])) cannot have \(count) bytes — use the bytes undecoded"
         case .invalidValue(let type):
             "the AD structure of type 0x\(Hex.string([type])) holds a value out of range — use a value in range"
         case .invalidText(let type):
-            "the AD structure of type 0x\(Hex.string([type])) is not UTF-8 — take its bytes as they are"
+            "the AD structure of type 0x\(Hex.string([type])) is not UTF-8 — use the bytes undecoded"
         case .uuidTooWide(let uuid): "the UUID \(uuid) does not fit the requested width — use the 128-bit width"
         case .structureTooLong(let type, let count):
             "\(count) bytes do not fit the AD structure of type 0x\(Hex.string([type])) — send at most 254"
         case .tooLong(let count, let maximum):
-            "\(count) bytes of advertising data do not fit into \(maximum) — remove elements, or move them to the scan response"
+            "\(count) bytes of advertising data do not fit into \(maximum) — remove elements, or move them to the "
+                + "scan response"
         }
     }
 }

@@ -7,7 +7,7 @@ public enum AdvertisingElement: Hashable, Sendable {
     case flags(AdvertisingFlags)
     /// Service UUIDs of one width, as a complete or an incomplete list (section 1.1).
     case serviceUUIDs([BluetoothUUID], width: UUIDWidth, isComplete: Bool)
-    /// Solicited services: those that the device looks for on a central (section 1.10).
+    /// Solicited services: the services that the device looks for on a central (section 1.10).
     case solicitedServiceUUIDs([BluetoothUUID], width: UUIDWidth)
     /// Service data (section 1.11).
     case serviceData(BluetoothUUID, [UInt8], width: UUIDWidth)
@@ -24,7 +24,7 @@ public enum AdvertisingElement: Hashable, Sendable {
     /// A structure of another type.
     case raw(AdvertisingStructure)
 
-    /// A complete list of services, each UUID sent with the width of the widest.
+    /// A complete list of services. Each UUID is sent with the width of the widest one.
     public static func services(_ uuids: [BluetoothUUID]) -> AdvertisingElement {
         .serviceUUIDs(uuids, width: uuids.map(UUIDWidth.init).max() ?? .bits16, isComplete: true)
     }

@@ -1,8 +1,8 @@
 extension AdvertisingParameters {
     /// Checks that the parameters can be advertised.
     ///
-    /// Throws `invalidArgument` with the name of the first property that is out of range, conflicts with another, or
-    /// does not fit, and with a remedy. BlueZ itself does not name the property: it fails with
+    /// Throws `invalidArgument` for the first property that is out of range, conflicts with another, or does not fit.
+    /// The error contains the name of the property and a remedy. BlueZ itself does not name the property: it fails with
     /// `org.bluez.Error.Failed`, shortens the name, or ignores the property.
     public func validate() throws(BLEError) {
         try validateTimes()
@@ -125,7 +125,7 @@ extension AdvertisingParameters {
                 "the \(field.name) does not fit: the \(packet) has \(space.used) bytes, and at most \(space.capacity) "
                     + "are possible", remedy + ".")
         }
-        // Scannable extended advertisements carry no data besides the scan response.
+        // A scannable extended advertisement has no data besides the scan response.
         if secondaryPHY != nil, budget.scanResponse.used > 0, budget.advertisement.used > 0 {
             throw Self.invalid(
                 "`localName` needs a scan response, which an extended advertisement that is not connectable can only "

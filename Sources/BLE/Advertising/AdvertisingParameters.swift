@@ -1,4 +1,5 @@
-/// What this machine advertises, and how. A received advertisement is an ``Advertisement``.
+/// The content and the settings of an advertisement that this machine sends. A received advertisement is an
+/// ``Advertisement``.
 ///
 /// ```swift
 /// let parameters = AdvertisingParameters(localName: "Strap", serviceUUIDs: [.heartRate], isDiscoverable: true)
@@ -10,12 +11,13 @@ public struct AdvertisingParameters: Hashable, Sendable {
     public var isConnectable: Bool
     /// The name, up to 29 bytes of UTF-8 in a scan response. An empty name is not advertised.
     ///
-    /// BlueZ sends it in the scan response. A connectable advertisement with a ``secondaryPHY`` has no scan response
-    /// and contains the name itself.
+    /// BlueZ sends the name in the scan response. A connectable advertisement with a ``secondaryPHY`` has no scan
+    /// response and contains the name itself.
     public var localName: String?
     /// The services to advertise, in the order of the packet. 2 bytes each, or 16 if the UUID has no 16-bit form.
     public var serviceUUIDs: [BluetoothUUID]
-    /// The solicited services: those that this machine looks for on a central. They have the sizes of ``serviceUUIDs``.
+    /// The solicited services: the services that this machine looks for on a central. They need as many bytes as
+    /// ``serviceUUIDs``.
     public var solicitedServiceUUIDs: [BluetoothUUID]
     /// Service data by service UUID. BlueZ does not accept empty data.
     public var serviceData: [BluetoothUUID: [UInt8]]
@@ -35,19 +37,20 @@ public struct AdvertisingParameters: Hashable, Sendable {
     public var duration: Duration?
     /// The shortest and the longest advertising interval, 20 ms to 10,485 s. Nil for the system's choice.
     ///
-    /// BlueZ uses whole milliseconds and omits fractions. Before 5.77, only an experimental bluetoothd uses it.
+    /// BlueZ uses whole milliseconds and omits fractions. Before 5.77, only an experimental bluetoothd uses the
+    /// interval.
     public var interval: ClosedRange<Duration>?
     /// The requested transmit power in dBm, −127 to 20. Nil for the controller's choice.
     ///
-    /// The controller may choose another power. Before 5.77, only an experimental bluetoothd uses it.
+    /// The controller may choose another power. Before 5.77, only an experimental bluetoothd uses this property.
     public var txPower: Int?
     /// Whether to advertise the transmit power.
     public var includesTxPower: Bool
     /// The PHY of extended advertising. Nil for legacy advertising, which every central receives.
     public var secondaryPHY: AdvertisingPHY?
-    /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty ones.
+    /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty structures.
     public var structures: [AdvertisingStructure]
-    /// What active scans receive besides, with the name. See ``ScanResponse`` for what it takes.
+    /// Additional data for active scans, besides the name. See ``ScanResponse`` for its requirements.
     public var scanResponse: ScanResponse
 
     /// Creates parameters. By default, they describe a connectable advertisement without content.
@@ -92,9 +95,9 @@ extension AdvertisingParameters {
     /// Creates parameters with the content of an advertisement, such as that of a ``PeripheralDefinition``.
     ///
     /// UUIDs are sorted. The advertisement is connectable unless `advertisement` states otherwise. Its power is both
-    /// requested and advertised. Of the flags, only whether the device is discoverable is used, and only if it is
-    /// connectable. Of ``Advertisement/structures``, those that ``AdvertisingElement`` does not decode are used. The
-    /// stated advertising interval is omitted, because BlueZ cannot advertise it.
+    /// requested and advertised. From the flags, only the discoverable mode is used, and only if the device is
+    /// connectable. From ``Advertisement/structures``, only the structures that ``AdvertisingElement`` does not decode
+    /// are used. The stated advertising interval is omitted, because BlueZ cannot advertise it.
     public init(_ advertisement: Advertisement) {
         let isConnectable = advertisement.isConnectable ?? true
         let discoverable: AdvertisingFlags = [.limitedDiscoverable, .generalDiscoverable]
@@ -138,10 +141,11 @@ extension AdvertisingParameters {
     }
 }
 
-/// What this machine answers to active scans, besides its name: the scan response of legacy advertising, 31 bytes.
+/// The data that this machine returns to active scans, besides its name: the scan response of legacy advertising, 31
+/// bytes.
 ///
-/// BlueZ sends it from 5.80 on. Earlier versions ignore it without an error, as seen with 5.66: put what centrals must
-/// receive into the advertisement.
+/// BlueZ sends it from 5.80 on. Earlier versions ignore it without an error, as seen with 5.66: put data that centrals
+/// must receive into the advertisement.
 public struct ScanResponse: Hashable, Sendable {
     /// Services, in the order of the packet.
     public var serviceUUIDs: [BluetoothUUID]
@@ -151,7 +155,7 @@ public struct ScanResponse: Hashable, Sendable {
     public var serviceData: [BluetoothUUID: [UInt8]]
     /// Manufacturer specific data by company identifier. BlueZ does not accept empty data.
     public var manufacturerData: [UInt16: [UInt8]]
-    /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty ones.
+    /// Structures of types that no other property covers, one of each type. BlueZ does not accept empty structures.
     public var structures: [AdvertisingStructure]
 
     /// Creates a scan response, empty by default.
@@ -167,6 +171,6 @@ public struct ScanResponse: Hashable, Sendable {
         self.structures = structures
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the scan response has no content.
     public var isEmpty: Bool { self == ScanResponse() }
 }

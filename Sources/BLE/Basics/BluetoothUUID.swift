@@ -1,7 +1,7 @@
 /// A Bluetooth UUID of 16, 32 or 128 bits, kept in its 128-bit form.
 ///
-/// Two UUIDs are equal when their 128-bit forms are: `180F` equals `0000180F-0000-1000-8000-00805F9B34FB`
-/// (Core Specification 5.4, volume 3, part B, section 2.5.1).
+/// Two UUIDs are equal if their 128-bit forms are equal: `180F` equals `0000180F-0000-1000-8000-00805F9B34FB` (Core
+/// Specification 5.4, volume 3, part B, section 2.5.1).
 public struct BluetoothUUID: Hashable, Sendable {
     let high: UInt64
     let low: UInt64

@@ -10,7 +10,7 @@ public enum OverflowPolicy: Hashable, Sendable {
     /// Fails instead of dropping elements silently: the stream delivers the waiting elements, then throws `overflow`.
     case fail(capacity: Int)
 
-    /// The maximum number of waiting elements. A reader may hold as many again in the batch that it took last.
+    /// The maximum number of waiting elements. A reader may hold the same number again in the last batch that it took.
     public var capacity: Int {
         switch self {
         case .dropOldest(let capacity), .dropNewest(let capacity), .fail(let capacity): max(1, capacity)
@@ -48,7 +48,7 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The number of elements that the overflow policy has dropped so far.
     public var droppedCount: Int { consumer.buffer.droppedCount }
 
-    /// Returns ``droppedCount``. Does not keep the stream from ending.
+    /// Returns ``droppedCount``. The function does not keep the stream alive.
     var drops: @Sendable () -> Int { { [buffer = consumer.buffer] in buffer.droppedCount } }
 
     /// Creates an iterator.
@@ -74,7 +74,8 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     /// An iterator over the elements of a stream.
     public struct Iterator: AsyncIteratorProtocol {
         private let consumer: Consumer
-        // What reads these is inlined where the type of the elements is known, which saves a quarter of an element's cost.
+        // Code that reads the batch is inlined where the type of the elements is known, which saves a quarter of an
+        // element's cost.
         @usableFromInline var batch: [Element] = []
         @usableFromInline var position = 0
 
@@ -103,7 +104,8 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
             return batch[position]
         }
 
-        /// Takes the elements that are there, and waits for the first. Returns false at the end of the stream.
+        /// Takes the waiting elements, after waiting for the first one if there is none. Returns false at the end of
+        /// the stream.
         @usableFromInline
         mutating func refill(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Bool {
             while position == batch.count {
@@ -120,7 +122,8 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The producing end of a stream. Only the framework makes some; it is public for the reason that `TimerQueue` has.
+    /// The producing end of a stream. Only the framework creates producers; the type is public for the same reason as
+    /// `TimerQueue`.
     public struct Producer: Sendable {
         @usableFromInline let buffer: StreamBuffer<Element>
 
@@ -162,8 +165,8 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         @usableFromInline var end: BLEError??
         /// The producer waits for room.
         @usableFromInline var wantsRoom = false
-        /// The reader that waits, and any other waiting readers. Each is resumed once, by the code that removes it from
-        /// here. The continuations are unsafe because checking costs more than the rest of a wait.
+        /// The first waiting reader; any others are separate. Each is resumed once, by the code that removes it from
+        /// the state. The continuations are unsafe because checking costs more than the rest of a wait.
         @usableFromInline var waiter: UnsafeContinuation<Void, Never>?
         @usableFromInline var otherWaiters: [UnsafeContinuation<Void, Never>] = []
         @usableFromInline var onTermination: (@Sendable () -> Void)?
@@ -272,7 +275,8 @@ final class StreamBuffer<Element: Sendable>: Sendable {
 
     /// Ends the stream because its reader is gone.
     func terminate() {
-        // The elements are released after the lock: they may hold the last reference to what ends this stream.
+        // The elements are released after the lock: they may hold the last reference to the object that ends this
+        // stream.
         let (unread, onTermination) = state.withLock { state in
             if state.end == nil { state.end = .some(nil) }
             let unread = state.elements
@@ -283,7 +287,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         _ = consume unread
     }
 
-    /// Moves all waiting elements into `batch`, which must be empty. Its storage becomes the buffer's.
+    /// Moves all waiting elements into `batch`, which must be empty. Its storage becomes the storage of the buffer.
     fileprivate func take(into batch: inout [Element]) -> Take {
         let (take, wantedRoom) = state.withLock { state in
             guard !state.elements.isEmpty else {

@@ -1,9 +1,9 @@
 /// Runs `body` and cancels it if it has not finished within `duration`.
 ///
 /// The deadline covers everything that `body` does: waiting for the adapter, connecting, discovering, operations,
-/// streams. Throws `timedOut` when it passes, otherwise what `body` throws. Returns when `body` has ended; after a
-/// cancellation, every wait of this framework ends immediately. If `body` waited for the adapter, for Bluetooth or for a
-/// peripheral to be heard, and throws the error of that wait, ``BLEError/cause`` is the obstacle.
+/// streams. Throws `timedOut` when the deadline passes, otherwise the errors of `body`. Returns when `body` has ended;
+/// after a cancellation, every wait of this framework ends immediately. If `body` waited for the adapter, for Bluetooth
+/// or for an advertisement of a peripheral, and throws the error of that wait, ``BLEError/cause`` is the obstacle.
 ///
 /// ```swift
 /// let level = try await withDeadline(.seconds(5)) { try await peripheral.read(.batteryLevel) }
@@ -28,7 +28,7 @@ public func withDeadline<Value: Sendable>(
             case .success(nil):
                 group.cancelAll()
                 var obstacle: BLEError?
-                // The error of a cancelled wait has what it waited for.
+                // The error of a cancelled wait contains the obstacle.
                 if case .failure(let error as BLEError)? = await group.nextResult(), error.isCancellation {
                     obstacle = error.cause as? BLEError
                 }

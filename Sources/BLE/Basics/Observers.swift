@@ -9,7 +9,7 @@ struct Observers<Element: Sendable> {
     ///
     /// - Parameters:
     ///   - first: an element for this reader alone, before all others.
-    ///   - left: called with the reader's token when it has gone.
+    ///   - left: called with the reader's token when the reader has ended.
     mutating func add(
         capacity: Int, first: Element? = nil, _ left: @escaping @Sendable (_ token: Int) -> Void
     ) -> BoundedStream<Element> {

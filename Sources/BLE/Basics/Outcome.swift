@@ -1,6 +1,6 @@
 package import Waiting
 
-/// The first of several ends, with this module's errors.
+/// The result of a wait, with this module's errors.
 package typealias Outcome<Value: Sendable> = FirstOutcome<Value, BLEWaitErrors>
 
 package enum BLEWaitErrors: WaitErrors {

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Waiting
 
-/// One deadline for several waits, one after the other.
+/// One deadline for several consecutive waits.
 final class SharedDeadline: Sendable {
     private struct State {
         var current: Outcome<Void>?
@@ -36,7 +36,7 @@ final class SharedDeadline: Sendable {
         try await outcome.race(work)
     }
 
-    /// Ends a wait at the deadline: the one that was passed last.
+    /// Ends a wait at the deadline. Only the outcome that was passed last is ended.
     func limit(_ outcome: Outcome<Void>) {
         let hasPassed = state.withLock { state in
             state.current = outcome

@@ -1,18 +1,18 @@
 internal import Synchronization
 internal import Waiting
 
-/// A bounded queue for any number of readers, each of which takes one element at a time, so that nothing is lost with a
-/// reader that stops.
+/// A bounded queue for any number of readers. Each reader takes one element at a time, so that nothing is lost if a
+/// reader stops.
 final class SharedQueue<Element: Sendable>: Sendable {
     private struct State {
-        /// Those that were taken are nil, so that the queue keeps none of them.
+        /// The elements. Taken elements are replaced by nil, so that the queue does not retain them.
         var elements: [Element?] = []
         /// The index of the oldest element.
         var head = 0
         var waiting: [Outcome<Void>] = []
-        /// How the queue has ended: no further elements are added, and those that wait can still be taken.
+        /// The end of the queue: no further elements are added, but the waiting elements can still be taken.
         var end: Result<Void, BLEError>?
-        /// Whether the producer was told that there is no room, and waits to hear of it.
+        /// Whether the producer was told that there is no room, and waits for ``onRoom``.
         var isFull = false
 
         var count: Int { elements.count - head }
@@ -36,7 +36,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
     private let capacity: Int
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter onRoom: called when half of a queue that had no room is free.
+    /// - Parameter onRoom: called when half of a full queue is free.
     init(capacity: Int, onRoom: @escaping @Sendable () -> Void = {}) {
         self.capacity = capacity
         self.onRoom = onRoom
@@ -45,7 +45,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
     /// Adds an element, even without room.
     ///
     /// - Returns: whether there is room for another one. If not, `onRoom` is called once there is. Nil if the queue has
-    ///   ended, and the element was not added.
+    ///   ended, so that the element was not added.
     func offer(_ element: Element) -> Bool? {
         let (waiter, hasRoom): (Outcome<Void>?, Bool?) = state.withLock { state in
             guard state.end == nil else { return (nil, nil) }
@@ -75,14 +75,14 @@ final class SharedQueue<Element: Sendable>: Sendable {
         case waits(Outcome<Void>)
     }
 
-    /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, `cancelled`, and that
-    /// of the deadline: an element that arrives at that moment stays in the queue.
+    /// Returns the next element, or nil at the end. Throws the error with which the queue has ended, `cancelled`, and
+    /// the error of the deadline. An element that arrives at that moment stays in the queue.
     func next(isolation: isolated (any Actor)?, until deadline: SharedDeadline? = nil) async throws(BLEError)
         -> Element?
     {
         while true {
             if Task.isCancelled {
-                // It may have been woken for an element just before.
+                // This reader may have been woken for an element just before.
                 wakeNext()
                 throw .cancelled
             }
@@ -116,7 +116,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Removes a reader that has given up. An element that it was woken for is another one's.
+    /// Removes a reader that has given up. If it was woken for an element, another reader takes that element.
     private func leave(_ outcome: Outcome<Void>) {
         let wasWaiting = state.withLock { state in
             guard let index = state.waiting.firstIndex(where: { $0 === outcome }) else { return false }
@@ -144,7 +144,7 @@ final class SharedQueue<Element: Sendable>: Sendable {
         for waiter in waiting { waiter.deliver(.success(())) }
     }
 
-    /// Takes out everything that waits.
+    /// Takes all waiting elements.
     func takeAll() -> [Element] {
         state.withLock { state in
             defer { (state.elements, state.head) = ([], 0) }

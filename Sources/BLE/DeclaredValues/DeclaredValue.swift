@@ -66,7 +66,7 @@ public struct KeyedValueChange: Hashable, Sendable {
         (self.key, self.old, self.new) = (key, old, new)
     }
 
-    /// Returns the change with its type. Nil if it is one of another characteristic. Throws `invalidValue`.
+    /// Returns the change with its type. Nil for a change of another characteristic. Throws `invalidValue`.
     public func change<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> ValueChange<Value>? {
         guard key == characteristic.key else { return nil }
         let value: Value? = if let new { try characteristic.coding.decode(new) } else { nil }
@@ -110,7 +110,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
         ) async throws(BLEError) -> ValueChange<Value>? {
             guard let change = try await base.next(isolation: actor) else { return nil }
             let new: Value? = if let bytes = change.new { try decode(bytes) } else { nil }
-            // If the old value cannot be decoded, that was thrown when it arrived.
+            // If the old value cannot be decoded, its error was thrown when it arrived.
             let old: Value? = if let bytes = change.old { try? decode(bytes) } else { nil }
             return ValueChange(old: old, new: new)
         }

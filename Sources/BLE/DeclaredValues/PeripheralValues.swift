@@ -33,12 +33,13 @@ public final class PeripheralValues: Sendable {
     public var isReady: Bool { store.isReady }
 
     /// The characteristics that could not be read or subscribed to on the current link, with their errors. They include
-    /// those that the peripheral does not have (`characteristicNotFound`, `serviceNotFound`).
+    /// characteristics that the peripheral does not have (`characteristicNotFound`, `serviceNotFound`).
     public var failures: [CharacteristicKey: BLEError] { store.failures }
 
     /// Waits until the peripheral is ready, connecting if there is no link.
     ///
-    /// Throws what connecting throws, and `disconnected` if the link ends first and is not reestablished automatically.
+    /// Throws the errors of connecting, and `disconnected` if the link ends first and is not reestablished
+    /// automatically.
     ///
     /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout or, on a maintained link, for
     ///   no limit.
@@ -82,8 +83,8 @@ public final class PeripheralValues: Sendable {
             decode: characteristic.decoder(for: peripheral.id))
     }
 
-    /// The changes of all declared values from now on, in order. At the end of a link, each value becomes nil. Keeps the
-    /// newest 64 changes.
+    /// The changes of all declared values from now on, in order. At the end of a link, each value becomes nil. Keeps
+    /// the newest 64 changes.
     ///
     /// ```swift
     /// let values = try await strap.values([.readAndNotify(.batteryLevel), .notify(.heartRateMeasurement)])
@@ -160,7 +161,7 @@ private struct ValueUpdater {
         // A stream that survived the gap continues.
         guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
-            // Not patiently: the next link begins anew.
+            // Does not wait for a link: the next link starts its own subscriptions.
             let packets = try await peripheral.central.subscribe(
                 to: key, of: peripheral.id, overflow: .dropOldest(capacity: 256), timeout: nil
             ).packets
@@ -172,13 +173,13 @@ private struct ValueUpdater {
                         case .value(let value): store.notified(value, for: key, reader)
                         case .gap:
                             store.gap(in: key)
-                            // A value that was read before the gap may have changed in it.
+                            // A value that was read before the gap may have changed during the gap.
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }
                     store.stopReading(key, reader)
                 } catch {
-                    // The end of the link also arrives as an event, at which all values become unknown together.
+                    // The end of the link also arrives as an event, which makes all values unknown together.
                     store.stopReading(key, reader, forgetting: !Self.endsLink(error))
                 }
             }

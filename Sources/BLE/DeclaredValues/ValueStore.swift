@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import Waiting
 
-/// The known values of a peripheral's declared characteristics, their observers, and the callers that wait until they
-/// are ready.
+/// The known values of a peripheral's declared characteristics, their observers, and the callers that wait until the
+/// peripheral is ready.
 final class ValueStore: Sendable {
     /// A reader of changes.
     private struct Observer: Sendable {
-        /// The value that it observes. Nil for all.
+        /// The key of the observed value. Nil for all values.
         let key: CharacteristicKey?
         let yield: @Sendable (CharacteristicKey, ValueChange<[UInt8]>) -> Void
         let finish: @Sendable (BLEError) -> Void
@@ -19,10 +19,10 @@ final class ValueStore: Sendable {
         var notified: [CharacteristicKey: Int] = [:]
         /// The number of each key's notification reader.
         var readers: [CharacteristicKey: Int] = [:]
-        /// The keys whose notifications are interrupted by the end of a link. The gap in them is yet to be reported.
+        /// The keys whose notifications are interrupted by the end of a link, and whose gap has not been reported yet.
         var interrupted: Set<CharacteristicKey> = []
         var isReady = false
-        /// Why the values are not available on this link.
+        /// The reason why the values are not available on this link.
         var failure: BLEError?
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
@@ -69,8 +69,8 @@ final class ValueStore: Sendable {
         state.withLock { $0.notified[key] ?? 0 }
     }
 
-    /// Stores a value that was read, unless another notification has arrived since the read began. The same value again
-    /// is not a change.
+    /// Stores a value that was read, unless another notification has arrived since the read began. Reading the same
+    /// value again is not a change.
     func read(_ value: [UInt8], for key: CharacteristicKey, since notifications: Int) {
         state.withLock { state in
             guard state.notified[key] ?? 0 == notifications, state.values[key] != value else { return }
@@ -82,8 +82,8 @@ final class ValueStore: Sendable {
         state.withLock { $0.failures[key] = error }
     }
 
-    /// Handles a gap in a key's notifications: the value is no longer known. If the gap is that of an ended link, the
-    /// value has been forgotten at that time, and the present one is of the next link.
+    /// Handles a gap in a key's notifications: the value is no longer known. If the gap is caused by the end of a link,
+    /// the value was already removed, and the present value is from the next link.
     func gap(in key: CharacteristicKey) {
         state.withLock { state in
             if state.interrupted.remove(key) == nil { state.set(nil, for: key) }
@@ -100,7 +100,8 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// Removes a reader that has ended, unless another has already replaced it. Without notifications, the value is no longer known.
+    /// Removes a reader that has ended, unless another has already replaced it. Without notifications, the value is no
+    /// longer known.
     func stopReading(_ key: CharacteristicKey, _ reader: Int, forgetting: Bool = true) {
         state.withLock { state in
             guard state.readers[key] == reader else { return }
@@ -226,7 +227,7 @@ final class ValueStore: Sendable {
             }
             return nil
         }
-        // Not under the lock, because ending a stream calls back.
+        // Called after the lock is released, because ending a stream calls back.
         if let end { producer.finish(throwing: end) }
         return stream
     }

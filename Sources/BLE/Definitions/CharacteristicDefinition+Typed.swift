@@ -42,9 +42,10 @@ extension CharacteristicDefinition {
         controlPoint(characteristic, security: security) { (value, _) throws(ATTError) in try await answer(value) }
     }
 
-    /// Creates a control point whose answer depends on who asks. Otherwise like ``controlPoint(_:security:answer:)``.
+    /// Creates a control point whose answer depends on the request's central. Otherwise like
+    /// ``controlPoint(_:security:answer:)``.
     ///
-    /// - Parameter answering: receives what is written, and the request that writes it.
+    /// - Parameter answering: receives the written value, and the request.
     public static func controlPoint(
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
         answering answer:
@@ -60,7 +61,7 @@ extension CharacteristicDefinition {
             onSubscribe: { notifier in
                 let number = notifiers.add(notifier)
                 defer { notifiers.remove(notifier.central, number) }
-                // Waits until it is cancelled.
+                // Waits until the task is cancelled.
                 try await Outcome<Void>().wait()
             })
     }
@@ -72,8 +73,8 @@ extension Notifier {
         await notify(try value.encoded())
     }
 
-    /// Indicates a typed value. Throws `invalidValue` if the value cannot be encoded, and what
-    /// the indication of bytes throws.
+    /// Indicates a typed value. Throws `invalidValue` if the value cannot be encoded, and the errors of indicating
+    /// bytes.
     public func indicate(_ value: some ValueCodable) async throws(BLEError) {
         try await indicate(try value.encoded())
     }
@@ -82,14 +83,14 @@ extension Notifier {
 /// The subscribers of a control point.
 private final class Notifiers: Sendable {
     private struct State {
-        /// By central. Nil for those that the system does not tell apart.
+        /// The notifiers, by central. Nil for centrals that the system does not distinguish.
         var notifiers: [Peripheral.ID?: (notifier: Notifier, number: Int)] = [:]
         var last = 0
     }
 
     private let state = Mutex(State())
 
-    /// Returns what sends to a central.
+    /// Returns the notifier for a central.
     func find(_ central: Peripheral.ID) -> Notifier? {
         state.withLock { ($0.notifiers[central] ?? $0.notifiers[.none])?.notifier }
     }

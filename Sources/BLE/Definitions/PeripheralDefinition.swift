@@ -5,21 +5,21 @@ public struct PeripheralDefinition: Sendable {
     /// The device address, such as `F0:F1:F2:F3:F4:F5`. Nil for an address chosen by the radio that runs the
     /// definition.
     public var address: String?
-    /// Its advertisement. The signal strength is the one that a central receives.
+    /// The advertisement. The signal strength is the one that a central receives.
     public var advertisement: Advertisement
-    /// How a ``PeripheralHost`` advertises. Nil for the content of ``advertisement``, which is also what a simulated
-    /// radio shows.
+    /// The parameters with which a ``PeripheralHost`` advertises. Nil for the content of ``advertisement``, which a
+    /// simulated radio always uses.
     public var advertising: AdvertisingParameters?
-    /// Its advertising interval on a simulated radio.
+    /// The advertising interval on a simulated radio.
     public var advertisingInterval: Duration
-    /// Its services, in the order of their handles.
+    /// The services, in the order of their handles.
     public var services: [ServiceDefinition]
-    /// The L2CAP channels that it accepts.
+    /// The L2CAP channels that the peripheral accepts.
     public var channels: [ChannelDefinition]
-    /// The largest ATT MTU that it accepts, in bytes, 23 to 517. 247 by default, which fits one packet of the link
-    /// layer.
+    /// The maximum ATT MTU that the peripheral accepts, in bytes, 23 to 517. 247 by default, which fits in one packet
+    /// of the link layer.
     public var maximumATTMTU: Int
-    /// How it pairs.
+    /// The pairing method.
     public var pairing: SimulatedPairing
 
     /// Creates the definition of a peripheral.
@@ -44,25 +44,25 @@ public struct PeripheralDefinition: Sendable {
 public struct ServiceDefinition: Sendable {
     /// The type.
     public var uuid: BluetoothUUID
-    /// The handle of its declaration, from 1. Those of what it contains follow. Nil for what the system chooses: a
-    /// ``PeripheralHost`` with BlueZ then has other handles after each restart of bluetoothd or the program, and a
-    /// central that remembers them must discover anew. With BlueZ, choose one above those that bluetoothd assigns, such
-    /// as 0x1000.
+    /// The handle of the service's declaration, from 1. The handles of its attributes follow. Nil for the system's
+    /// choice: a ``PeripheralHost`` with BlueZ then has different handles after each restart of bluetoothd or the
+    /// program, and a central that has stored them must discover the services again. With BlueZ, choose a handle above
+    /// those that bluetoothd assigns, such as 0x1000.
     public var handle: UInt16?
     /// Whether it is a primary service. A secondary service exists only to be included.
     public var isPrimary: Bool
-    /// Its characteristics, in the order of their handles.
+    /// The characteristics, in the order of their handles.
     public var characteristics: [CharacteristicDefinition]
-    /// The types of the services that this one includes. If the peripheral has several of a type, the first is
-    /// included. With BlueZ, included services have their handles before those that include them. Services that include
-    /// each other cannot be served.
+    /// The types of the services that this service includes. If the peripheral has several of a type, the first is
+    /// included. With BlueZ, an included service has lower handles than the service that includes it. Services that
+    /// include each other cannot be served.
     public var includes: [BluetoothUUID]
-    /// Called when the link of a central has ended, whether or not the central has used the service: here, what is
-    /// kept for the central is freed. It begins on the system's thread, before a request of the central's next link is
-    /// handled, and must not block.
+    /// Called when the link of a central has ended, whether or not the central has used the service, to release the
+    /// data that is stored for the central. The function begins on the system's thread, before a request of the
+    /// central's next link is handled, and must not block.
     ///
-    /// With BlueZ, also called for peripherals that this machine has connected to. Not called when serving ends and the
-    /// link goes on.
+    /// With BlueZ, also called for peripherals that this machine has connected to. Not called when serving ends while
+    /// the link continues.
     public var onDisconnect: DisconnectionHandler?
 
     /// Receives the central whose link has ended.
@@ -81,9 +81,9 @@ public struct ServiceDefinition: Sendable {
         self.onDisconnect = onDisconnect
     }
 
-    /// How many handles it takes: its declaration, those of the services that it includes, and for each characteristic
-    /// its declaration, its value, the client characteristic configuration if it notifies or indicates, the extended
-    /// properties if it has any, and its other descriptors.
+    /// The number of handles of the service: for its declaration, for its included services, and for each
+    /// characteristic its declaration, its value, the client characteristic configuration if it notifies or indicates,
+    /// the extended properties if it has any, and its other descriptors.
     package var handleCount: Int {
         characteristics.reduce(1 + includes.count) { count, characteristic in
             let properties = characteristic.properties
@@ -93,11 +93,11 @@ public struct ServiceDefinition: Sendable {
         }
     }
 
-    /// The handles of a service with a fixed one.
+    /// The handles of the service. Nil if it does not have a fixed handle.
     package var handles: ClosedRange<Int>? { handle.map { Int($0)...Int($0) + handleCount - 1 } }
 
-    /// Tells the service of the end of a link. A task of its own begins at once, so that it cannot come after a later
-    /// request.
+    /// Calls ``onDisconnect`` for the end of a link, in a task of its own that begins at once, so that the call
+    /// precedes later requests.
     package func tellOfDisconnection(of central: Peripheral.ID) {
         guard let onDisconnect else { return }
         Task.immediate { await onDisconnect(central) }
@@ -105,12 +105,12 @@ public struct ServiceDefinition: Sendable {
 }
 
 extension [ServiceDefinition] {
-    /// The positions of the services in their order, except that those that are included come before those that include
+    /// The positions of the services in their order, except that included services precede the services that include
     /// them. Nil if services include each other.
     package var inclusionOrder: [Int]? {
         let positions = Dictionary(enumerated().map { ($1.uuid, $0) }) { first, _ in first }
         var order: [Int] = []
-        // Whether a service is in the order, or its included ones are being visited.
+        // True for a service that is in the order, false while its included services are being visited.
         var isPlaced: [Int: Bool] = [:]
         // Not a recursive function: a definition may have thousands of services, each of which includes the next.
         for first in indices where isPlaced[first] == nil {
@@ -150,11 +150,11 @@ public struct DescriptorDefinition: Sendable {
     public var onRead: CharacteristicDefinition.ReadHandler?
     /// Handles writes instead of the stored value.
     public var onWrite: CharacteristicDefinition.WriteHandler?
-    /// Whether centrals can write it. A ``PeripheralHost`` rejects writes otherwise.
+    /// Whether centrals can write the descriptor. If false, a ``PeripheralHost`` rejects writes.
     public var isWritable: Bool
 
-    /// Creates the definition of a descriptor. It can be written if it has a handler for that, or if `isWritable` says
-    /// so.
+    /// Creates the definition of a descriptor. The descriptor can be written if it has a handler for writes, or if
+    /// `isWritable` is true.
     public init(
         _ uuid: BluetoothUUID, value: [UInt8] = [], isWritable: Bool = false,
         onRead: CharacteristicDefinition.ReadHandler? = nil, onWrite: CharacteristicDefinition.WriteHandler? = nil
@@ -184,9 +184,9 @@ public struct DescriptorDefinition: Sendable {
 
 /// A characteristic of a defined peripheral.
 ///
-/// Without handlers, the characteristic stores a value: the last value written is the one that is read and notified. A
-/// handler replaces the stored value. Handlers may take time, and are cancelled when the link ends. For a write at an
-/// offset, the handler receives the complete new value: the current value, as read, with the written part replaced.
+/// Without handlers, the characteristic stores a value: the last written value is read and notified. A handler replaces
+/// the stored value. Handlers may take time, and are cancelled when the link ends. For a write at an offset, the
+/// handler receives the complete new value: the current value, as read, with the written part replaced.
 public struct CharacteristicDefinition: Sendable {
     /// Answers a read with the whole value, or rejects it. A closure that throws must declare the error:
     /// `{ (request) throws(ATTError) in … }`.
@@ -199,29 +199,30 @@ public struct CharacteristicDefinition: Sendable {
     public typealias AuthorizationHandler =
         @Sendable (AttributeAccess, AttributeRequest) async throws(ATTError) -> Void
     /// Runs from subscription to unsubscription, when it is cancelled, and sends values to the subscriber through the
-    /// notifier. It begins on the system's thread, before the central's next request, and must not block before it first
-    /// waits or sends a value.
+    /// notifier. The handler begins on the system's thread, before the central's next request, and must not block
+    /// before it first waits or sends a value.
     ///
-    /// Any error except a cancellation ends the subscription: it receives no more values of its own, the link stays, and a
-    /// ``PeripheralHost`` reports a `failed` event. Where the system does not tell subscribers apart, the handler runs
-    /// for all of them, and only it ends: they still receive the values that are sent to all, and it runs anew for the
-    /// next subscriber. If it is thrown before the handler first waits or sends a value, a system
-    /// that asks before it answers rejects the subscription with it: the simulated radio does, with
-    /// ``ATTError/unlikelyError`` for what is not an ``ATTError``; BlueZ has accepted the subscription by then.
+    /// Any error except a cancellation ends the subscription: the subscriber receives no more values of its own, the
+    /// link stays, and a ``PeripheralHost`` reports a `failed` event. If the system does not distinguish subscribers,
+    /// the handler runs for all of them, and only the handler ends: the subscribers still receive values that are sent
+    /// to all, and the handler runs again for the next subscriber. If the error is thrown before the handler first
+    /// waits or sends a value, a system that has not accepted the subscription yet rejects it with the error. The
+    /// simulated radio does this, with ``ATTError/unlikelyError`` for errors that are not an ``ATTError``; BlueZ has
+    /// already accepted the subscription.
     public typealias SubscriptionHandler = @Sendable (Notifier) async throws -> Void
 
     /// The type.
     public var uuid: BluetoothUUID
-    /// The operations that it allows.
+    /// The operations that the characteristic allows.
     public var properties: CharacteristicProperties
-    /// The security that it requires of the link to be read, written or subscribed to.
+    /// The security of the link that is required to read, write or subscribe.
     public var security: AttributeSecurity
     /// The initial value.
     public var value: [UInt8]
     /// Additional descriptors.
     public var descriptors: [DescriptorDefinition]
-    /// Decides on each read and write of the value, before it is carried out, and with BlueZ also before a central
-    /// prepares a long write. All are allowed by default. Subscriptions are not asked for.
+    /// Authorizes each read and write of the value before it is performed, and with BlueZ also before a central
+    /// prepares a long write. All are allowed by default. Not called for subscriptions.
     public var authorize: AuthorizationHandler?
     /// Answers reads instead of the stored value.
     public var onRead: ReadHandler?
@@ -249,12 +250,12 @@ public struct CharacteristicDefinition: Sendable {
     }
 }
 
-/// Sends a defined peripheral's values to one subscribed central, or to all of them if the system does not tell them
-/// apart.
+/// Sends a defined peripheral's values to one subscribed central, or to all subscribers if the system does not
+/// distinguish them.
 public struct Notifier: Sendable {
     /// The clock of the radio that runs the peripheral.
     public let clock: any Clock<Duration>
-    /// The central that is subscribed. Nil if the notifier sends to all of them.
+    /// The central that is subscribed. Nil if the notifier sends to all subscribers.
     public let central: Peripheral.ID?
     private let send: @Sendable ([UInt8]) async -> Void
     private let sendConfirmed: (@Sendable ([UInt8]) async throws(BLEError) -> Void)?
@@ -263,7 +264,7 @@ public struct Notifier: Sendable {
     ///
     /// - Parameters:
     ///   - send: sends a value.
-    ///   - indicate: sends a value, and returns when it is confirmed. Nil if nothing is.
+    ///   - indicate: sends a value, and returns when it is confirmed. Nil if indications are not supported.
     public init(
         clock: any Clock<Duration>, central: Peripheral.ID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void,
         indicate: (@Sendable ([UInt8]) async throws(BLEError) -> Void)? = nil
@@ -279,11 +280,11 @@ public struct Notifier: Sendable {
         await send(value)
     }
 
-    /// Sends a value as an indication, and returns when the central has confirmed it, or the first of those that the
-    /// system does not tell apart.
+    /// Sends a value as an indication, and returns when the central has confirmed it. If the system does not
+    /// distinguish the subscribers, returns at the first confirmation.
     ///
-    /// Throws `notSupported` if the characteristic does not have ``CharacteristicProperties/indicate``, `timedOut` without
-    /// a confirmation, and `disconnected` if the subscription has ended.
+    /// Throws `notSupported` if the characteristic does not have ``CharacteristicProperties/indicate``, `timedOut`
+    /// without a confirmation, and `disconnected` if the subscription has ended.
     public func indicate(_ value: [UInt8]) async throws(BLEError) {
         guard let sendConfirmed else { throw .lacking("indications") }
         try await sendConfirmed(value)

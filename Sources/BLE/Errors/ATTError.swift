@@ -1,7 +1,7 @@
 /// An error code of the Attribute Protocol, as a peripheral sends it.
 ///
-/// Names and numbers from the Core Specification 5.4, volume 3, part F, section 3.4.1.1; 0x80 to 0x9F are the
-/// application's own, 0xE0 to 0xFF are common profile errors (Core Specification Supplement, part B).
+/// Names and numbers from the Core Specification 5.4, volume 3, part F, section 3.4.1.1; 0x80 to 0x9F are application
+/// errors, 0xE0 to 0xFF are common profile errors (Core Specification Supplement, part B).
 public struct ATTError: RawRepresentable, Hashable, Codable, Sendable, Error {
     /// The code as sent over the air.
     public let rawValue: UInt8

@@ -1,4 +1,4 @@
-/// Stored and sent as an object with the names of the properties. What is unknown is omitted. A cause that is not a
+/// Stored and sent as an object with the names of the properties. Unknown properties are omitted. A cause that is not a
 /// `BLEError` is written as its text, and read as an error with the code `failed`.
 extension BLEError: Codable {
     private enum CodingKeys: CodingKey {

@@ -17,7 +17,7 @@ extension BLEError {
         .alreadyPaired, "there is already a bond with the peripheral", isRetryable: false,
         remedy: "If the peripheral has lost its keys, unpair first.")
 
-    /// The error of a failed pairing, with the reason in words.
+    /// The error of a failed pairing, with a description of the reason.
     public static func pairingFailed(_ reason: String) -> BLEError {
         BLEError(
             .pairingFailed, "pairing failed: \(reason)",

@@ -17,7 +17,7 @@ public struct BLEError: Error, Sendable {
         public static let adapterNotFound = Code(rawValue: "adapterNotFound")
         /// The adapter is powered off.
         public static let poweredOff = Code(rawValue: "poweredOff")
-        /// A radio kill switch (rfkill) holds the adapter off.
+        /// A radio kill switch (rfkill) blocks the adapter.
         public static let blocked = Code(rawValue: "blocked")
         /// The scan could not be started.
         public static let scanFailed = Code(rawValue: "scanFailed")
@@ -64,13 +64,13 @@ public struct BLEError: Error, Sendable {
         /// The peripheral accepted a request on a control point, but reported that it failed; see
         /// ``BLEError/result(_:)``.
         public static let procedureFailed = Code(rawValue: "procedureFailed")
-        /// Another client holds the resource.
+        /// Another client uses the resource.
         public static let busy = Code(rawValue: "busy")
         /// The deadline passed.
         public static let timedOut = Code(rawValue: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// The Bluetooth service, or the way to it, stopped during the operation.
+        /// The Bluetooth service, or the connection to it, stopped during the operation.
         public static let bluetoothLost = Code(rawValue: "bluetoothLost")
         /// The reader was slower than the stream's overflow policy allows.
         public static let overflow = Code(rawValue: "overflow")
@@ -139,12 +139,12 @@ public struct BLEError: Error, Sendable {
     /// ```
     public var isCancellation: Bool { code == .cancelled }
 
-    /// Whether the peripheral may have carried out the operation although it failed, so that repeating it may have it
-    /// carried out twice.
+    /// Whether the peripheral may have performed the operation although it failed, so that a repetition may perform it
+    /// twice.
     ///
-    /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if that is not certain:
-    /// no answer arrived before a deadline, a cancellation, or the end of the link or of Bluetooth, or the answer could
-    /// not be read.
+    /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if this is
+    /// uncertain: no answer arrived before a deadline, a cancellation, or the end of the link or of Bluetooth, or the
+    /// answer could not be decoded.
     public var mayHaveReachedPeripheral: Bool { attError == nil && Self.unanswered.contains(code) }
 
     private static let unanswered: Set<Code> = [
@@ -161,8 +161,8 @@ public struct BLEError: Error, Sendable {
     /// The code of BLEFeatures for a request without a reply.
     private static var unreplied: Code { Code(rawValue: "commandTimedOut") }
 
-    /// Returns the error with its location added. Parts of the location that are already set stay. For profiles that
-    /// decode values themselves.
+    /// Returns the error with its location added. Does not change parts of the location that are already set. For
+    /// profiles that decode values themselves.
     public func at(
         _ peripheral: Peripheral.ID, service: BluetoothUUID? = nil, characteristic: BluetoothUUID? = nil
     ) -> BLEError {
@@ -176,12 +176,12 @@ public struct BLEError: Error, Sendable {
     /// The error for a peripheral that a search has not found.
     static func notHeard(within limit: Duration, cause: BLEError) -> BLEError {
         BLEError(
-            .peripheralNotFound, "the peripheral was not heard within \(limit)",
+            .peripheralNotFound, "the peripheral was not found within \(limit)",
             remedy: "It may be out of range, switched off, or connected to another device.", cause: cause)
     }
 
-    /// Returns the error of a wait that has ended at its deadline, or was cancelled, with what was waited for. Other
-    /// errors are returned unchanged.
+    /// Returns the error of a wait that has ended at its deadline, or was cancelled, with the obstacle as its cause.
+    /// Other errors are returned unchanged.
     func waiting(for obstacle: BLEError?) -> BLEError {
         guard let obstacle, cause == nil, [.timedOut, .cancelled].contains(code) else { return self }
         var error = self

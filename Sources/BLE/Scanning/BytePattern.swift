@@ -7,7 +7,7 @@
 public struct BytePattern: Hashable, Sendable {
     /// The bytes of the prefix.
     public var bytes: [UInt8]
-    /// The bits to compare, a 1 for each. Nil for all bits of ``bytes``.
+    /// The mask: bits that are 1 are compared. Nil for all bits of ``bytes``.
     public var mask: [UInt8]?
 
     /// Creates a pattern. An empty pattern matches everything.

@@ -7,7 +7,7 @@ extension Central {
     /// Iterating starts the scan; leaving the loop stops it. Any number of scans share one scan of the radio.
     ///
     /// A peripheral that already has a link, to this or to another program, does not advertise. It is reported first,
-    /// without a signal strength, if what the system knows of it meets the criteria.
+    /// without a signal strength, if its known advertising data meets the criteria.
     ///
     /// While the adapter is off or absent, or Bluetooth restarts, nothing is found. The scan resumes automatically.
     /// ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)`` reports such times.
@@ -25,9 +25,9 @@ extension Central {
 
     /// The events of the peripherals in range that meet the criteria.
     ///
-    /// Iterating starts the scan; leaving the loop stops it. Peripherals that already have a link are reported first, as
-    /// by ``discoveries(matching:overflow:)``. While the adapter is off or absent, or Bluetooth restarts, the scan waits,
-    /// and reports what for (``DiscoveryEvent/waiting(_:)``).
+    /// Iterating starts the scan; leaving the loop stops it. Peripherals that already have a link are reported first,
+    /// as by ``discoveries(matching:overflow:)``. While the adapter is off or absent, or Bluetooth restarts, the scan
+    /// waits, and reports the obstacle (``DiscoveryEvent/waiting(_:)``).
     ///
     /// - Parameters:
     ///   - duplicates: whether to report every advertisement as an update, not only changed ones. A different signal
@@ -35,13 +35,13 @@ extension Central {
     ///   - staleAfter: how long a peripheral without a link may be silent before it is reported lost, at least 1 s. Nil
     ///     to never report a peripheral lost.
     ///   - overflow: how the scan handles events if the reader is slower than the radio. By default, the newest 1024
-    ///     unread events are kept; ``DiscoveryEvents/droppedCount`` counts the others. A list that must not miss that a
-    ///     peripheral was lost is what ``nearby(matching:minimumRSSI:staleAfter:)`` is for.
-    ///   - tolerance: how much later than its advertisement an event may come. While many advertisements arrive, BlueZ's
-    ///     signals are then handled together, at a fraction of the cost of waking up for each. An advertisement that
-    ///     follows a quiet time of that length comes at once, and so do all while a call is pending, values are
-    ///     notified, or this connection serves a peripheral. What nobody waits for, such as the loss of a link, may come
-    ///     as late. At most a quarter of `staleAfter`; zero for no delay.
+    ///     unread events are kept; ``DiscoveryEvents/droppedCount`` counts the others. For a list that never misses the
+    ///     loss of a peripheral, use ``nearby(matching:minimumRSSI:staleAfter:)``.
+    ///   - tolerance: the maximum delay of an event after its advertisement. While many advertisements arrive, BlueZ's
+    ///     signals are then handled together, at a fraction of the cost of waking up for each. There is no delay for an
+    ///     advertisement that follows a quiet time of that length, nor for any event while a call is pending, values
+    ///     are notified, or this connection serves a peripheral. Unawaited events, such as the loss of a link, may have
+    ///     the same delay. At most a quarter of `staleAfter`; zero for no delay.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8),
         overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)
@@ -101,12 +101,12 @@ extension Central {
         try await scan.started.wait()
     }
 
-    /// Throws `notSupported` for criteria that the stack cannot decide.
+    /// Throws `notSupported` for criteria that the stack cannot evaluate.
     func checkSupport(of criteria: DiscoveryCriteria) throws(BLEError) {
         guard backend.limits.reportsConnectability || !criteria.needsConnectability else {
             throw BLEError(
                 .notSupported, "this system does not report whether a peripheral accepts connections",
-                isRetryable: false, remedy: "Leave the condition out, or match a service.")
+                isRetryable: false, remedy: "Remove the condition, or match a service.")
         }
     }
 
@@ -131,7 +131,7 @@ extension Central {
 
     // MARK: The backend's scan
 
-    /// Updates the backend's scan to what the scans need.
+    /// Updates the backend's scan to the needs of the scans.
     func reconcile() {
         guard adapterState == .poweredOn, scanning.beginChanging() else { return }
         Task { await self.changeScan() }
@@ -184,7 +184,7 @@ extension Central {
     }
 
     private func reportStale(_ token: Int) {
-        // Asked for only if a peripheral has been silent: there may be many.
+        // Determined only if a peripheral has been silent, because there may be many peripherals.
         lazy var linked = Set(backend.assumeIsolated({ $0.knownPeripherals() }).filter(\.isConnected).map(\.id))
         scanning.scan(token)?.reportStale(now: elapsed()) {
             connectionState($0) == .connected || linked.contains($0)

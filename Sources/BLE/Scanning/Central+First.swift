@@ -11,9 +11,9 @@ extension Central {
     /// A peripheral that this machine has a link to does not advertise, for example after a program was killed. It is
     /// returned without a scan if the known advertising data meets the criteria.
     ///
-    /// Throws `poweredOff` or `adapterNotFound` at once if the adapter is off or absent, or becomes so, and
-    /// `peripheralNotFound` when the time is up. While Bluetooth restarts, it waits; if that takes too long, it throws
-    /// `timedOut` with the reason.
+    /// Throws `poweredOff` or `adapterNotFound` as soon as the adapter is off or absent, and `peripheralNotFound` when
+    /// the time is up. While Bluetooth restarts, it waits; if that takes too long, it throws `timedOut` with the
+    /// reason.
     ///
     /// - Parameter timeout: the maximum duration of the scan. Nil for the configuration's connect timeout.
     public nonisolated func first(
@@ -38,7 +38,7 @@ extension Central {
             }
         } catch {
             let obstacle = await obstacle
-            // If Bluetooth is not back when the time is up, that is why nothing was found.
+            // If Bluetooth is not back when the time is up, this is the reason why nothing was found.
             let isLate = error.code == .peripheralNotFound && obstacle != nil
             let error = isLate ? BLEError(.timedOut, "the search took longer than \(limit)") : error
             throw error.waiting(for: obstacle)
@@ -49,11 +49,12 @@ extension Central {
     /// first.
     ///
     /// ```swift
-    /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi ?? 0) }
+    /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi
+    /// ?? 0) }
     /// ```
     ///
-    /// Throws `poweredOff` or `adapterNotFound` at once if the adapter is off or absent, or becomes so, and
-    /// `bluetoothLost` if Bluetooth is not running when the time is up.
+    /// Throws `poweredOff` or `adapterNotFound` as soon as the adapter is off or absent, and `bluetoothLost` if
+    /// Bluetooth is not running when the time is up.
     public nonisolated func discoveries(
         matching criteria: DiscoveryCriteria = .any, for duration: Duration
     ) async throws(BLEError) -> [Discovery] {
@@ -61,7 +62,7 @@ extension Central {
         let outcome = Outcome<Void>()
         let deadline = Expiry(after: duration, clock: clock) { outcome.deliver(.success(())) }
         defer { deadline.cancel() }
-        // With an interval longer than the scan, only peripherals that the system removes are lost.
+        // The staleness interval is longer than the scan, so that only peripherals that the system removes are lost.
         let events = DiscoveryEvents(
             central: self, criteria: criteria, duplicates: true, staleAfter: duration + .seconds(1),
             overflow: .dropOldest(capacity: 1024), tolerance: .milliseconds(5), waits: false)
@@ -93,7 +94,7 @@ extension Central {
             var advertisement = known.advertisement
             // A scan of one transport does not report devices of the other.
             guard criteria.receives(advertisement) else { return nil }
-            // The services that were discovered on a link count as well. The signal strength is an old one.
+            // The services that were discovered on a link count as well. The known signal strength is outdated.
             advertisement.serviceUUIDs.formUnion(known.services)
             advertisement.rssi = nil
             guard criteria.matches(advertisement, from: known.id) else { return nil }

@@ -14,7 +14,7 @@ extension Central {
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength that counts as near, in dBm, inclusive. Weaker advertisements are
-    ///     ignored. Nil to include all peripherals, also those of unknown strength.
+    ///     ignored. Nil to include all peripherals, even those of unknown strength.
     ///   - staleAfter: how long a peripheral without a link may be silent before it leaves the list. At least 1 s.
     public nonisolated func nearby(
         matching criteria: DiscoveryCriteria = .any, minimumRSSI: Int? = -80, staleAfter: Duration = .seconds(8)
@@ -27,8 +27,8 @@ extension Central {
     /// The tolerance of the scan behind a list. A delay of 20 ms is not visible.
     private static let nearbyTolerance = Duration.milliseconds(20)
 
-    /// Applies the events of a scan to a list. The list is changed here, where the events occur, so that neither a slow
-    /// reader nor a busy machine can miss that a peripheral was lost.
+    /// Applies the events of a scan to a list. The list is changed here, where the events occur, so that the loss of a
+    /// peripheral is not missed, even with a slow reader or a busy machine.
     fileprivate func follow(_ nearby: Nearby) async throws(BLEError) -> Nearby.Following {
         try checkRunning()
         let token = token()
@@ -72,7 +72,7 @@ public struct Nearby: AsyncSequence, Sendable {
     /// A running scan, as a list.
     fileprivate struct Following: Sendable {
         let list: SharedNearbyList
-        /// An element for each change of the list; unread ones are combined.
+        /// An element for each change of the list; unread elements are combined.
         let changes: BoundedStream<Void>
     }
 

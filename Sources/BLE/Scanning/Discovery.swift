@@ -7,7 +7,7 @@ public struct Discovery: Hashable, Codable, Identifiable, Sendable {
     public var id: Peripheral.ID { peripheral.id }
     /// The peripheral.
     public let peripheral: Peripheral
-    /// The data that it advertises.
+    /// The data that the peripheral advertises.
     public let advertisement: Advertisement
 
     /// Creates a discovery, for example as the input of a program's tests.

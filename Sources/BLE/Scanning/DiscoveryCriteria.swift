@@ -70,7 +70,7 @@ extension DiscoveryCriteria {
     /// The peripherals with these ids.
     public static func ids(_ ids: Set<Peripheral.ID>) -> DiscoveryCriteria { DiscoveryCriteria(.id(ids)) }
 
-    /// All peripherals but those with these ids, for example the ones that are known already.
+    /// All peripherals except those with these ids, for example except the known ones.
     public static func excluding(_ ids: Set<Peripheral.ID>) -> DiscoveryCriteria { DiscoveryCriteria(.otherID(ids)) }
 
     /// Peripherals that advertise a service.
@@ -110,8 +110,8 @@ extension DiscoveryCriteria {
         DiscoveryCriteria(.rssi(from(minimum)))
     }
 
-    /// Peripherals that accept connections; see ``Advertisement/isConnectable``. With a stack that does not report this,
-    /// such as BlueZ, a scan with this condition throws `notSupported`.
+    /// Peripherals that accept connections; see ``Advertisement/isConnectable``. With a stack that does not report
+    /// this, such as BlueZ, a scan with this condition throws `notSupported`.
     public static let connectable = DiscoveryCriteria(.connectable)
 
     /// Devices on the given transport. Without this condition, a scan receives LE.
@@ -181,7 +181,8 @@ extension DiscoveryFilter {
 
 extension DiscoveryCriteria {
     /// The services of which a matching peripheral advertises at least one. Empty if it need not advertise any. If
-    /// several conditions name services, the one with the fewest is the most selective.
+    /// several conditions have services, the condition with the fewest services is used, because it is the most
+    /// selective.
     fileprivate var neededServices: Set<BluetoothUUID> {
         let named = conditions.compactMap { condition -> Set<BluetoothUUID>? in
             if case .anyService(let services) = condition { services } else { nil }
@@ -212,7 +213,7 @@ extension DiscoveryCriteria {
         conditions.contains { if case .passive = $0 { true } else { false } }
     }
 
-    /// The company whose data a matching peripheral advertises. Nil if it need not advertise any.
+    /// The company whose data a matching peripheral advertises. Nil if it need not advertise manufacturer data.
     fileprivate var neededCompany: UInt16? {
         conditions.lazy.compactMap { if case .manufacturer(let company, _) = $0 { company } else { nil } }.first
     }

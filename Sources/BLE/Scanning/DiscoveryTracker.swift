@@ -15,7 +15,7 @@ struct DiscoveryTracker {
     private var seen: [Peripheral.ID: Sighting] = [:]
 
     private struct Sighting {
-        /// Nil if it will not be compared.
+        /// The last advertisement. Nil if it will not be compared.
         var advertisement: Advertisement?
         var at: Duration
     }

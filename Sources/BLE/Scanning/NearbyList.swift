@@ -42,7 +42,7 @@ public struct NearbyList: Sequence, Sendable {
 ///
 /// Applying an event takes constant time, amortized.
 struct NearbyTracker {
-    /// The peripherals in order. Nil in place of a lost one.
+    /// The peripherals in order. A lost peripheral is replaced by nil.
     private var places: [Discovery?] = []
     private var indices: [Peripheral.ID: Int] = [:]
 

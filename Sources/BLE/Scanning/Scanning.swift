@@ -3,18 +3,18 @@ internal import Waiting
 
 /// The scans and searches of a central, and the filter that its backend runs with.
 ///
-/// The backend runs one scan, whose filter serves all of them. It is brought from what it was told to what is wanted by
-/// one task at a time, which asks here for the next ``change``.
+/// The backend runs one scan, whose filter serves all scans and searches. One task at a time updates the backend's
+/// scan, and gets each step from ``nextChange()``.
 struct Scanning {
     /// One scan. A class, so that its tracker is never copied.
     final class Scan: Sendable {
         let criteria: DiscoveryCriteria
         let tolerance: Duration
-        /// Whether it waits while the adapter is off or absent. If not, it ends.
+        /// Whether the scan waits while the adapter is off or absent. If not, it ends.
         let waits: Bool
         private let tracker: Mutex<DiscoveryTracker>
         private let sink: Sink
-        /// What it has reported that it waits for. Nil while the backend scans.
+        /// The obstacle that the scan has reported. Nil while the backend scans.
         private let reported = Mutex<BLEError.Code?>(nil)
         private let staleness: Task<Void, Never>?
         /// Delivered when the backend runs a scan for this one.
@@ -25,7 +25,7 @@ struct Scanning {
             staleness: Task<Void, Never>? = nil
         ) {
             criteria = tracker.criteria
-            // Who is late must not look silent.
+            // Delayed events must not make a peripheral look silent.
             self.tolerance = min(tolerance, tracker.staleAfter.map { $0 / 4 } ?? tolerance)
             self.tracker = Mutex(tracker)
             (self.sink, self.staleness, self.waits) = (sink, staleness, waits)
@@ -43,7 +43,7 @@ struct Scanning {
             sink.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
-        /// Reports a peripheral that has a link, and so does not advertise.
+        /// Reports a peripheral that has a link, and therefore does not advertise.
         func didFind(_ discovery: Discovery, now: Duration) {
             didReceive(discovery.advertisement, from: discovery.peripheral.id, now: now) { _ in
                 discovery.peripheral
@@ -67,7 +67,8 @@ struct Scanning {
             for id in stale { sink.yield(.lost(peripheral(id))) }
         }
 
-        /// Reports that nothing can be found at present, unless it has reported that. A scan that waits has started.
+        /// Reports that nothing can be found at present, unless that was reported before. A waiting scan counts as
+        /// started.
         func wait(for obstacle: BLEError) {
             let isNew = reported.withLock { reported in
                 defer { reported = obstacle.code }
@@ -92,7 +93,7 @@ struct Scanning {
         fileprivate func cancel() { staleness?.cancel() }
     }
 
-    /// Where the events of a scan go, on the central's executor, in order.
+    /// The receiver of the events of a scan, on the central's executor, in order.
     struct Sink: Sendable {
         let yield: @Sendable (DiscoveryEvent) -> Void
         /// Called once, when the scan has ended.
@@ -110,7 +111,7 @@ struct Scanning {
         }
     }
 
-    /// What to tell the backend.
+    /// A change of the backend's scan.
     enum Change: Equatable {
         case start(DiscoveryFilter)
         case stop
@@ -131,7 +132,7 @@ struct Scanning {
     private var observers = Observers<Bool>()
     /// Whether the backend may still scan although the last change failed.
     private var mayBeScanning = false
-    /// The number of times that the backend has stopped scanning on its own.
+    /// The number of times the backend has stopped scanning on its own.
     private var interruptions = 0
     private var isChanging = false
 
@@ -203,8 +204,8 @@ struct Scanning {
         return filter
     }
 
-    /// Begins to change the backend's scan. Returns false if that is in progress already, or not needed: then the scans
-    /// have started.
+    /// Begins to change the backend's scan. Returns false if a change is already in progress, or if none is needed; in
+    /// the latter case, the scans have started.
     mutating func beginChanging() -> Bool {
         guard !isChanging else { return false }
         guard needsChange else {
@@ -217,7 +218,7 @@ struct Scanning {
 
     private var needsChange: Bool { applied != wanted || mayBeScanning }
 
-    /// Marks the scans as started that the backend serves.
+    /// Marks the scans that the backend serves as started.
     private func markStarted() {
         if applied != nil { for scan in scans.values { scan.hasStarted() } }
     }
@@ -243,8 +244,8 @@ struct Scanning {
         }
     }
 
-    /// Records that a change failed. After a failed change of the filter, the backend may scan with the old one, and is
-    /// told once to stop if nothing else is wanted.
+    /// Records that a change failed. After a failed change of the filter, the backend may still scan with the old
+    /// filter, and is told once to stop if no scan is left.
     mutating func changeFailed(_ change: Change) {
         mayBeScanning = change != .stop && (applied != nil || mayBeScanning)
         applied = nil
@@ -256,8 +257,8 @@ struct Scanning {
         markStarted()
     }
 
-    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for that, and say so, unless
-    /// they are not to wait for an adapter that is off or absent. Searches fail with the error.
+    /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for the adapter, and
+    /// report this, unless they must not wait for an adapter that is off or absent. Searches fail with the error.
     mutating func interrupt(_ error: BLEError) {
         for found in searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
         applied = nil
@@ -269,8 +270,8 @@ struct Scanning {
 
     // MARK: Received advertisements
 
-    /// Reports an advertisement to the scans that it matters to. Makes a peripheral and asks for the time only if
-    /// needed, because most advertisements change nothing.
+    /// Reports an advertisement to the scans whose criteria it meets. Makes a peripheral and reads the clock only if
+    /// necessary, because most advertisements do not change anything.
     func didReceive(
         _ advertisement: Advertisement, from id: Peripheral.ID, now: () -> Duration,
         peripheral: (Peripheral.ID) -> Peripheral

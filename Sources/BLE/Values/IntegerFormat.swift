@@ -1,5 +1,5 @@
-/// The width and the sign of an integer field. Unsigned integers of 64 bits are omitted, because they do not fit an
-/// `Int`.
+/// The width and the sign of an integer field. There is no format for unsigned integers of 64 bits, because they do not
+/// fit in an `Int`.
 public struct IntegerFormat: Hashable, Sendable {
     /// The number of bytes, 1 to 8.
     public let byteCount: Int

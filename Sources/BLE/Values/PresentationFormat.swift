@@ -1,4 +1,4 @@
-/// How to present a characteristic's value: the Characteristic Presentation Format descriptor, 0x2904 (Core
+/// The presentation of a characteristic's value: the Characteristic Presentation Format descriptor, 0x2904 (Core
 /// Specification 5.4, volume 3, part G, section 3.3.3.5).
 ///
 /// A value of a fixed-point format is the integer times ten to the power of ``exponent``, in ``unit``.

@@ -1,7 +1,7 @@
-/// Finds what may have been meant by a misspelled word.
+/// Finds suggestions for misspelled words.
 package enum Spelling {
     /// Returns the candidate that is nearest to `word`, ignoring case: with the fewest inserted, removed, replaced or
-    /// swapped characters, at most a third of the word's. Nil if none is near.
+    /// swapped characters, at most a third of the word's characters. Nil if no candidate is near.
     package static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
         let wanted = Array(word.lowercased())
         let limit = min(wanted.count - 1, max(1, wanted.count / 3))

@@ -1,6 +1,6 @@
 extension String {
-    /// Whether the string contains another, byte for byte. The standard library's search comes with its regular
-    /// expressions, which are more than a megabyte of a program.
+    /// Whether the string contains another, byte for byte. The standard library's search is part of its regular
+    /// expressions, which add more than a megabyte to a program.
     package func contains(text: String) -> Bool {
         var (text, whole) = (text, self)
         return whole.withUTF8 { whole in

@@ -22,8 +22,8 @@ public protocol ValueCodable: Sendable {
     init(from reader: inout ValueReader) throws(BLEError)
     /// Encodes the value. Throws `invalidValue` if it cannot be encoded.
     func encode(into writer: inout ValueWriter) throws(BLEError)
-    /// Whether bytes after the value are ignored, as required by specifications whose later versions add fields. False
-    /// by default: additional bytes then throw `invalidValue`.
+    /// Whether bytes after the value are ignored, as required by specifications whose later versions may add fields.
+    /// False by default: additional bytes then throw `invalidValue`.
     static var ignoresTrailingBytes: Bool { get }
 }
 
@@ -56,9 +56,9 @@ extension ValueCodable {
 }
 
 extension ValueCodable where Self: FixedWidthInteger {
-    /// As many bytes as the type has, the least significant first.
+    /// The bytes of the integer, the least significant first.
     public init(from reader: inout ValueReader) throws(BLEError) { self = try reader.integer() }
-    /// As many bytes as the type has, the least significant first.
+    /// The bytes of the integer, the least significant first.
     public func encode(into writer: inout ValueWriter) { writer.integer(self) }
 }
 

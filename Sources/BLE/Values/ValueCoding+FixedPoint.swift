@@ -9,7 +9,7 @@ extension ValueCoding where Value == Double {
     ///
     /// - Parameters:
     ///   - divisor: the integer is divided by this: 100 for a resolution of 0.01.
-    ///   - allowed: the integers that may be sent. Others throw `invalidValue`. Nil for all that fit.
+    ///   - allowed: the integers that may be sent. Others throw `invalidValue`. Nil for all integers of the format.
     public static func fixedPoint(
         _ format: IntegerFormat, dividedBy divisor: Double = 1, allowed: ClosedRange<Int>? = nil
     ) -> Self {
@@ -26,7 +26,8 @@ extension ValueCoding where Value == Double? {
     /// - Parameters:
     ///   - divisor: the integer is divided by this: 100 for a resolution of 0.01.
     ///   - unknown: the integer that is sent for nil.
-    ///   - allowed: the integers that may be sent otherwise. Others throw `invalidValue`. Nil for all that fit.
+    ///   - allowed: the other integers that may be sent. All others throw `invalidValue`. Nil for all integers of the
+    ///     format.
     public static func fixedPoint(
         _ format: IntegerFormat, dividedBy divisor: Double = 1, unknown: Int, allowed: ClosedRange<Int>? = nil
     ) -> Self {

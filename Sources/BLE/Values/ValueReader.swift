@@ -3,7 +3,7 @@
 /// The initializer of a ``ValueCodable`` type borrows a reader. Every read throws `invalidValue` if too few bytes are
 /// left.
 public struct ValueReader: ~Copyable {
-    // A reader is only lent within the scope of these bytes, and cannot be copied out of it.
+    // A reader exists only within the scope of these bytes, and cannot be copied out of it.
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
 

@@ -25,7 +25,7 @@ public struct ValueWriter: Sendable {
     /// Writes an integer in a field of the given format. Throws `invalidValue` if it does not fit.
     public mutating func integer(_ value: Int, _ format: IntegerFormat) throws(BLEError) {
         guard format.range.contains(value) else {
-            throw BLEError(.invalidValue, "\(value) is not in \(format.range), all that its field can hold")
+            throw BLEError(.invalidValue, "\(value) is not in the range \(format.range) of its field")
         }
         for index in 0..<format.byteCount { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
     }

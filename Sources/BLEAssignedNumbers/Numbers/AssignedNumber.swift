@@ -2,7 +2,8 @@ public import BLE
 
 /// A number or UUID with an assigned meaning, and its name.
 public struct AssignedNumber: Hashable, Sendable {
-    /// The kind of an assigned number. All kinds with UUIDs share one range of numbers; each of the others has its own.
+    /// The kind of an assigned number. All kinds with UUIDs share one range of numbers; each other kind has its own
+    /// range.
     public enum Kind: String, CaseIterable, Sendable {
         /// A service.
         case service
@@ -48,7 +49,7 @@ public struct AssignedNumber: Hashable, Sendable {
     public let kind: Kind
     /// The name, as spelled by the SIG or in a ``Catalog``.
     public let name: String
-    /// The number of any kind, in the form of a UUID.
+    /// The number as a UUID, even if the kind does not have UUIDs.
     private let form: BluetoothUUID
 
     private init(_ kind: Kind, _ uuid: BluetoothUUID, _ name: String) {
@@ -98,7 +99,7 @@ extension AssignedNumber: CustomStringConvertible {
     public var description: String { "\(kind.rawValue) \(numberText) \(name)" }
 
     /// The number in lowercase hexadecimal. A UUID has its shortest form. Other numbers have `0x` and four digits, or
-    /// two for numbers of 8 bits.
+    /// two digits for numbers of 8 bits.
     public var numberText: String {
         guard !kind.isUUID else { return form.description }
         return "0x" + form.description.dropFirst(kind == .advertisingDataType ? 2 : 0)

@@ -1,16 +1,16 @@
 internal import BLE
 
 extension Catalog {
-    /// Services and characteristics of vendors that many devices have, which the SIG has not assigned: serial ports,
+    /// Vendors' services and characteristics that many devices have, but that the SIG has not assigned: serial ports,
     /// firmware updates, and Apple's services.
     ///
     /// ```swift
     /// print(uuid.name(in: .vendors) ?? "unknown")  // Nordic UART
     /// ```
     ///
-    /// The numbers are those that the vendors publish: Nordic Semiconductor (nRF5 SDK, nRF Connect SDK), the MCUmgr
-    /// project (SMP), Silicon Labs (Gecko bootloader), Microchip (Transparent UART), Texas Instruments and JNHuaMao
-    /// (FFE0), Apple (ANCS and AMS specifications).
+    /// The numbers are published by the vendors: Nordic Semiconductor (nRF5 SDK, nRF Connect SDK), the MCUmgr project
+    /// (SMP), Silicon Labs (Gecko bootloader), Microchip (Transparent UART), Texas Instruments and JNHuaMao (FFE0),
+    /// Apple (ANCS and AMS specifications).
     public static let vendors = Catalog(
         services.map { .service(uuid($0.0), $0.1) } + characteristics.map { .characteristic(uuid($0.0), $0.1) })
 

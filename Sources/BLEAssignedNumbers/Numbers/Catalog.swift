@@ -1,6 +1,6 @@
 public import BLE
 
-/// The numbers of a product, such as its services and characteristics, in addition to those that the SIG has assigned.
+/// The numbers of a product, such as its services and characteristics, in addition to the SIG's numbers.
 ///
 /// ```swift
 /// let robot: Catalog = [
@@ -11,7 +11,7 @@ public import BLE
 /// ```
 ///
 /// An entry of the catalog takes precedence over a SIG number with the same number or name. Entries are searched
-/// linearly, so a catalog is suitable for tens of them.
+/// linearly, so a catalog is suitable for tens of entries.
 public struct Catalog: Sendable {
     /// The entries of the product.
     public let entries: [AssignedNumber]

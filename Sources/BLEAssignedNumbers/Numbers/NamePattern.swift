@@ -44,7 +44,7 @@ struct NamePattern {
         case whole
     }
 
-    /// Whether the pattern matches at an index of a name, and whether letters or digits follow it there.
+    /// Whether the pattern matches at an index of a name, and whether letters or digits follow the match.
     private func begins(_ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Match {
         var position = 0
         for index in start..<name.count {

@@ -12,7 +12,7 @@ extension AssignedNumbers {
 }
 
 extension NumberTable {
-    /// The symbols of units: those of the SI if it has one (SI Brochure, 9th edition), otherwise the usual ones.
+    /// The symbols of units: from the SI if it defines one (SI Brochure, 9th edition), otherwise the usual symbol.
     static var unitSymbols: NumberTable {
         NumberTable(
             """

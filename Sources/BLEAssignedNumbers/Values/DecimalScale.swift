@@ -13,7 +13,7 @@ struct DecimalScale: Hashable, Sendable {
     /// bits.
     func apply(to integer: Int128) -> Double {
         let product = integer &* Int128(multiplier)
-        // With more bits than a Double has, the nearest one is determined from the digits.
+        // If the product has more bits than a Double, the nearest Double is determined from the digits.
         let isExact = product.magnitude < 1 << 53
         let scaled = isExact ? .decimal(Int(product), decimal) : Double("\(product)e\(decimal)") ?? .nan
         return binary == 0 ? scaled : scaled * Double(sign: .plus, exponent: binary, significand: 1)

@@ -1,7 +1,7 @@
 internal import BLE
 
-/// Stored and sent as an object with the same keys for all fields, null where there is nothing: the `name`; the `kind` of
-/// content; the `value`; the number behind an integer, a choice or flags, `raw`; the symbol of the `unit`, and its UUID,
+/// Stored and sent as an object with the same keys for all fields, and null for missing values: the `name`; the `kind`
+/// of content; the `value`; `raw`, the number of an integer, a choice or flags; the symbol of the `unit`, and its UUID,
 /// `unitUUID`; and the `text` with the unit.
 ///
 /// The value is a number, text, an array of the names of flags, or an array of fields. Bytes are hexadecimal text. An
@@ -62,7 +62,7 @@ extension FieldValue {
         try container.encode(description, forKey: .text)
         func put(_ kind: Kind, raw: Int128? = nil) throws {
             try container.encode(kind, forKey: .kind)
-            // Many readers of JSON have no larger integers.
+            // Many readers of JSON do not support larger integers.
             if let raw, raw.magnitude > 1 << 53 {
                 try container.encode("\(raw)", forKey: .raw)
             } else {

@@ -1,13 +1,14 @@
-// The words of which the texts of fields consist.
+// The parts of the texts of fields.
 
 extension FieldValue {
-    /// The name without what only distinguishes the forms of a value: `Systolic` for `Blood Pressure Measurement Compound
-    /// Value - Systolic (mmHg)`, `Heart Rate` for `Heart Rate Measurement Value (8 bit resolution)`.
+    /// The name without the parts that only distinguish the forms of a value: `Systolic` for `Blood Pressure
+    /// Measurement Compound Value - Systolic (mmHg)`, `Heart Rate` for `Heart Rate Measurement Value (8 bit
+    /// resolution)`.
     public var shortName: String {
         var short = Substring(name)
         for form in Self.forms where short.hasSuffix(form) { short = short.dropLast(form.count) }
         let path = short.split(separator: "-", omittingEmptySubsequences: false)
-        // A hyphen in a word, as in “RR-interval”, is not one between names.
+        // A hyphen in a word, as in “RR-interval”, does not separate names.
         if path.count == 2, path[0].last == " ", path[1].first == " " { short = path[1].dropFirst() }
         if short.hasSuffix(Self.valueSuffix) { short = short.dropLast(Self.valueSuffix.count) }
         return String(short)
@@ -42,7 +43,8 @@ extension FieldValue {
 }
 
 extension Double {
-    /// The number with four decimal places, if it is a multiple of 1/65536 that has more. Nil for all other numbers.
+    /// The number with four decimal places, if it is a multiple of 1/65536 with more decimal places. Nil for all other
+    /// numbers.
     var shortened: String? {
         guard magnitude < 1e9, self * 65_536 == (self * 65_536).rounded() else { return nil }
         let short = (self * 10_000).rounded() / 10_000

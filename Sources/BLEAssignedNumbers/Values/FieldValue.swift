@@ -6,12 +6,12 @@ public struct FieldValue: Hashable, Codable, Sendable {
     public enum Content: Hashable, Sendable {
         /// An exact integer.
         case integer(Int128)
-        /// The number nearest to the exact one.
+        /// The number nearest to the exact value.
         case number(Double)
         /// Text.
         case text(String)
-        /// Bits, with the names of those that are set. Bits that only announce other fields have no name here. Several
-        /// bits that form a number have their name and that of the number.
+        /// Bits, with the names of the bits that are set. Bits that only announce other fields have no name here.
+        /// Several bits that form a number have their name and the name of the number.
         case flags(UInt64, names: [String])
         /// A number with a meaning, and its name. The name is nil for a reserved number.
         case choice(UInt64, name: String?)
@@ -47,13 +47,13 @@ public struct FieldValue: Hashable, Codable, Sendable {
         unitSymbol = field.writtenUnit ?? field.unit.flatMap(AssignedNumbers.unitSymbol)
     }
 
-    /// Whether the field only announces other fields, as the flags of many structures do.
+    /// Whether the field only announces other fields, like the flags of many structures.
     public var isSilent: Bool {
         if case .flags(_, names: []) = content { name == "Flags" } else { false }
     }
 
-    /// Returns several fields in one line: a single one without its name, otherwise each with its ``shortName``,
-    /// separated by semicolons. Fields that only announce others are omitted.
+    /// Returns fields in one line: a single field without its name, several fields each with its ``shortName``,
+    /// separated by semicolons. Fields that only announce other fields are omitted.
     public static func text(_ values: [FieldValue]) -> String {
         guard values.count != 1 else { return values[0].description }
         return values.filter { !$0.isSilent }.map { "\($0.shortName): \($0)" }.joined(separator: "; ")
@@ -64,8 +64,8 @@ extension FieldValue: CustomStringConvertible {
     /// The value with its unit, such as `21.37 °C`, `10 kJ`, `Charging` or `value is not known`.
     ///
     /// Binary fractions have at most four decimal places. A date and time whose parts are not known is `not known`;
-    /// otherwise, question marks replace unknown parts. Text of a peripheral is returned as it was sent, with any control
-    /// characters.
+    /// otherwise, question marks replace unknown parts. Text of a peripheral is returned as it was sent, with any
+    /// control characters.
     public var description: String {
         switch content {
         case .integer(let value): Self.with(unitSymbol, "\(value)")
@@ -81,7 +81,7 @@ extension FieldValue: CustomStringConvertible {
     }
 
     private func measure(_ value: Double) -> String {
-        // Low densities, as of pollutants in air, are shown in µg/m³.
+        // Low densities, such as of pollutants in air, are shown in µg/m³.
         if unit == BluetoothUUID(0x2715), value != 0, abs(value) < 1e-3 { return "\((value * 1e9).shortText) µg/m³" }
         return Self.with(unitSymbol, value.shortened ?? value.shortText)
     }
@@ -94,7 +94,8 @@ extension FieldValue: CustomStringConvertible {
 }
 
 extension Double {
-    /// The shortest digits that represent this number. If that takes more than 10, rounded to 7.
+    /// The shortest digits that represent this number, or the number rounded to 7 digits if more than 10 would be
+    /// necessary.
     var shortText: String {
         guard isFinite else { return isNaN ? "not a number" : self < 0 ? "-infinity" : "infinity" }
         let text = "\(self)"
@@ -102,7 +103,7 @@ extension Double {
         guard digits.count > 10, !(self == rounded() && magnitude < 1e16) else {
             return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
         }
-        // The exponent of the last of 7 digits. As an integer, the digits are exact in a Double.
+        // The exponent of the last of 7 digits. The digits as an integer are exact in a Double.
         var exponent = -6
         var rest = magnitude
         while rest >= 10 { (rest, exponent) = (rest / 10, exponent + 1) }

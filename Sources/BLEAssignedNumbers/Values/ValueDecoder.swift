@@ -4,7 +4,7 @@ import BLE
 struct ValueDecoder {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
-    /// The number of bits that were read of the byte at the position.
+    /// The number of bits that were read from the byte at the position.
     private var bit = 0
 
     init(_ bytes: ArraySlice<UInt8>) {
@@ -34,7 +34,7 @@ struct ValueDecoder {
         return values
     }
 
-    /// Returns the bits of a flags field that only announce other fields.
+    /// Returns the bits in a flags field that only announce other fields.
     private static func announcing(_ flags: Int, _ fields: [ValueFormat.Field]) -> Set<Int> {
         Set(
             fields.flatMap(\.conditions).compactMap { condition in
@@ -98,7 +98,7 @@ struct ValueDecoder {
             return (.flags(raw, names: field.names(raw)), raw)
         case .text(let count): return (.text(try text(field, try take(count ?? remaining, field))), nil)
         case .terminatedText:
-            guard let end = bytes[position...].firstIndex(of: 0) else { throw error(field, "has no end") }
+            guard let end = bytes[position...].firstIndex(of: 0) else { throw error(field, "is not terminated") }
             let text = try text(field, try take(end - position, field))
             _ = try take(1, field)
             return (.text(text), nil)
@@ -145,7 +145,7 @@ struct ValueDecoder {
     /// Decodes text without trailing zero bytes, with which some devices pad it.
     private func text(_ field: ValueFormat.Field, _ bytes: ArraySlice<UInt8>) throws(BLEError) -> String {
         let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? bytes.startIndex
-        guard let text = String(validating: bytes[..<end], as: UTF8.self) else { throw error(field, "is no UTF-8") }
+        guard let text = String(validating: bytes[..<end], as: UTF8.self) else { throw error(field, "is not UTF-8") }
         return text
     }
 
@@ -155,7 +155,7 @@ struct ValueDecoder {
         }
         let end = units.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
         guard bytes.count.isMultiple(of: 2), let text = String(validating: units[..<end], as: UTF16.self) else {
-            throw error(field, "is no UTF-16")
+            throw error(field, "is not UTF-16")
         }
         return text
     }
@@ -165,7 +165,7 @@ struct ValueDecoder {
     private mutating func take(_ count: Int, _ field: ValueFormat.Field) throws(BLEError) -> ArraySlice<UInt8> {
         if bit > 0 { (position, bit) = (position + 1, 0) }
         guard count <= remaining else {
-            throw error(field, "is cut off: \(count) bytes expected, \(remaining) are left")
+            throw error(field, "is truncated: \(count) bytes expected, \(remaining) remain")
         }
         defer { position += count }
         return bytes[position..<position + count]
@@ -194,7 +194,7 @@ extension ValueFormat.Field {
 }
 
 extension ValueFormat.Bits {
-    /// Returns the text for these bits: the name of a single bit if it is set, or the name and number of several.
+    /// Returns the text for these bits: the name of a single bit if it is set, or the name and number of several bits.
     fileprivate func text(_ flags: UInt64) -> String? {
         let value = flags >> UInt64(range.lowerBound) & (1 << UInt64(range.count) - 1)
         guard range.count > 1 else { return value == 1 ? name : nil }

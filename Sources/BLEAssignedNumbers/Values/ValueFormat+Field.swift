@@ -16,7 +16,7 @@ extension ValueFormat {
         /// The conditions under which the field is present. All must be met.
         var conditions: [Condition] = []
         var scale = DecimalScale()
-        /// The numbers that are allowed, in addition to special ones. Nil for any number.
+        /// The numbers that are allowed, in addition to special values. Nil for any number.
         var range: ClosedRange<Int64>?
         /// The names of special values, by their bits.
         var specials: [UInt64: String] = [:]

@@ -4,7 +4,7 @@ extension ValueFormat {
     /// Creates the format that a Characteristic Presentation Format descriptor describes (Assigned Numbers, section
     /// 2.4.1).
     ///
-    /// It has one field, without a name. Structures and formats that are not assigned are bytes.
+    /// It has one field, without a name. Structures and unassigned formats are decoded as bytes.
     public init(_ presentation: PresentationFormat) {
         func integer(_ bytes: Int, bits: Int? = nil, signed: Bool = false) -> Kind {
             .integer(bytes: bytes, bits: bits ?? bytes * 8, isSigned: signed)

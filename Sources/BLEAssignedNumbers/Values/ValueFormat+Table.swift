@@ -41,7 +41,7 @@ extension ValueFormat.Field {
         useDefinedUnit()
     }
 
-    /// Replaces a unit by its multiple in which the SIG defines the value: that has no number of its own.
+    /// Replaces a unit with the multiple of it in which the SIG defines the value, which has no assigned number.
     private mutating func useDefinedUnit() {
         switch (unit?.short, scale) {
         case (0x2724, DecimalScale(decimal: 3)): (writtenUnit, scale) = ("kPa", DecimalScale())

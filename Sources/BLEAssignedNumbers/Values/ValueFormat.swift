@@ -5,7 +5,7 @@ public import BLE
 /// Known for nearly every characteristic whose format the Bluetooth SIG publishes (GATT Specification Supplement), and
 /// for every characteristic with a Characteristic Presentation Format descriptor. `Docs/Values.md` lists the details.
 public struct ValueFormat: Hashable, Sendable {
-    /// The fields, in order. Fields may be present only under conditions that depend on others.
+    /// The fields, in order. Fields may be present only under conditions that depend on other fields.
     public let fields: [Field]
     /// Whether a value consists of one or more records. Each record has these fields, and begins with its size in
     /// bytes.
@@ -16,7 +16,7 @@ public struct ValueFormat: Hashable, Sendable {
         self.isRecord = isRecord
     }
 
-    /// Creates the format that the SIG publishes for a characteristic. Returns nil if it publishes none.
+    /// Creates the format that the SIG publishes for a characteristic. Returns nil if there is none.
     public init?(of characteristic: BluetoothUUID) {
         guard let number = characteristic.short else { return nil }
         self.init(number: number, depth: 0)
@@ -33,7 +33,7 @@ public struct ValueFormat: Hashable, Sendable {
         var rest = bytes[...]
         repeat {
             guard let size = rest.first, size > 0, size <= rest.count else {
-                throw BLEError(.invalidValue, "the value 0x\(Hex.string(bytes)) has a record that is cut off")
+                throw BLEError(.invalidValue, "the value 0x\(Hex.string(bytes)) has a truncated record")
             }
             values.append(FieldValue("Record", .fields(try decode(rest.prefix(Int(size))))))
             rest = rest.dropFirst(Int(size))
@@ -47,7 +47,7 @@ public struct ValueFormat: Hashable, Sendable {
         guard decoder.remaining == 0 || canGrow else {
             throw BLEError(
                 .invalidValue,
-                "the value 0x\(Hex.string(Array(bytes))) is too long: \(decoder.remaining) bytes are left over")
+                "the value 0x\(Hex.string(Array(bytes))) is too long by \(decoder.remaining) bytes")
         }
         return values
     }

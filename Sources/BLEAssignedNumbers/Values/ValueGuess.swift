@@ -1,4 +1,5 @@
-/// A guess at the meaning of a value that has no description. It is meant for people; programs should not rely on it.
+/// A guess at the meaning of a value that has no description. The guess is meant for people; programs should not rely
+/// on it.
 public enum ValueGuess: Hashable, Codable, Sendable {
     /// No bytes.
     case undefined

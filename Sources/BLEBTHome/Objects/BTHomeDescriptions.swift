@@ -1,7 +1,7 @@
 internal import BLE
 
 extension BTHome: CustomStringConvertible {
-    /// The objects in a line, such as `battery 97 %, temperature 25.06 °C, window open`, or for encrypted ones
+    /// The objects in a line, such as `battery 97 %, temperature 25.06 °C, window open`, or, if they are encrypted,
     /// `encrypted, counter 7`.
     ///
     /// Bytes after the known objects are counted: `temperature 25.06 °C, 3 unknown bytes`. A report without objects is
@@ -27,7 +27,7 @@ extension BTHomeObject: CustomStringConvertible {
     /// The name and the value with its unit, such as `temperature 25.06 °C`, `window open`, `button double press`,
     /// `dimmer rotate left 3 steps`, `command toggle 0x0102`, `firmware version 1.2.3` or `raw 0x0102`.
     ///
-    /// Text of a device is unchanged, including any control characters.
+    /// Text from a device is unchanged, including any control characters.
     public var description: String {
         switch content {
         case .number(let number): "\(kind.name) \(kind.value(number).text(kind.unit))"

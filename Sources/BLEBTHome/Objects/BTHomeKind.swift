@@ -23,7 +23,7 @@ public struct BTHomeKind: Hashable, Sendable {
         case version(Int)
     }
 
-    /// A step as a fraction, so that each value is the number nearest to its decimal notation.
+    /// A step as a fraction, so that each value is the Double nearest to its decimal notation.
     public struct Step: Hashable, Sendable {
         /// The numerator.
         public let numerator: Int64
@@ -58,6 +58,6 @@ public struct BTHomeKind: Hashable, Sendable {
         self.coding = coding
     }
 
-    /// All ids, of which each report has several.
+    /// The kinds by id, for fast look-ups: each report has several objects.
     private static let byID: [BTHomeKind?] = (0...255).map { id in all.first { $0.id == id } }
 }

@@ -19,11 +19,12 @@ extension BTHomeKind: Codable {
     }
 }
 
-/// Stored and sent as an object with the id of the `kind`, the `value`, and for people the `name` and the `unit`, if there
-/// is one. Reading throws `DecodingError` for a value that the kind does not allow.
+/// Stored and sent as an object with the id of the `kind`, the `value`, and, for people, the `name` and the `unit`, if
+/// there is one. Reading throws `DecodingError` for a value that the kind does not allow.
 ///
-/// The value is a number in the unit, a flag, the number of a button's event, text, bytes as hexadecimal text, the numbers
-/// of a version separated by dots, or an object: `event` and `steps` of a dimmer, `command` and `arguments` of a command.
+/// The value is a number in the unit, a flag, the number of a button's event, text, bytes as hexadecimal text, the
+/// numbers of a version separated by dots, or an object: `event` and `steps` of a dimmer, `command` and `arguments` of
+/// a command.
 extension BTHomeObject: Codable {
     private enum CodingKeys: CodingKey {
         case kind, name, value, unit
@@ -102,7 +103,7 @@ extension BTHomeObject: Codable {
     }
 }
 
-/// Sent as an object with the `objects`, the `rest` of unknown ones, or `isEncrypted`.
+/// Sent as an object with the `objects`, the `rest` with unknown objects, or `isEncrypted`.
 extension BTHome: Encodable {
     private enum CodingKeys: CodingKey {
         case isTriggerBased, address, objects, rest, isEncrypted

@@ -1,8 +1,8 @@
 internal import BLE
 
 extension BTHomeObject {
-    /// Decodes an object of the given kind, whose id was read already, from the beginning of `rest`. Throws if it is
-    /// truncated or has an invalid value.
+    /// Decodes an object of the given kind, whose id was already read, from the beginning of `rest`. Throws if the
+    /// object is truncated or has an invalid value.
     init(_ kind: BTHomeKind, reading rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) {
         func take(_ count: Int) throws(AdvertisementFormatError) -> ArraySlice<UInt8> {
             guard count <= rest.count else { throw BTHome.error(.invalidLength(rest.count)) }

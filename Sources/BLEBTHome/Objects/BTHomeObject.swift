@@ -4,7 +4,7 @@ public import BLE
 public struct BTHomeObject: Hashable, Sendable {
     /// The value of the object.
     public enum Content: Hashable, Sendable {
-        /// A number as sent, in steps of the kind. ``BTHomeObject/value`` is in the kind's unit.
+        /// The number that was sent, in steps of the kind. ``BTHomeObject/value`` is in the kind's unit.
         case number(Int64)
         /// On or off.
         case flag(Bool)

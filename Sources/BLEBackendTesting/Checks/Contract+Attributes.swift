@@ -37,7 +37,7 @@ extension Contract {
             #expect(try await peer.written() == [1, 2, 3])
             #expect(try await strap.read(EchoStrap.output) == [1, 2, 3])
             try await strap.write([4, 5], to: EchoStrap.input, type: .withoutResponse)
-            // A command is not answered, but a request after it is, in order.
+            // A command has no answer, but a later request has, and the order is kept.
             #expect(try await strap.read(EchoStrap.output) == [4, 5])
             #expect(try await peer.written() == [4, 5])
             try await strap.write([], to: EchoStrap.input)
@@ -64,7 +64,7 @@ extension Contract {
             #expect(reading?.code == .notSupported)
             let subscribing = await error { _ = try await strap.notifications(EchoStrap.input) }
             #expect(subscribing?.code == .notSupported)
-            // Subscriptions write it, and no stack lets a program write it besides.
+            // Subscriptions write this descriptor, and stacks do not let a program write it directly.
             let configuring = await error {
                 try await strap.writeDescriptor([1, 0], to: BluetoothUUID(0x2902), of: EchoStrap.output.key)
             }

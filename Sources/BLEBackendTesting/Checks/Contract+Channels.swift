@@ -25,7 +25,7 @@ extension Contract {
                 #expect(refused?.code == .invalidLength)
                 #expect(refused?.peripheral == strap.id)
             }
-            // One by one, and many at once; attributes are used beside them.
+            // Packets are sent one by one, and many at once, while attributes are used.
             var packets = channel.packets.makeAsyncIterator()
             for length in [1, 2, 22, 23, 244, 255, 256, EchoStrap.channelLength] {
                 let packet = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
@@ -41,7 +41,7 @@ extension Contract {
                 #expect(returned == packet)
             }
             #expect(await sending.value == nil)
-            // A second channel to the same number is another one.
+            // A second channel to the same number is separate.
             let other = try await strap.openChannel(EchoStrap.echoChannel)
             try await other.send([1])
             for try await packet in other.packets {
@@ -75,7 +75,7 @@ extension Contract {
 
     func channelEnds() async throws {
         try await withStrap { strap in
-            // This side closes it: the reader ends, and nothing can be sent.
+            // This side closes the channel: the reader ends, and nothing can be sent.
             let first = try await strap.openChannel(EchoStrap.echoChannel)
             let reading = Task { for try await _ in first.packets {} }
             first.close()
@@ -85,11 +85,11 @@ extension Contract {
             #expect(closed?.code == .disconnected)
             #expect(closed?.isRetryable == false)
 
-            // The other side does, after its last packets.
+            // The other side closes the channel after its last packets.
             let second = try await strap.openChannel(EchoStrap.burstChannel)
             try await second.send(Self.order(200, 20))
             try await second.send([0xFF])
-            // Meanwhile, more packets arrive than the channel's buffer holds, and perhaps the end.
+            // During the reads, more packets arrive than the channel's buffer holds, and possibly the end.
             for _ in 0..<5 { _ = try await strap.read(EchoStrap.output) }
             var numbers: [Int] = []
             for try await packet in second.packets { numbers.append(Self.number(packet)) }
@@ -110,7 +110,7 @@ extension Contract {
             #expect(end?.peripheral == strap.id)
             let after2 = await error { try await third.send([1]) }
             #expect(after2?.code == .disconnected)
-            // A new one connects again.
+            // A new channel connects again.
             let fourth = try await strap.openChannel(EchoStrap.echoChannel)
             try await fourth.send([4])
             for try await packet in fourth.packets {
@@ -124,7 +124,7 @@ extension Contract {
         try await withStrap { strap in
             let channel = try await strap.openChannel(EchoStrap.burstChannel)
             try await channel.send(Self.order(400, 100))
-            // Meanwhile, packets fill the channel, and the rest waits on the other side.
+            // During the reads, packets fill the channel, and the others wait on the other side.
             for _ in 0..<5 { _ = try await strap.read(EchoStrap.output) }
             var numbers: [Int] = []
             for try await packet in channel.packets {
@@ -145,7 +145,7 @@ extension Contract {
             }
             #expect(full?.code == .timedOut)
             #expect(full?.peripheral == strap.id)
-            // A wait ends with its task, and with the channel. A slow stack may take some more packets before.
+            // A wait ends with its task, and with the channel. A slow stack may accept some more packets before.
             let cancelled = failing { while true { try await channel.send(packet) } }
             cancelled.cancel()
             #expect(await cancelled.value?.code == .cancelled)

@@ -53,7 +53,7 @@ extension Contract {
         }
     }
 
-    /// An id that was saved by another program, in another notation. No scan has found the peripheral.
+    /// Connects with an id that another program has saved in another notation. No scan has found the peripheral.
     func savedID() async throws {
         try await withCentral { central in
             let text = EchoStrap.id.rawValue.lowercased().replacing(":", with: "-")
@@ -64,7 +64,7 @@ extension Contract {
         }
     }
 
-    /// It does not advertise, so only its link makes it known.
+    /// The peripheral does not advertise, so it is known only by its link.
     func linkedPeripherals() async throws {
         try await withCentral { central in
             let strap = central.peripheral(EchoStrap.id)
@@ -88,7 +88,7 @@ extension Contract {
                 isFirst = false
                 try await peer.disconnect()
             }
-            // It was the only one, and is disconnected by hand.
+            // The stream was the only use of the link, which is now ended explicitly.
             let strap = central.peripheral(EchoStrap.id)
             try await strap.disconnect()
             #expect(await strap.connectionState == .disconnected)
@@ -118,7 +118,7 @@ extension Contract {
         }
     }
 
-    /// The handler may read at once, on each link.
+    /// A connection handler can read immediately, on each link.
     func connectionHandlers() async throws {
         try await withCentral { central in
             let strap = central.peripheral(EchoStrap.id)
@@ -138,7 +138,7 @@ extension Contract {
         }
     }
 
-    /// An operation that this side's disconnect has ended says so.
+    /// An operation that is ended by a disconnect of this side has the corresponding error.
     func disconnectDuringOperation() async throws {
         try await withStrap { strap in
             let reading = failing { _ = try await strap.read(EchoStrap.slow) }
@@ -161,7 +161,7 @@ extension Contract {
             #expect(await connecting.value?.code == .cancelled)
             try await until(.disconnected, strap)
             try await peer.setAdvertising(true)
-            // An attempt that was not cancelled would connect now.
+            // If the attempt was not cancelled, it would connect now.
             _ = try await find(central)
             try await peer.until(connections: 0)
             #expect(await central.knownPeripherals().first { $0.id == strap.id }?.isConnected == false)

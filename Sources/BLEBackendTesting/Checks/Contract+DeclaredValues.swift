@@ -3,7 +3,7 @@ import BLEProfiles
 import Testing
 
 extension Contract {
-    /// Declared values are read and notified on each link, and unknown between links.
+    /// Declared values are read and notified on each link, and are unknown between links.
     func declaredValues() async throws {
         try await withCentral { central in
             let strap = try await find(central).peripheral
@@ -20,7 +20,7 @@ extension Contract {
             try await peer.until(subscribers: 1)
             try await peer.notify([1])
             #expect(try await changes.next() == ValueChange(old: [7], new: [1]))
-            // A reader that wants no initial value begins with the next change.
+            // A reader without the initial value begins with the next change.
             var later = values.changes(of: EchoStrap.output, initial: false).makeAsyncIterator()
             try await peer.notify([2])
             #expect(try await changes.next() == ValueChange(old: [1], new: [2]))

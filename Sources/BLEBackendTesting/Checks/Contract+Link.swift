@@ -11,7 +11,7 @@ extension Contract {
             #expect(try await strap.maximumWriteLength(for: .withResponse) == 512)
             let value = (0..<longest).map { UInt8(truncatingIfNeeded: $0) }
             try await strap.write(value, to: EchoStrap.input, type: .withoutResponse)
-            // A request after a command is answered after it.
+            // A request after a command is answered after the command has taken effect.
             #expect(try await strap.read(EchoStrap.output) == value)
             let tooLong = await error {
                 try await strap.write(value + [0], to: EchoStrap.input, type: .withoutResponse)
@@ -24,7 +24,7 @@ extension Contract {
         }
     }
 
-    /// What the stack has, with the names that bluetoothd has.
+    /// Checks the properties of the stack, which have bluetoothd's names.
     private func checkSystemProperties(_ strap: Peripheral) async throws {
         let properties = try await strap.systemProperties()
         #expect(properties["Address"] == .text(EchoStrap.id.rawValue))

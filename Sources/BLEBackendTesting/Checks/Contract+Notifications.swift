@@ -51,7 +51,7 @@ extension Contract {
                 try await peer.burst(count: 10, length: 20)
                 #expect(try await numbers(second, 10) == Array(0..<10))
             }
-            // The second stream has ended, the first continues.
+            // The second stream has ended, but the first continues.
             try await peer.burst(count: 5, length: 20)
             #expect(try await numbers(first, 15) == Array(0..<10) + Array(0..<5))
             try await peer.until(subscribers: 1)
@@ -83,7 +83,7 @@ extension Contract {
         }
     }
 
-    /// bluetoothd shows read values in the same way as notified ones.
+    /// Reads do not disturb notifications. bluetoothd reports read values in the same way as notified values.
     func readsWhileSubscribed() async throws {
         try await withStrap { strap in
             try await strap.write([7], to: EchoStrap.input)
@@ -107,7 +107,7 @@ extension Contract {
             }
             #expect(seen == expected)
 
-            // A read whose caller no longer waits.
+            // The caller of this read no longer waits.
             let slow = try await strap.notifications(EchoStrap.output)
             let reading = failing { _ = try await strap.read(EchoStrap.output) }
             reading.cancel()

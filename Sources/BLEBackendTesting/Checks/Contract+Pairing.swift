@@ -46,15 +46,16 @@ extension Contract {
         }
     }
 
-    /// Reads a value that requires pairing. The kernel may lose the answer, after which bluetoothd ends the link when the
-    /// Attribute Protocol's 30 s are over, and it is made again. The deadline is later, so that the loss is always told.
+    /// Reads a value that requires pairing. The kernel may lose the answer; bluetoothd then ends the link after the
+    /// Attribute Protocol's 30 s, and the read is repeated on a new link. The deadline of the read is later, so that
+    /// the loss is always reported.
     private func readSecret(_ strap: Peripheral) async throws -> [UInt8] {
         do throws(BLEError) {
             return try await strap.read(EchoStrap.secret, timeout: .seconds(45))
         } catch {
             guard [.disconnected, .timedOut].contains(error.code) else { throw error }
         }
-        // bluetoothd fails the read a moment before the link.
+        // bluetoothd reports the failure of the read a moment before the end of the link.
         try await until(.disconnected, strap)
         return try await strap.read(EchoStrap.secret)
     }
@@ -153,7 +154,7 @@ extension Contract {
             #expect(await error { try await strap.pair() }?.code == .pairingFailed)
             #expect(await user.events == [.confirm])
             #expect(try await strap.isPaired == false)
-            // A failure on a link that existed before does not disturb what follows, whether the link stays or not.
+            // A failure on a link that existed before does not affect later operations, whether or not the link stays.
             try await strap.connect()
             #expect(await error { try await strap.pair() }?.code == .pairingFailed)
             #expect(try await Battery(strap).level() == 87)
@@ -168,8 +169,8 @@ extension Contract {
     func weakPairing() async throws {
         try await withPairing(.justWorks) { strap in
             try await strap.pair()
-            // There is no way to a more secure bond: BlueZ does not answer, and the link has stalled; bluetoothd 5.82
-            // sometimes answers with an error.
+            // BlueZ cannot replace the bond with a more secure one: it does not answer, and the link has stalled.
+            // bluetoothd 5.82 sometimes answers with an error.
             let error = await error { _ = try await strap.read(EchoStrap.sealed, timeout: .seconds(2)) }
             #expect([.timedOut, .attributeError].contains(error?.code), "\(String(describing: error))")
             #expect(try await strap.isPaired)

@@ -95,7 +95,7 @@ extension Contract {
             #expect(try await Battery(strap).level() == 87)
             try await peer.until(connections: 0)
             try await until(.disconnected, strap)
-            // A stream of notifications uses the link as long as it is read.
+            // A stream of notifications uses the link while it is read.
             var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
             try await peer.notify([1])
             #expect(try await values.next() == [1])

@@ -42,7 +42,7 @@ extension Contract {
             let values = try await strap.notifications(
                 EchoStrap.output, delivery: .socket, overflow: .dropOldest(capacity: 8))
             try await peer.burst(count: 100, length: 20)
-            // Meanwhile the stream has taken 8 of the values, and the others wait in the socket.
+            // The stream has taken 8 of the values meanwhile, and the others wait in the socket.
             _ = try await strap.read(EchoStrap.output)
             #expect(try await numbers(values, 100) == Array(0..<100))
             #expect(values.droppedCount == 0)
@@ -153,7 +153,7 @@ extension Contract {
                 try await writer.write([2])
                 try await until(written: [2])
             }
-            // The release of the writer has closed it.
+            // The writer was closed when it was released.
             try await strap.write([3], to: EchoStrap.input)
             #expect(try await peer.written() == [3])
             let writer = try await strap.packetWriter(to: EchoStrap.input)

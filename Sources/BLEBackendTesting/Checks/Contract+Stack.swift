@@ -14,7 +14,7 @@ extension Contract {
             #expect(await stream.value?.code == .disconnected)
             #expect(try await states.next() == .poweredOff)
             #expect(await error { try await strap.connect() }?.code == .poweredOff)
-            // A call for one result does not wait.
+            // A call for a single result does not wait.
             let calls: [() async throws -> Void] = [
                 { _ = try await central.first(matching: .any) },
                 { _ = try await central.first(HeartRate.self) },
@@ -27,7 +27,7 @@ extension Contract {
                 },
             ]
             for call in calls { #expect(await error(of: call)?.code == .poweredOff) }
-            // A scan that is requested while the adapter is off says so, and starts when it is on.
+            // A scan that is requested while the adapter is off reports that, and starts when the adapter is on.
             var events = central.discoveryEvents().makeAsyncIterator()
             let obstacle: BLEError? = if case .waiting(let error)? = try await events.next() { error } else { nil }
             #expect(obstacle?.code == .poweredOff)
@@ -57,7 +57,7 @@ extension Contract {
             }
             #expect(await strap.connectionState == .disconnected)
             #expect(await central.adapterState == .resetting)
-            // Requests wait meanwhile.
+            // Requests wait until Bluetooth is back.
             let scan = Task { try await find(central).peripheral }
             let connecting = Task { try await strap.connect() }
             try await peer.restartBluetooth()

@@ -73,7 +73,7 @@ struct Contract {
         }
     }
 
-    /// Returns when the connection to the peripheral has the given state.
+    /// Waits until the connection to the peripheral has the given state.
     func until(_ state: ConnectionState, _ peripheral: Peripheral) async throws {
         for try await now in await peripheral.connectionStates() where now == state { return }
     }

@@ -1,7 +1,7 @@
 import BLE
 public import Testing
 
-/// The rules for programs that share one bluetoothd: a program that stops takes nothing from the others. One check per
+/// The rules for programs that share one bluetoothd: a program that stops does not affect the others. One check per
 /// case, for peers whose centrals share the stack.
 public enum SharedLinkContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case whoComesLaterLeavesTheLink
@@ -48,7 +48,7 @@ extension Contract {
                 try await same.disconnect()
                 #expect(await same.connectionState == .disconnected)
                 #expect(await strap.connectionState == .connected)
-                // The link can be used again, and is left again at the shutdown.
+                // The link can be used again, and stays up again at the shutdown.
                 #expect(try await same.read(EchoStrap.twin).isEmpty == false)
             }
             try await stillHears(values)
@@ -120,7 +120,7 @@ extension Contract {
                 let refused = await error { _ = try await strap.notifications(EchoStrap.output) }
                 #expect(refused?.code == .busy)
                 try await peer.notify([5])
-                // No gap comes first, which would mean that the socket was taken away.
+                // There is no gap before the value. A gap would mean that the socket was closed.
                 var events = values.events.makeAsyncIterator()
                 guard case .value([5]) = try await events.next() else {
                     Issue.record("the value was expected")
@@ -134,7 +134,7 @@ extension Contract {
         try await withStrap { strap in
             let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
             let answers = try await strap.notifications(EchoStrap.controlPoint)
-            // Sockets that were closed, or acquired again immediately, do not count as another client's.
+            // Sockets that were closed, or acquired again immediately, do not count as sockets of another client.
             for number in 0..<8 {
                 let writer = try await strap.packetWriter(to: EchoStrap.input)
                 try await writer.write([UInt8(number)])
@@ -148,7 +148,7 @@ extension Contract {
 
     fileprivate func leftovers() async throws {
         try await withStrap { strap in
-            // The subscription is from a link that has ended; bluetoothd keeps such a subscription, and renews it.
+            // The subscription was made on a link that has ended; bluetoothd keeps such a subscription, and renews it.
             do {
                 let values = try await strap.notifications(EchoStrap.output)
                 try await peer.disconnect()

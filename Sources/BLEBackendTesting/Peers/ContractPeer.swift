@@ -7,7 +7,7 @@ public import BLE
 public protocol ContractPeer: Sendable {
     /// The maximum time for an operation without obstacles.
     ///
-    /// On a stack that may lose requests, as radios do, the time after which a retry helps.
+    /// On a stack that may lose requests, such as a real radio, the time after which a retry helps.
     var timeout: Duration { get }
 
     /// Creates a central on the stack.
@@ -30,7 +30,7 @@ public protocol ContractPeer: Sendable {
     func hold() async throws
     /// Answers the held requests and all later ones.
     func release() async throws
-    /// Sets how the peripheral pairs.
+    /// Sets the pairing method of the peripheral.
     func setPairing(_ pairing: PeerPairing) async throws
     /// Enters a number as the peripheral's user, for ``PeerPairing/keyboard``.
     func enter(_ passkey: Passkey) async throws
@@ -42,20 +42,21 @@ public protocol ContractPeer: Sendable {
     func loseBonds() async throws
     /// Restores the initial state, without a bond on the peripheral's side.
     func reset() async throws
-    /// Returns when the peripheral has that many links.
+    /// Returns when the peripheral has the given number of links.
     func until(connections: Int) async throws
-    /// Returns when that many centrals have the notifications of the echo output on.
+    /// Returns when the given number of centrals have enabled the notifications of the echo output.
     func until(subscribers: Int) async throws
     /// Returns when a request is held at the slow characteristic.
     func untilHeld() async throws
 
-    /// Stops the notifications of the echo output as another program, given the handles of its service and of itself.
+    /// Stops the notifications of the echo output as another program, given the handles of its service and its
+    /// characteristic.
     func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async throws
 
     /// Kills the Bluetooth service.
     func stopBluetooth() async throws
     /// Restarts the Bluetooth service, with the adapter on and no link. The kernel keeps links for 2 s after their
-    /// bluetoothd has died, and a bluetoothd that starts meanwhile takes them over.
+    /// bluetoothd has died, and a bluetoothd that starts meanwhile takes over these links.
     func restartBluetooth() async throws
     func setPowered(_ isPowered: Bool) async throws
     /// Unplugs the adapter. Its links time out.
@@ -64,17 +65,17 @@ public protocol ContractPeer: Sendable {
     func plug() async throws
 }
 
-/// How the contract's peripheral pairs.
+/// The pairing methods of the contract's peripheral.
 public enum PeerPairing: String, Sendable {
     case justWorks = "just-works"
-    /// It displays ``EchoStrap/passkey``.
+    /// The peripheral displays ``EchoStrap/passkey``.
     case display
-    /// Its user enters a number.
+    /// The peripheral's user enters a number.
     case keyboard
-    /// Its user confirms that the numbers are equal.
+    /// The peripheral's user confirms that the numbers are equal.
     case comparison = "compare"
     case rejected = "reject"
-    /// It does not answer.
+    /// The peripheral does not answer.
     case unanswered = "silent"
 }
 
@@ -111,8 +112,9 @@ public enum EchoStrap {
 
     /// A channel that returns each packet.
     public static let echoChannel: PSM = 0x0080
-    /// A channel that takes orders: a number of packets (32 bits) and their length (16 bits), little-endian. It sends
-    /// so many, each of which begins with its number from 0, in 32 bits. Any other order closes it.
+    /// A channel that accepts requests: a number of packets (32 bits) and their length (16 bits), little-endian. It
+    /// then sends that number of packets, each of which begins with its number from 0, in 32 bits. Any other packet
+    /// closes the channel.
     public static let burstChannel: PSM = 0x0082
     /// A channel whose packets are never read.
     public static let stalledChannel: PSM = 0x0083
@@ -121,7 +123,7 @@ public enum EchoStrap {
 
     /// Readable only on an authenticated link.
     public static let sealed = Characteristic(uuid(9), service: service)
-    /// The passkey that it displays.
+    /// The passkey that the peripheral displays.
     public static let passkey = Passkey(123456)!
 
     private static func uuid(_ number: UInt64) -> BluetoothUUID {

@@ -1,7 +1,7 @@
 import BLE
 internal import Waiting
 
-/// A user who answers pairing prompts as a check requires, and records them.
+/// A user that answers pairing prompts as a check requires, and records them.
 actor PairingUser: PairingDelegate {
     enum Event: Equatable {
         case confirm, enter, show(Passkey), authorize, ended

@@ -1,7 +1,7 @@
 public import BLE
 internal import Waiting
 
-/// The contract's peripheral as a definition, for every stack that runs definitions.
+/// The contract's peripheral as a definition, for all stacks that run definitions.
 public actor SimulatedStrap {
     public private(set) var written: [UInt8] = []
     private var note: [UInt8] = []

@@ -1,7 +1,7 @@
 public import BLE
 public import BLESimulation
 
-/// A contract peer whose peripheral is the strap on a simulated radio, whatever stack runs above it.
+/// A contract peer whose peripheral is the strap on a simulated radio, below any stack.
 public protocol SimulatedStrapPeer: ContractPeer {
     var strap: SimulatedStrap { get }
     /// The strap's peripheral on the simulated radio.

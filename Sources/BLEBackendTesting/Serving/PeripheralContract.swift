@@ -3,8 +3,8 @@ import Foundation
 import Logging
 public import Testing
 
-/// The required behavior of every backend in the peripheral role, one check per case. A test target runs all checks with
-/// its own ``PeripheralContractPeer``, whose centrals are the other side.
+/// The required behavior of every backend in the peripheral role, one check per case. A test target runs all checks
+/// with its own ``PeripheralContractPeer``, which also provides the centrals.
 public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
     // Advertising
     case advertisedContentIsReceived
@@ -142,7 +142,7 @@ struct ServingContract {
     static let readable = CharacteristicDefinition(plain.uuid, [.read, .write], value: [1, 2, 3])
     static let notifying = CharacteristicDefinition(output.uuid, [.read, .notify], value: [0])
 
-    /// - Parameter configuration: by default, one whose deadlines are the peer's.
+    /// - Parameter configuration: by default, a configuration with the peer's deadlines.
     func withHost(
         _ configuration: PeripheralHost.Configuration? = nil, _ check: (PeripheralHost) async throws -> Void
     ) async throws {
@@ -214,7 +214,7 @@ struct ServingContract {
     }
 }
 
-/// A value that handlers change and checks look at.
+/// A value that handlers change and checks observe.
 actor Noted<Value: Sendable> {
     private(set) var value: Value
 

@@ -8,10 +8,10 @@ public protocol PeripheralContractPeer: Sendable {
     /// Creates a central of another machine, in range of the stack under test.
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central
 
-    /// How long to wait for what happens on the stack. Longer than it can take on a busy machine.
+    /// The maximum wait for events of the stack, longer than they can take on a busy machine.
     var timeout: Duration { get }
 
-    /// Whether centrals can be told apart as subscribers. Asked once something is served.
+    /// Whether the stack distinguishes centrals as subscribers. Called after services are registered.
     var distinguishesSubscribers: Bool { get }
 
     /// Stops and restarts the Bluetooth service under test.
@@ -20,9 +20,9 @@ public protocol PeripheralContractPeer: Sendable {
     /// Switches the adapter under test off or on.
     func setPowered(_ isPowered: Bool) async throws
 
-    /// Takes the adapter under test out, or puts it back, switched on.
+    /// Unplugs the adapter under test, or plugs it in, powered on.
     func setPresent(_ isPresent: Bool) async throws
 
-    /// Removes what an earlier check has left.
+    /// Removes the remains of earlier checks.
     func reset() async throws
 }

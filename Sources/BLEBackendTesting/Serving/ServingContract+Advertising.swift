@@ -8,7 +8,7 @@ extension ServingContract {
                 localName: "Contract", serviceUUIDs: [Self.service], manufacturerData: [0xFFFF: [1, 2, 3]])
             let advertising = Task { try await host.advertise(parameters) }
             try await withCentral { central in
-                // The name may come later than the rest.
+                // The name may arrive later than the rest.
                 let criteria = DiscoveryCriteria.service(Self.service) && .name(containing: "Contract")
                 let content = try await central.first(matching: criteria, timeout: peer.timeout).advertisement
                 #expect(content.localName == "Contract")
@@ -29,7 +29,7 @@ extension ServingContract {
             guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
             advertising.cancel()
             #expect(await error { try await advertising.value }?.code == .cancelled)
-            // Its set is free again: more can be advertised, one after the other, than there are sets.
+            // The advertising set is free again: there can be more advertisements, one after the other, than sets.
             for _ in 0..<6 {
                 let again = Task { try await host.advertise(AdvertisingParameters(serviceUUIDs: [Self.service])) }
                 guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
@@ -79,7 +79,7 @@ extension ServingContract {
                     }
                 }
             }
-            // All programs share the sets of a controller, of which there are not many.
+            // All programs share the few advertising sets of a controller.
             var running: [Task<Void, Never>] = []
             while await refused.value.isEmpty, running.count < 64 {
                 running.append(begin())
@@ -91,7 +91,7 @@ extension ServingContract {
             #expect(refusal?.remedy != nil)
             let count = await started.value
             #expect(count > 0)
-            // One that ends makes room for another, and the others stay.
+            // The end of one advertisement makes room for another, and the others stay.
             running[0].cancel()
             await running[0].value
             running.append(begin())

@@ -21,7 +21,7 @@ extension ServingContract {
 
     func includes() async throws {
         let (inner, innermost) = (BluetoothUUID(0xFFF0), BluetoothUUID(0xFFF1))
-        // Each includes a later one.
+        // Each service includes a later one.
         let definition = PeripheralDefinition(
             advertisement: Self.advertisement(),
             services: [
@@ -37,7 +37,7 @@ extension ServingContract {
             }
             #expect(included(by: Self.service) == [inner])
             #expect(included(by: inner) == [innermost])
-            // The attributes are those of the definition, wherever their handles are.
+            // The attributes match the definition, independently of their handles.
             #expect(try await remote.read(Self.plain) == [1, 2, 3])
             var events = await host.events().makeAsyncIterator()
             let output = Characteristic<[UInt8]>(Self.output.uuid, service: inner)
@@ -99,7 +99,7 @@ extension ServingContract {
             refused = await error { try await remote.write([4], to: Self.plain) }
             #expect(refused?.attError == .insufficientAuthorization)
             #expect(await asked.value == [.read, .write])
-            // Before its parts are sent.
+            // The write is refused before its parts are sent.
             refused = await error { try await remote.write(long, to: Self.plain) }
             #expect(refused?.attError == .insufficientAuthorization)
             #expect(await asked.value == [.read, .write, .write])
@@ -157,8 +157,8 @@ extension ServingContract {
     }
 
     func rejectedWrites() async throws {
-        // With both types, bluetoothd accepts a write before it asks (`chrc_write_cb` in its `src/gatt-database.c`), and the
-        // rejection is lost.
+        // With both types, bluetoothd accepts a write before it asks (`chrc_write_cb` in its `src/gatt-database.c`),
+        // and the rejection is lost.
         for (properties, isTold) in [([.read, .write], true), ([.read, .write, .writeWithoutResponse], false)]
             as [(CharacteristicProperties, Bool)]
         {
@@ -191,7 +191,7 @@ extension ServingContract {
                 Self.handled.uuid, .read,
                 onRead: { _ in
                     await reads.change { $0 += 1 }
-                    // Each read has another value.
+                    // Each read returns another value.
                     return [UInt8](repeating: UInt8(truncatingIfNeeded: await reads.value), count: 512)
                 }))
         try await withServed(definition) { _, _, remote in
@@ -211,7 +211,7 @@ extension ServingContract {
             CharacteristicDefinition(
                 Self.plain.uuid, .read, value: [UInt8](repeating: 0, count: 500),
                 authorize: { (_, _) throws(ATTError) in
-                    // Before each part.
+                    // Called before each part.
                     await changes.change { $0 += 1 }
                     let value = [UInt8](repeating: await changes.value, count: 500)
                     try? await box.value?.setValue(value, of: Self.plain)
@@ -245,7 +245,7 @@ extension ServingContract {
             CharacteristicDefinition(
                 Self.handled.uuid, .writeWithoutResponse,
                 onWrite: { value, _ in
-                    // Later ones wait for earlier ones, however long these take.
+                    // Later writes wait for earlier ones, even if these take long.
                     for _ in 0..<Int(20 - min(value[0], 20)) { await Task.yield() }
                     await written.change { $0.append(value) }
                 }))
@@ -317,7 +317,7 @@ extension ServingContract {
                         #expect(error.characteristic == Self.handled.uuid)
                         return true
                     }
-                    // The others are served as before.
+                    // The other services are still served.
                     #expect(try await remote.read(Self.plain) == [1, 2, 3])
                 }
             }

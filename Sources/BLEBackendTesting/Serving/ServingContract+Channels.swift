@@ -52,7 +52,7 @@ extension ServingContract {
                         let packet = try await returned.next()
                         #expect(packet == [number])
                     }
-                    // Closed by the central, and by the host.
+                    // One channel is closed by the central, the other by the host.
                     theirs.close()
                     let end = try await received.next()
                     #expect(end == nil)
@@ -63,7 +63,7 @@ extension ServingContract {
                     accepted.close()
                     for try await _ in again.packets {}
 
-                    // The end of the listener leaves what is open.
+                    // Open channels outlast the end of the listener.
                     let last = try await remote.openChannel(psm)
                     let open = try #require(try await channels.next())
                     listener.close()
@@ -82,7 +82,7 @@ extension ServingContract {
                         #expect(packet == [9])
                         break
                     }
-                    // With the link, both ends.
+                    // Both ends of a channel end with the link.
                     try await remote.disconnect()
                     var left = open.packets.makeAsyncIterator()
                     let after6 = await error { while try await left.next() != nil {} }
@@ -106,7 +106,7 @@ extension ServingContract {
                 try await withCentral { central in
                     try await echo(try await find(central).openChannel(psm), [1, 2, 3])
                 }
-                // It outlasts a restart.
+                // The listener outlasts a restart of the stack.
                 try await peer.restartStack()
                 try await until(&events) { if case .servicesRestored = $0 { true } else { false } }
                 try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
@@ -135,7 +135,7 @@ extension ServingContract {
             try await echo(first, [1])
             try await echo(second, [2])
             for _ in 0..<2 {
-                // Closed as soon as it is opened, or refused.
+                // The channel is closed as soon as it is opened, or refused.
                 do throws(BLEError) {
                     for try await _ in try await remote.openChannel(psm).packets {}
                 } catch {
@@ -149,7 +149,7 @@ extension ServingContract {
             }
             try await echo(first, [3])
             second.close()
-            // When its handler has returned, there is room again.
+            // When a channel's handler has returned, there is room again.
             try await eventually {
                 let third = try await remote.openChannel(psm)
                 try await third.send([4])

@@ -26,7 +26,7 @@ extension ServingContract {
             try await host.disconnect(central)
             try await eventually { await host.connectedCentrals.isEmpty }
             try await eventually { await remote.connectionState != .connected }
-            // Nothing is left to be ended.
+            // Without a link, disconnecting does nothing.
             try await host.disconnect(central)
             let value = try await remote.read(Self.plain)
             #expect(value == [1, 2, 3])
@@ -73,7 +73,7 @@ extension ServingContract {
         }
     }
 
-    /// Waits until something holds, which may throw before.
+    /// Waits until a condition holds. Errors of the condition are ignored.
     func eventually(_ holds: () async throws -> Bool) async throws {
         while (try? await holds()) != true {
             try Task.checkCancellation()
@@ -107,7 +107,7 @@ extension ServingContract {
                     try await until(&events) { if case .advertisingStarted = $0 { true } else { false } }
                     withExtendedLifetime(values) {}
                 }
-                // One that subscribes again receives values again.
+                // A central that subscribes again receives values again.
                 try await withCentral { central in
                     var values = try await find(central).notifications(Self.output).makeAsyncIterator()
                     try await until(&events) { if case .subscribed = $0 { true } else { false } }
@@ -178,7 +178,7 @@ extension ServingContract {
             let refused = await error { try await host.serve(Self.definition(Self.readable)) }
             #expect(refused?.code == .shutDown)
         }
-        // Another one begins anew.
+        // A new host can serve again.
         try await withServed(Self.definition(Self.readable)) { _, _, remote in
             let value = try await remote.read(Self.plain)
             #expect(value == [1, 2, 3])

@@ -9,7 +9,7 @@ extension ServingContract {
             try await until(&events) { if case .subscribed = $0 { true } else { false } }
             for number in UInt8(0)..<100 { try await served.notify([number, 9], from: Self.output) }
             for number in UInt8(0)..<100 { #expect(try await values.next() == [number, 9]) }
-            // What is only sent is not stored.
+            // A value that is only sent is not stored.
             #expect(try await remote.read(Self.output) == [0])
         }
     }
@@ -27,7 +27,7 @@ extension ServingContract {
             let central = try #require(await host.connectedCentrals.first)
             #expect(subscriber == (peer.distinguishesSubscribers ? central : nil))
             #expect(try await served.subscribers(of: Self.output) == [subscriber])
-            // One that has not subscribed receives nothing.
+            // A central that has not subscribed receives nothing.
             let other = Peripheral.ID(rawValue: "C0:00:00:00:0A:0B")
             guard let subscriber else {
                 let refused = await error { try await served.notify([1, 0], from: Self.output, to: other) }
@@ -78,7 +78,7 @@ extension ServingContract {
                 do throws(BLEError) {
                     values = try await remote.notifications(Self.output)
                 } catch {
-                    // Where the stack has not answered yet.
+                    // Thrown if the stack has not answered the subscription yet.
                     #expect(error.attError == ATTError(rawValue: 0x85))
                 }
                 try await expectFailure(&events)
@@ -87,7 +87,7 @@ extension ServingContract {
                 if left.isEmpty {
                     try await until(&events) { if case .unsubscribed = $0 { true } else { false } }
                 } else {
-                    // Where subscribers are not told apart, the others still receive what is sent to all.
+                    // If the stack does not distinguish subscribers, the others still receive values for all.
                     #expect(left == [nil])
                 }
                 // The link stays.
@@ -95,7 +95,7 @@ extension ServingContract {
                 withExtendedLifetime(values) {}
                 values = nil
                 try await remote.disconnect()
-                // A subscription that stands for all ends with the link of the last.
+                // A shared subscription ends with the link of the last subscriber.
                 while try await !served.subscribers(of: Self.output).isEmpty {
                     try Task.checkCancellation()
                     await Task.yield()
@@ -176,13 +176,13 @@ extension ServingContract {
             try await until(&events) { if case .subscribed = $0 { true } else { false } }
             let subscriber = try #require(try await served.subscribers(of: Self.output).first)
             guard let subscriber else {
-                // Whom the system does not tell apart, it does not send anything alone.
+                // If the system does not distinguish subscribers, it cannot send a value to one of them.
                 let central = try #require(await host.connectedCentrals.first)
                 let refused = await error { try await served.indicate([1], from: Self.output, to: central) }
                 #expect(refused?.code == .notSupported)
                 return
             }
-            // Those to all, and values that nobody waits for, are confirmed in between.
+            // Values for all, and values whose confirmation is not awaited, are confirmed in between.
             for number in UInt8(1)...9 {
                 switch number % 3 {
                 case 0: try await served.notify([number], from: Self.output, to: subscriber)
@@ -199,7 +199,7 @@ extension ServingContract {
             var events = await host.events().makeAsyncIterator()
             let values = try await remote.notifications(Self.output)
             try await until(&events) { if case .subscribed = $0 { true } else { false } }
-            // So that the host knows the length of packets.
+            // A request tells the host the length of packets.
             _ = try await remote.read(Self.output)
             let refused = await error { try await served.notify([UInt8](repeating: 1, count: 515), from: Self.output) }
             #expect(refused?.code == .invalidLength)

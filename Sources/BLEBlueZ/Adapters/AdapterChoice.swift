@@ -1,11 +1,11 @@
 internal import BLE
 
-/// Which adapter is used, and the state of it that was last reported.
+/// The choice of the adapter, and its last reported state.
 struct AdapterChoice {
     private let wanted: String?
     /// The object path of the adapter in use, such as `/org/bluez/hci0`. Empty before the first choice.
     private(set) var path = "" { didSet { prefix = path + "/" } }
-    /// How the paths of the devices of the adapter in use begin.
+    /// The beginning of the paths of the devices of the adapter in use.
     private var prefix = "/"
     private var reported = AdapterState.resetting
     /// Whether another adapter must not replace the one in use yet.
@@ -17,7 +17,8 @@ struct AdapterChoice {
         self.wanted = wanted
     }
 
-    /// Whether an object is a device of the adapter in use, or belongs to one. Before the first choice, none is.
+    /// Whether an object is a device of the adapter in use, or belongs to one. False for all objects before the first
+    /// choice.
     func includes(_ object: String) -> Bool { !path.isEmpty && object.hasPrefix(prefix) }
 
     /// The state of the adapter in use: unavailable if it is unplugged.
@@ -50,7 +51,7 @@ struct AdapterChoice {
         }
     }
 
-    /// Notes that bluetoothd is gone, and that this is reported.
+    /// Records that bluetoothd is gone and that its loss is reported.
     mutating func lost() { reported = .resetting }
 
     /// Keeps the adapter in use, if bluetoothd shows it or no other is acceptable. Returns false if another could
@@ -61,7 +62,7 @@ struct AdapterChoice {
         return true
     }
 
-    /// Has no other adapter replace the one in use until ``endWait(in:)``.
+    /// Keeps the adapter in use, even if it is missing, until ``endWait(in:)``.
     mutating func beginWait() { isFormerAwaited = true }
 
     /// Ends the wait for the adapter in use, and chooses any acceptable one.
@@ -72,7 +73,7 @@ struct AdapterChoice {
         if let tree, let preferred = preferred(in: tree) { path = preferred }
     }
 
-    /// Replaces the adapter in use if it is gone and another is there. Returns whether it has.
+    /// Replaces the adapter in use if it is gone and there is another one. Returns whether it was replaced.
     mutating func replaceMissing(in tree: ObjectTree) -> Bool {
         guard !isFormerAwaited, tree.adapters[path] == nil, let preferred = preferred(in: tree) else { return false }
         path = preferred

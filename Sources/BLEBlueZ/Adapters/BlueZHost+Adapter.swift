@@ -46,8 +46,8 @@ extension BlueZHost {
         let blocking = switches.filter { $0.isBlocking && $0.name == adapter }
         guard error.code == .blocked || !blocking.isEmpty else {
             var error = error
-            error.message = "the adapter does not go on: \(error.message)"
-            error.remedy = "See what the kernel says: dmesg | grep -i bluetooth."
+            error.message = "the adapter cannot be powered on: \(error.message)"
+            error.remedy = "Look at the kernel's log: dmesg | grep -i bluetooth."
             return error
         }
         return .blocked(isHard: blocking.contains { $0.isHardBlocked }, error.cause as? DBusError)

@@ -3,8 +3,8 @@ internal import DBus
 
 /// The pending operations on attributes, and the devices that are being paired with.
 ///
-/// If this program refuses the pairing that an operation has started, bluetoothd answers neither that operation nor any
-/// other on the link for 30 s; then they are failed from here.
+/// If this program refuses the pairing that an operation has started, bluetoothd does not answer that operation, nor
+/// any other on the link, for 30 s. They are therefore failed here.
 struct AttributeCalls {
     typealias Completion = (Result<[UInt8], BLEError>) -> Void
 
@@ -44,7 +44,7 @@ struct AttributeCalls {
     /// Records how a call can be withdrawn, unless it has its result.
     mutating func setPending(_ call: Int, _ pending: PendingCall) { calls[call]?.pending = pending }
 
-    /// Removes a call that has its result, or for which nobody waits any more. Nil if it was removed before.
+    /// Removes a call that has its result, or whose caller no longer waits. Nil if it was removed before.
     mutating func remove(_ call: Int) -> Call? { calls.removeValue(forKey: call) }
 
     /// Cancels the attempts that have followed a call.

@@ -25,10 +25,10 @@ struct AttributeTable<Value> {
     mutating func removeAll(of peripheral: Peripheral.ID) { values[peripheral] = nil }
 }
 
-/// bluetoothd's object of an attribute.
+/// bluetoothd's object for an attribute.
 struct AttributeObject {
     let path: String
-    /// What a write of its value is: bluetoothd may refuse it itself, without asking the peripheral.
+    /// The kind of operation that writing the value is: bluetoothd may refuse it itself, without asking the peripheral.
     let writing: BlueZOperation
     /// Reads the whole value of a characteristic. Made with the first read.
     var readCall: MethodCall?

@@ -7,7 +7,7 @@ extension BlueZCentral {
     /// How long to retry while another client uses the attribute.
     private static let busyLimit = Duration.seconds(2)
 
-    /// How long to retry after an error. bluetoothd takes a moment to notice that a socket was closed.
+    /// How long to retry after an error. bluetoothd notices late that a socket was closed.
     private static func limit(_ error: BLEError) -> Duration {
         error.stackErrorName == "org.bluez.Error.InProgress" ? busyLimit : .milliseconds(500)
     }
@@ -24,7 +24,7 @@ extension BlueZCentral {
 
     /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.
     ///
-    /// - Parameter failure: the error of the first attempt, if it was made, and when that began.
+    /// - Parameter failure: the error of the first attempt, if that was made, and the time at which it began.
     func persisting<Value>(
         at path: String, within limit: Duration? = nil, after failure: (error: BLEError, start: Duration)? = nil,
         _ call: () async throws(BLEError) -> Value
@@ -63,14 +63,15 @@ extension BlueZCentral {
             return error
         }
         var error = error
-        error.message = "the attribute wants more than the bond with the peripheral gives"
-        error.remedy = "Unpair, and pair in a way that authenticates: with a number to compare or to enter."
+        error.message = "the attribute requires more security than the bond with the peripheral provides"
+        error.remedy = "Unpair, and pair again with authentication: with a number to compare or to enter."
         return error
     }
 
     /// Calls `StartNotify`. The delivery is in place before the call is sent.
     ///
-    /// BlueZ shows read values in the same way as notified ones, so values that other clients read are delivered too.
+    /// BlueZ reports read values in the same way as notified values, so values that other clients read are delivered,
+    /// too.
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
@@ -98,7 +99,8 @@ extension BlueZCentral {
         defer { acquired?.socket.close() }
         let path = acquired?.path ?? uses.path(of: characteristic) ?? attributes[characteristic]?.path
         endDelivery(of: characteristic)
-        // Only if this client has something to stop: `StopNotify` ends the socket of any client that holds it.
+        // Called only if this client has notifications to stop: `StopNotify` closes the socket of any client that holds
+        // it.
         guard let path, acquired != nil || uses.isStarted(path, characteristic.peripheral) else { return }
         try await stopNotifying(path, characteristic.peripheral, hasSocket: acquired != nil)
     }

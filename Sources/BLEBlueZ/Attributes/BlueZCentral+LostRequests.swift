@@ -3,8 +3,9 @@ internal import DBus
 internal import Logging
 
 extension BlueZCentral {
-    /// How often bluetoothd is asked something before a request without an answer counts as lost. It handles the end of
-    /// the channel, with which it fails the others, together with the end of the link or just after.
+    /// The number of later calls that bluetoothd answers before an unanswered request counts as lost. bluetoothd
+    /// handles the end of the channel, when it fails the other requests, together with the end of the link or just
+    /// after.
     private static let lastAnswers = 3
 
     /// Handles the end of a device's link: looks for requests that are lost with it.

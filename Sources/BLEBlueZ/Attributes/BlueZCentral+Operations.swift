@@ -37,7 +37,7 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns the call of an operation's method. That of reading a characteristic is made once.
+    /// Returns the call of an operation's method. The call that reads a characteristic is made once and kept.
     private func call(
         _ operation: AttributeOperation, of object: AttributeObject, _ attribute: AttributeID
     ) -> MethodCall {
@@ -49,7 +49,7 @@ extension BlueZCentral {
         return call
     }
 
-    /// Finds out the reason of a failure, and tries again if it is one that passes.
+    /// Determines the reason for a failure, and retries if the failure is temporary.
     private func persist(
         _ number: Int, _ operation: AttributeOperation, at object: AttributeObject,
         after failure: (BLEError, Duration),
@@ -104,8 +104,8 @@ extension BlueZCentral {
         return try await outcome.wait()
     }
 
-    /// Ends a call for which nobody waits any more, unless it was sent: then it goes on, because its answer is still to
-    /// come, and with that of a read its signal. Returns whether it was not sent.
+    /// Ends a call whose caller no longer waits. A call that was sent continues, because its answer will arrive, and
+    /// with the answer of a read its signal. Returns whether the call was withdrawn before it was sent.
     @discardableResult private func giveUp(_ number: Int) -> Bool {
         calls.remove(number).map { withdraw($0) } ?? false
     }
@@ -163,7 +163,7 @@ extension MethodCall {
 }
 
 extension AttributeOperation {
-    /// Who answers it.
+    /// The kind of operation, which depends on whether the peripheral or bluetoothd answers.
     fileprivate func kind(on object: AttributeObject) -> BlueZOperation {
         switch self {
         case .read, .readDescriptor: .request

@@ -19,7 +19,7 @@ extension BlueZCentral {
         if needsCheck { Task { await letGo(path) } }
     }
 
-    /// Delivers the held value if no answer follows it immediately: then it is a notification.
+    /// Delivers the held value as a notification, unless the answer of a read follows it immediately.
     private func letGo(_ path: String) async {
         while let number = reads.nextCheck(path) {
             try? await host.fence()
@@ -27,7 +27,7 @@ extension BlueZCentral {
         }
     }
 
-    /// Ends a read with what the answer has; nil for a failure.
+    /// Ends a read with the value in the answer; nil for a failure.
     func endRead(_ path: String, _ value: [UInt8]?, _ offset: Int) {
         ended(path, reads.end(path, value, offset: offset))
     }

@@ -4,13 +4,14 @@ internal import Logging
 internal import Waiting
 
 extension BlueZCentral {
-    /// Calls `AcquireNotify`. Notifications from before bluetoothd has made the socket are lost; later ones wait in it.
+    /// Calls `AcquireNotify`. Notifications that arrive before bluetoothd has made the socket are lost; later ones wait
+    /// in the socket.
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
         let path = try path(characteristic)
         let (socket, _) = try await acquire(.notifyAcquired, path, characteristic.peripheral)
-        // The link may have ended before the answer arrived, and a backend that has shut down closes no more sockets.
+        // The link may have ended before the answer arrived, and a backend that has shut down no longer closes sockets.
         guard !isShutDown, attributes[characteristic]?.path == path else {
             throw BLEError(.disconnected, "the link ended")
         }
@@ -99,7 +100,7 @@ extension BlueZCentral {
             }
         }
         guard isConnected(device), sockets.socket(of: characteristic) == nil else { return }
-        logger.debug("a notification socket was taken away", metadata: ["path": "\(path)"])
+        logger.debug("a notification socket was closed by bluetoothd", metadata: ["path": "\(path)"])
         report(
             .notificationsEnded(
                 characteristic, BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
@@ -127,7 +128,7 @@ private final class SocketChannel: PacketChannel {
     init(_ socket: PacketSocket, loop: EventLoop, packetLength: Int) {
         self.socket = socket
         self.loop = loop
-        // An attribute value is not longer.
+        // No attribute value is longer than 512 bytes.
         maximumLength = min(packetLength - 3, 512)
     }
 

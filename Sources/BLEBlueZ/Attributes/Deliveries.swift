@@ -1,6 +1,6 @@
 internal import DBus
 
-/// Where the values of characteristics go, by their paths.
+/// The receivers of the values of characteristics, by path.
 ///
 /// Every notification is looked up here, on the loop's thread.
 struct Deliveries {

@@ -2,9 +2,11 @@ internal import BLE
 
 /// The characteristics whose notifications this client has started.
 struct NotificationUses {
-    /// The paths of the characteristics with a delivery. Unlike the paths of a link's attributes, they outlast the link.
+    /// The paths of the characteristics with a delivery. Unlike the paths of a link's attributes, they outlast the
+    /// link.
     private var delivered = AttributeTable<String>()
-    /// The paths at which notifications were started and not stopped. bluetoothd keeps them across the end of a link.
+    /// The paths at which notifications were started and not stopped. bluetoothd keeps the notifications on when a link
+    /// ends.
     private var started: [Peripheral.ID: Set<String>] = [:]
 
     /// The paths of all characteristics with a delivery.

@@ -1,6 +1,6 @@
 /// The pending reads of one characteristic, and the notifications that arrive meanwhile.
 ///
-/// bluetoothd shows a read value as a changed property, in the same way as a notified value. It sends the signal of a
+/// bluetoothd reports a read value as a changed property, in the same way as a notified value. It sends the signal of a
 /// read immediately before the answer (`chrc_read_cb` in its `src/gatt-client.c`): the last value before the answer is
 /// the one that was read. Therefore the last value is held back until the next message shows whether it was read.
 struct PendingReads {
@@ -26,7 +26,7 @@ struct PendingReads {
         return held
     }
 
-    /// Returns the value with that number if it is still held: no answer to a read has followed it.
+    /// Returns the value with that number if it is still held, that is, if no answer of a read has followed it.
     mutating func letGo(_ number: Int) -> [UInt8]? {
         guard held?.number == number else { return nil }
         return held.take()?.value
@@ -37,7 +37,7 @@ struct PendingReads {
 struct ReadTable {
     typealias Deliver = Deliveries.Deliver
 
-    /// A value that turned out to be a notification, and where it goes.
+    /// A value that turned out to be a notification, and its receiver.
     struct Notification {
         let value: [UInt8]
         let deliver: Deliver
@@ -58,8 +58,8 @@ struct ReadTable {
 
     func isReading(_ path: String) -> Bool { reads[path] != nil }
 
-    /// Adds a read of the characteristic at a path, whose notifications go to `deliver`. Returns whether they must now
-    /// come to ``arrived(_:_:)`` instead.
+    /// Adds a read of the characteristic at a path, whose notifications go to `deliver`. Returns whether its values
+    /// must be passed to ``arrived(_:_:)`` instead from now on.
     mutating func begin(_ path: String, _ deliver: Deliver?) -> Bool {
         let isFirst = deliver != nil && reads[path] == nil
         if isFirst { reads[path] = PendingReads(deliver: deliver) }
@@ -67,8 +67,8 @@ struct ReadTable {
         return isFirst
     }
 
-    /// Handles a value that arrives while a read is pending. Returns an earlier one that was a notification, and whether
-    /// the new one must be checked.
+    /// Handles a value that arrives while a read is pending. Returns an earlier one that was a notification, and
+    /// whether the new one must be checked.
     mutating func arrived(_ value: [UInt8], _ path: String) -> (earlier: Notification?, needsCheck: Bool) {
         guard var read = reads[path] else { return (nil, false) }
         lastNumber += 1
@@ -86,13 +86,13 @@ struct ReadTable {
         return nil
     }
 
-    /// Returns the held value with that number, which no answer has followed: it is a notification.
+    /// Returns the held value with that number if no answer has followed it, so that it is a notification.
     mutating func letGo(_ path: String, _ number: Int) -> Notification? {
         Notification(reads[path]?.letGo(number), reads[path]?.deliver)
     }
 
     /// Completes a read, with nil for a failure. Returns the held value if it was a notification, and, after the last
-    /// read, where notifications go from now on.
+    /// read, the receiver of notifications from now on.
     mutating func end(
         _ path: String, _ value: [UInt8]?, offset: Int
     ) -> (notification: Notification?, deliver: Deliver?) {
@@ -103,8 +103,8 @@ struct ReadTable {
         return (notification, read.count > 0 ? nil : read.deliver)
     }
 
-    /// Forgets a read that was not sent. The held value may be that of another read. Returns it if there is no other, and
-    /// where notifications go from now on.
+    /// Removes a read that was not sent. If there is no other read, returns the held value, which cannot be a read
+    /// value, and the receiver of notifications from now on.
     mutating func withdraw(_ path: String) -> (notification: Notification?, deliver: Deliver?) {
         guard var read = reads[path] else { return (nil, nil) }
         guard read.count > 1 else { return end(path, nil, offset: 0) }
@@ -113,7 +113,7 @@ struct ReadTable {
         return (nil, nil)
     }
 
-    /// Changes where the notifications go while reads are pending; nil for nowhere.
+    /// Changes the receiver of notifications while reads are pending; nil for none.
     mutating func setDelivery(_ deliver: Deliver?, _ path: String) {
         reads[path]?.deliver = deliver
         if deliver == nil { reads[path]?.held = nil }

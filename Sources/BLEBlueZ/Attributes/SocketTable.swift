@@ -18,7 +18,7 @@ struct Acquisition: Hashable {
 struct SocketTable {
     /// The sockets that deliver notifications.
     private var sockets = AttributeTable<NotificationSocket>()
-    /// How often this client has acquired each socket on a peripheral's link, less the ends that bluetoothd has
+    /// The number of this client's acquisitions of each socket on a peripheral's link whose end bluetoothd has not
     /// signaled. A socket may be acquired again before the end of the last acquisition is signaled.
     private var acquisitions: [Peripheral.ID: [Acquisition: Int]] = [:]
 
@@ -41,7 +41,7 @@ struct SocketTable {
         return sockets.all(of: peripheral).map(\.value)
     }
 
-    /// Returns how this client has a socket of the characteristic at a path.
+    /// Returns for what this client holds sockets of the characteristic at a path.
     func uses(_ path: String, _ peripheral: Peripheral.ID) -> AttributeUse {
         [AttributeUse.notifyAcquired, .writeAcquired].reduce(into: []) { uses, use in
             if acquisitions[peripheral]?[Acquisition(path: path, use: use)] != nil { uses.insert(use) }

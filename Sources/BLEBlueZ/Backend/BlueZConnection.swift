@@ -9,9 +9,9 @@ internal import DBus
 /// let host = try await PeripheralHost(backend: bluez.makePeripheral())
 /// ```
 ///
-/// Both then use one adapter, one thread and one copy of bluetoothd's objects. It lasts from the start of the first to
-/// the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. With a backend of its own for
-/// each, they work as well, and cost twice as much.
+/// Both then use one adapter, one thread and one copy of bluetoothd's objects. The connection lasts from the start of
+/// the first to the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. Separate backends
+/// for a central and a host also work, at twice the cost.
 public struct BlueZConnection: Sendable {
     private let host: BlueZHost
 
@@ -31,7 +31,8 @@ public struct BlueZConnection: Sendable {
     public func makePeripheral() -> BlueZPeripheral { BlueZPeripheral(host) }
 }
 
-/// Runs `body` with a central and a host on one connection to bluetoothd, and shuts both down at the end, the host first.
+/// Runs `body` with a central and a host on one connection to bluetoothd, and shuts both down at the end, the host
+/// first.
 ///
 /// ```swift
 /// try await withBluetooth { central, host in

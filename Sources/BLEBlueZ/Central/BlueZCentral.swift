@@ -5,8 +5,8 @@ internal import Waiting
 
 /// The central role with bluetoothd.
 ///
-/// It stands on a `BlueZHost`, which owns the bus session and bluetoothd's objects, and runs on the host's executor,
-/// which is therefore also the central's.
+/// Uses a `BlueZHost`, which owns the bus session and bluetoothd's objects, and runs on the host's executor, which is
+/// therefore also the central's.
 public actor BlueZCentral: CentralBackend, BlueZRole {
     package nonisolated let host: BlueZHost
     /// The executor of the host's loop.
@@ -43,7 +43,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The peripherals that were known before bluetoothd was lost.
     private var formerPeripherals: Set<Peripheral.ID> = []
 
-    /// - Parameter host: what this role shares with others on the same adapter.
+    /// - Parameter host: the part that this role shares with others on the same adapter.
     package init(_ host: BlueZHost) {
         self.host = host
         waits.onChange = { isWaiting in host.enter { $0.hold(isWaiting) } }
@@ -102,7 +102,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         await host.leave(role)
     }
 
-    /// Ends what bluetoothd would keep for the session's other roles. Otherwise, it ends with the session.
+    /// Ends this role's use of bluetoothd, if the session remains open for other roles. Otherwise, it ends with the
+    /// session.
     private func leaveSession() async {
         let isShared = await host.isShared
         await agent?.stop(isSessionShared: isShared)

@@ -30,7 +30,8 @@ extension BlueZCentral {
     public nonisolated var clock: any Clock<Duration> { host.loop.clock }
 }
 
-/// Runs `body` with a central that uses this machine's bluetoothd and its default adapter, and shuts it down at the end.
+/// Runs `body` with a central that uses this machine's bluetoothd and its default adapter, and shuts it down at the
+/// end.
 ///
 /// ```swift
 /// try await withCentral { central in
@@ -38,9 +39,9 @@ extension BlueZCentral {
 /// }
 /// ```
 ///
-/// `body` runs on the thread that delivers values and advertisements, which costs about two thirds of the processor time
-/// that it does elsewhere (Docs/Performance.md). In return, it must not block: nothing arrives, and no deadline ends, until it next awaits. Work
-/// that takes long belongs into a `Task { … }` or an actor, which run elsewhere.
+/// `body` runs on the thread that delivers values and advertisements, which takes about two thirds of the processor
+/// time that it takes on another thread (Docs/Performance.md). In return, it must not block: nothing arrives, and no
+/// deadline ends, until it next awaits. Long work belongs in a `Task { … }` or an actor, which run elsewhere.
 ///
 /// Throws what `body` throws, and `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
 public func withCentral<Result: Sendable>(

@@ -1,6 +1,6 @@
 internal import BLE
 
-/// A system call on the socket of a channel that has failed.
+/// The failure of a system call on the socket of a channel.
 struct ChannelSocketError: Error {
     enum Step {
         /// Making a socket, or giving it its options.
@@ -27,7 +27,7 @@ extension BLEError {
         switch (error.step, error.number) {
         case (.making, SystemError.unknownFamily), (.making, SystemError.unknownProtocol):
             self.init(
-                .notSupported, "this system gives programs no Bluetooth sockets", isRetryable: false,
+                .notSupported, "this system does not provide Bluetooth sockets", isRetryable: false,
                 remedy: "The kernel needs CONFIG_BT; a container needs the host's network namespace.", cause: cause)
         case (.making, SystemError.notPermitted), (.making, SystemError.noAccess):
             self.init(
@@ -39,8 +39,8 @@ extension BLEError {
                 remedy: "Close some files, or raise the limit (ulimit -n).", cause: cause)
         case (.binding, SystemError.inUse):
             self.init(
-                .busy, "another program has the channel number\(number)", isRetryable: true,
-                remedy: "Use another one, or none, for one that is free.", cause: cause)
+                .busy, "another program uses the channel number\(number)", isRetryable: true,
+                remedy: "Use another number, or none to get a free one.", cause: cause)
         case (.binding, SystemError.noAccess), (.binding, SystemError.notPermitted):
             self.init(
                 .unauthorized, "this user may not use the channel number\(number)", isRetryable: false,
@@ -48,7 +48,7 @@ extension BLEError {
         case (.connecting, SystemError.refused):
             self.init(
                 .channelRefused, "the peripheral refused the channel\(number)", isRetryable: false,
-                remedy: "Check the number, and the security that the peripheral asks for.", cause: cause)
+                remedy: "Check the number, and the security that the peripheral requires.", cause: cause)
         case (.connecting, SystemError.noAccess), (.connecting, SystemError.notPermitted),
             (.connecting, SystemError.keyRejected):
             self.init(
@@ -63,7 +63,7 @@ extension BLEError {
         case (.making, SystemError.notConnected):
             self.init(.disconnected, "the channel ended as soon as it was made", cause: cause)
         case (.binding, SystemError.invalid) where psm == nil:
-            self.init(.busy, "every channel number that can be chosen is in use", isRetryable: true, cause: cause)
+            self.init(.busy, "no channel number is free", isRetryable: true, cause: cause)
         default:
             self.init(.failed, "the channel\(number) could not be opened: \(cause)", cause: cause)
         }

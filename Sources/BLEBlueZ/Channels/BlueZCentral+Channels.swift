@@ -6,7 +6,7 @@ extension BlueZCentral {
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> any ChannelTransport {
         let path = try path(of: peripheral)
-        // Without a link, the kernel would make one itself, beside bluetoothd.
+        // Without a link, the kernel would make one itself, without bluetoothd.
         guard isConnected(path), let device = objects.devices[path] else {
             throw BLEError(.disconnected, "there is no link")
         }

@@ -1,15 +1,15 @@
 public import BLE
 internal import Logging
 
-/// What a host accepts channels for.
+/// A channel number at which a host accepts channels.
 struct PublishedChannel {
     let options: ChannelOptions
     let accept: @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
     let onEnd: @Sendable (BLEError) -> Void
-    /// The adapter's address at which it listens; nil while it does not.
+    /// The address of the adapter at which the host listens; nil while it does not listen.
     var own: ChannelAddress?
     var listening: ListeningChannel
-    /// Whether it is about to listen at the address of the adapter in use.
+    /// Whether listening is being moved to the address of the adapter in use.
     var isMoving = false
 }
 
@@ -59,7 +59,8 @@ extension BlueZPeripheral {
         published = [:]
     }
 
-    /// Listens at the address of the adapter in use, which may be another one than before. Called when it is on.
+    /// Listens at the address of the adapter in use, which may not be the same adapter as before. Called when it is
+    /// powered on.
     func followAdapter() {
         for (publication, channel) in published where !channel.isMoving {
             published[publication]?.isMoving = true
@@ -67,10 +68,10 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Moves one publication, until it listens at the address of the adapter that is in use by then.
+    /// Moves one publication until it listens at the address of the adapter that is then in use.
     ///
-    /// One such task at a time has each socket closed before the next is made: two of one number at one address are one too
-    /// many for the kernel.
+    /// Only one such task runs for a publication, so that each socket is closed before the next is made: the kernel
+    /// does not permit two sockets with the same number and address.
     private func move(_ publication: Int) async {
         defer { published[publication]?.isMoving = false }
         while let channel = published[publication], let own = try? ownAddress(), channel.own != own {
@@ -83,14 +84,14 @@ extension BlueZPeripheral {
                 published[publication]?.own = own
                 published[publication]?.listening = listening
             } catch  where (try? ownAddress()) != own {
-                // That adapter is gone or replaced. Once there is one again, it is followed.
+                // The adapter is gone or was replaced. The publication moves when there is one again.
             } catch {
                 return listeningFailed(publication, error)
             }
         }
     }
 
-    /// Returns the path of a central, which bluetoothd may not have told yet.
+    /// Returns the path of a central, even if bluetoothd has not signaled its object yet.
     private func path(ofCentral address: String) -> String {
         objects.device(address: address, adapter: adapterPath)
             ?? "\(adapterPath)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"

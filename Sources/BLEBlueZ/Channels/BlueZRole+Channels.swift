@@ -16,10 +16,11 @@ extension BlueZRole {
         }
     }
 
-    /// Returns why a channel has ended: with its link, or nil if the other side has closed it.
+    /// Returns the reason for the end of a channel: the end of its link, or nil if the other side has closed the
+    /// channel.
     ///
-    /// The kernel tells bluetoothd of the end of a link before it closes the link's sockets, but bluetoothd may not have
-    /// read that yet: it handles its second request in a later turn of its loop.
+    /// The kernel reports the end of a link to bluetoothd before it closes the link's sockets, but bluetoothd may not
+    /// have read that yet. Therefore it is asked twice: it handles the second request in a later turn of its loop.
     private func reasonOfEnd(_ device: String) async -> BLEError? {
         do throws(BLEError) {
             try await host.refresh(device)

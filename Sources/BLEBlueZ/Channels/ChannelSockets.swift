@@ -5,7 +5,7 @@ package import DBus
 package struct ChannelAddress: Hashable, Sendable {
     /// The device address, such as `F0:F1:F2:F3:F4:F5`.
     package var address: String
-    /// Whether it is a random address. A peripheral that is connected to with the wrong type does not answer.
+    /// Whether the address is random. A connection to a peripheral with the wrong address type fails.
     package var isRandom: Bool
 
     package init(_ address: String, isRandom: Bool) {
@@ -51,7 +51,7 @@ package protocol ChannelSockets: Sendable {
         on loop: EventLoop, isolation: isolated (any Actor)?
     ) async throws(BLEError) -> ChannelSocket
 
-    /// Accepts channels at a number, which is a free one if none is given. Called on the loop's thread.
+    /// Accepts channels at a number, or at a free one if none is given. Called on the loop's thread.
     ///
     /// Throws `busy`, `unauthorized` and `notSupported`.
     ///

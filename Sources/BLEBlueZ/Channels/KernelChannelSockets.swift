@@ -34,7 +34,7 @@ struct KernelChannelSockets: ChannelSockets {
         return FileDescriptor(owning: socket)
     }
 
-    /// Binds a socket, whose type of address makes it one of LE, and gives it its options.
+    /// Binds a socket to an LE address, which makes it an LE socket, and sets its options.
     private func bind(
         _ socket: FileDescriptor, _ own: ChannelAddress, _ psm: PSM?, _ options: ChannelOptions
     ) throws(ChannelSocketError) {
@@ -49,11 +49,11 @@ struct KernelChannelSockets: ChannelSockets {
             case .encrypted: 2
             case .authenticated: 3
             }
-        // struct bt_security: the level, and a key size, for which 0 is any.
+        // A `struct bt_security`: the level, and the key size, where 0 means any.
         guard set(.security, (level, UInt8(0)), of: socket),
             set(.receiveLength, UInt16(clamping: options.maximumReceiveLength), of: socket)
         else { throw ChannelSocketError(.making, errno) }
-        // The kernel gives up after this time, 40 s by default, and says that the channel was refused.
+        // After this time, 40 s by default, the kernel gives up and reports that the channel was refused.
         var limit = timeval()
         limit.tv_sec = 600
         _ = setsockopt(socket.rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -138,7 +138,7 @@ struct KernelChannelSockets: ChannelSockets {
         return try await outcome.wait(isolation: isolation)
     }
 
-    /// Throws the error with which the connecting of a socket has failed, if it has.
+    /// Throws the error of a socket's connection attempt, if it failed.
     private func checkConnection(of socket: FileDescriptor) throws(ChannelSocketError) {
         var number: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -170,7 +170,7 @@ struct KernelChannelSockets: ChannelSockets {
                 do throws(ChannelSocketError) {
                     while let (channel, central) = try nextChannel(of: socket) { accept(channel, central, bound.psm) }
                 } catch {
-                    // Otherwise, the socket would be reported again and again.
+                    // Without the pause, the socket would be reported as ready again and again.
                     guard !Self.shortages.contains(error.number) else { return watch.pause(for: .seconds(1)) }
                     watch.cancel()
                     onFailure(BLEError(error, psm), bound.psm)
@@ -182,10 +182,10 @@ struct KernelChannelSockets: ChannelSockets {
         }
     }
 
-    /// What the process or the system may lack for a while, such as descriptors.
+    /// The errors for temporary shortages of the process or the system, such as of descriptors.
     private static let shortages = [EMFILE, ENFILE, ENOMEM, ENOBUFS]
 
-    /// The number of channels that wait to be accepted.
+    /// The maximum number of channels that wait to be accepted.
     private static let backlog: Int32 = 16
 
     /// Returns a waiting channel and the address of its central, or nil if none waits.
@@ -195,7 +195,7 @@ struct KernelChannelSockets: ChannelSockets {
             guard accepted.result < 0 else {
                 _ = fcntl(accepted.result, F_SETFD, FD_CLOEXEC)
                 let socket = FileDescriptor(owning: accepted.result)
-                // A channel that has ended already is none of the listener's troubles.
+                // A channel that has already ended does not end the listening.
                 guard let channel = try? channel(socket) else { continue }
                 return (channel, accepted.address)
             }

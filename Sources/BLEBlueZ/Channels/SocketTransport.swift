@@ -9,9 +9,9 @@ final class SocketTransport: ChannelTransport {
     let maximumReceiveLength: Int
     private let socket: PacketSocket
     private let loop: EventLoop
-    /// The number of attempts to send since the last that had room.
+    /// The number of attempts to send since the last that found room.
     private let refusals = Atomic<Int>(0)
-    /// Returns why the channel has ended: nil if the other side has closed it, while the link is up.
+    /// Returns the reason for the end of the channel; nil if it was closed while the link is up.
     private let reason: @Sendable () async -> BLEError?
 
     init(
@@ -38,10 +38,10 @@ final class SocketTransport: ChannelTransport {
         }
     }
 
-    /// The error of a channel that the system has closed itself, while the link is up.
+    /// The error of a channel that the kernel has closed while the link is up.
     private static func violation(_ limit: Int) -> BLEError {
         BLEError(
-            .disconnected, "the system has closed the channel, because the other side broke its rules",
+            .disconnected, "the system has closed the channel because the other side violated the protocol",
             isRetryable: false,
             remedy:
                 "Correct the other side: it sent more than it had credits for, or a packet of more than \(limit) bytes."
@@ -69,7 +69,7 @@ final class SocketTransport: ChannelTransport {
     }
 
     func waitForRoom() async throws(BLEError) {
-        // The kernel may report room although a long packet does not fit into it.
+        // The kernel may report room although there is too little for a long packet.
         if refusals.load(ordering: .relaxed) > 1 { try await pause() }
         do throws(DBusError) {
             try await socket.room()

@@ -8,7 +8,7 @@
 struct SystemError: Error, CustomStringConvertible {
     let number: Int32
 
-    /// The system's words.
+    /// The system's description of the error.
     var description: String { String(cString: strerror(number)) }
 
     static let notPermitted = EPERM

@@ -52,7 +52,7 @@ struct BusExamination {
         let reply = try await session.call(
             MethodCall(BlueZ.service, "/", BlueZ.objectManager, "GetManagedObjects"), timeout: timeout)
         guard case .dictionary(_, _, let objects) = try reply.value() else {
-            throw DBusError(.malformed, message: "GetManagedObjects answered something else")
+            throw DBusError(.malformed, message: "the answer to GetManagedObjects is not a list of objects")
         }
         let paths = objects.compactMap { path, interfaces in
             interfaces[key: BlueZ.adapter] == nil ? nil : path.string

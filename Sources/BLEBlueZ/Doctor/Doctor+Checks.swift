@@ -19,7 +19,7 @@ extension Doctor {
             return Finding(
                 .bluetoothd, .ok,
                 version.map { "bluetoothd \($0) runs" }
-                    ?? "bluetoothd runs, but does not tell its version (bluetoothctl --version does)")
+                    ?? "bluetoothd runs, but does not report its version (bluetoothctl --version does)")
         case .absent: return absentDaemon(facts.system)
         case .silent(let message):
             return Finding(
@@ -32,7 +32,7 @@ extension Doctor {
         if system.isDaemonRunning {
             return Finding(
                 .bluetoothd, .problem, "a bluetoothd runs, but not on this bus",
-                remedy: "Use the bus that it is on, the system bus usually: DBUS_SYSTEM_BUS_ADDRESS, or --bus.")
+                remedy: "Use the bus that it is on, usually the system bus: DBUS_SYSTEM_BUS_ADDRESS, or --bus.")
         }
         if system.isContainer {
             return Finding(
@@ -89,18 +89,19 @@ extension Doctor {
             return Finding(
                 .adapter, .problem, "no driver has taken the USB controller at \(controller)",
                 remedy:
-                    "Load it: modprobe btusb; then see what the kernel says: dmesg | grep -i -e bluetooth -e firmware.")
+                    "Load it: modprobe btusb; then look at the kernel's log: dmesg | grep -i -e bluetooth -e firmware.")
         }
         if !system.isKernelReady {
             return Finding(
-                .adapter, .problem, "there is no adapter, and the kernel has no Bluetooth",
+                .adapter, .problem, "there is no adapter, and the kernel does not support Bluetooth",
                 remedy: "Load it: modprobe bluetooth, and the controller's driver, such as btusb or hci_uart. "
-                    + (system.isContainer ? "On the host, whose kernel it is." : "A virtual machine must be given one.")
-            )
+                    + (system.isContainer
+                        ? "Do this on the host, which provides the kernel."
+                        : "A virtual machine also needs access to a controller."))
         }
         return Finding(
             .adapter, .problem, "there is no adapter",
-            remedy: "Plug one in. If there is one: dmesg | grep -i bluetooth tells whether its firmware is missing.")
+            remedy: "Plug one in. If there is one: dmesg | grep -i bluetooth shows whether its firmware is missing.")
     }
 
     static func power(_ adapter: AdapterFacts, _ facts: DoctorFacts) -> Finding {
@@ -114,7 +115,7 @@ extension Doctor {
         }
         let isHard = blocking.contains { $0.isHardBlocked }
         return Finding(
-            .power, .problem, "the adapter is off: a kill switch holds it", adapter: adapter.id,
+            .power, .problem, "the adapter is off: a kill switch blocks it", adapter: adapter.id,
             remedy: isHard ? hardRemedy : "Unblock it: rfkill unblock bluetooth.")
     }
 
@@ -143,7 +144,7 @@ extension Doctor {
         case .starts(after: .zero) where adapter.isDiscovering:
             return Finding(
                 .scan, .note,
-                "a scan starts; another program scans too, or has died while it did, which bluetoothd does not tell",
+                "a scan starts; another program scans too, or has died while scanning: bluetoothd does not say which",
                 adapter: adapter.id)
         case .starts(after: .zero): return Finding(.scan, .ok, "a scan starts", adapter: adapter.id)
         case .starts(after: let waited):
@@ -159,11 +160,11 @@ extension Doctor {
         case .fails(let message):
             return Finding(
                 .scan, .problem, "a scan does not start: \(message)", adapter: adapter.id,
-                remedy: "See what they say: journalctl -u bluetooth, dmesg | grep -i bluetooth.")
+                remedy: "Look at the logs: journalctl -u bluetooth, dmesg | grep -i bluetooth.")
         }
     }
 
-    /// Reports the version whose scans with a service filter crash it.
+    /// Reports a bluetoothd that crashes during scans with a service filter.
     static func filteredScan(_ facts: DoctorFacts) -> Finding? {
         guard let version = facts.adapters.lazy.compactMap(\.version).first, version.crashesAtServiceFilters else {
             return nil
@@ -172,7 +173,7 @@ extension Doctor {
             .scan, .note,
             "bluetoothd \(version) crashes when a program scans with a filter of services and hears a peripheral "
                 + "(BlueZ issue 2282). This package scans without such a filter here; other programs may not",
-            remedy: "Install another version: 5.86 has no such mistake, and later ones have it corrected.")
+            remedy: "Install another version: 5.86 does not have this error, and later versions have it corrected.")
     }
 
     static func experimental(_ adapter: AdapterFacts) -> Finding {
@@ -180,7 +181,7 @@ extension Doctor {
             switch adapter.isExperimental {
             case true?: "experimental interfaces are on"
             case false?: "experimental interfaces are off (only passive scanning needs them)"
-            case nil: "whether experimental interfaces are on could not be found out"
+            case nil: "it could not be determined whether experimental interfaces are on"
             }
         return Finding(.experimental, adapter.isExperimental == nil ? .note : .ok, message, adapter: adapter.id)
     }
@@ -188,18 +189,18 @@ extension Doctor {
     static func managers(_ adapter: AdapterFacts) -> [Finding] {
         var findings: [Finding] = []
         if adapter.interfaces.contains(BlueZ.monitorManager) {
-            findings.append(Finding(.passiveScan, .ok, "passive scanning is there", adapter: adapter.id))
+            findings.append(Finding(.passiveScan, .ok, "passive scanning is supported", adapter: adapter.id))
         } else {
             findings.append(
                 Finding(
-                    .passiveScan, .note, "passive scanning is not there", adapter: adapter.id,
+                    .passiveScan, .note, "passive scanning is not supported", adapter: adapter.id,
                     remedy: adapter.isExperimental == true
-                        ? "It takes Linux 5.10 or newer, and a controller for LE."
-                        : "Start bluetoothd with --experimental (systemctl edit bluetooth), or set Experimental=true in "
-                            + "/etc/bluetooth/main.conf."))
+                        ? "It requires Linux 5.10 or newer, and an LE controller."
+                        : "Start bluetoothd with --experimental (systemctl edit bluetooth), or set Experimental=true "
+                            + "in /etc/bluetooth/main.conf."))
         }
         if adapter.interfaces.contains(BlueZ.advertisingManager) {
-            var message = "advertising is there"
+            var message = "advertising is supported"
             if let active = adapter.activeAdvertisements, let free = adapter.freeAdvertisements {
                 message += ": \(active) registered, \(free) more possible"
             }
@@ -211,19 +212,20 @@ extension Doctor {
         } else {
             findings.append(
                 Finding(
-                    .advertising, .note, "advertising is not there: the controller cannot, or is no LE one",
+                    .advertising, .note,
+                    "advertising is not supported: the controller cannot advertise, or is not an LE controller",
                     adapter: adapter.id))
         }
         let serves = adapter.interfaces.contains(BlueZ.gattManager)
         findings.append(
             Finding(
                 .gattServer, serves ? .ok : .note,
-                serves ? "serving GATT applications is there" : "serving GATT applications is not there",
+                serves ? "serving GATT applications is supported" : "serving GATT applications is not supported",
                 adapter: adapter.id))
         return findings
     }
 
-    /// Reports what matters to programs that serve, on any adapter.
+    /// Reports the settings that matter to programs that serve, on any adapter.
     static func serving(_ system: SystemFacts) -> [Finding] {
         let missing = system.interfacesWithoutPolicy
         let policy =
@@ -231,7 +233,8 @@ extension Doctor {
             ? Finding(.servingPolicy, .ok, "the bus's policies name what bluetoothd calls on programs that serve")
             : Finding(
                 .servingPolicy, .note,
-                "no policy of the bus names \(missing.joined(separator: ", ")), which bluetoothd calls on programs that serve",
+                "no policy of the bus names \(missing.joined(separator: ", ")), "
+                    + "which bluetoothd calls on programs that serve",
                 remedy: "Allow root to send to these interfaces, as BlueZ's own policy does; see Docs/Peripherals.md.")
         let discovery = Finding(
             .reverseDiscovery, .ok,
@@ -254,24 +257,24 @@ extension Doctor {
             findings.append(
                 Finding(
                     .links, .note,
-                    "\(Self.links(count)) up: \(list.joined(separator: ", ")). bluetoothd does not tell who made a link; "
-                        + "it stays when the program that made it dies", adapter: adapter.id,
-                    remedy: "End one that nobody uses: bluetoothctl disconnect \(adapter.links[0].address)."))
+                    "\(Self.links(count)) up: \(list.joined(separator: ", ")). bluetoothd does not report which "
+                        + "program made a link; a link stays up when that program dies", adapter: adapter.id,
+                    remedy: "End one that is not in use: bluetoothctl disconnect \(adapter.links[0].address)."))
         }
         let unknown = (facts.system.kernelLinks[adapter.id] ?? 0) - count
         if unknown > 0 {
             findings.append(
                 Finding(
                     .links, .note,
-                    "the kernel has \(Self.links(unknown)) more than bluetoothd knows of: from a bluetoothd that has died, "
-                        + "or from a program that goes past it", adapter: adapter.id,
+                    "the kernel has \(Self.links(unknown)) more than bluetoothd knows: from a bluetoothd that has "
+                        + "died, or from a program that bypasses bluetoothd", adapter: adapter.id,
                     remedy: "If it does not end within seconds: ble adapters --power off, then on."))
         }
         findings.append(
             Finding(
                 .connectionSlots, count == 0 ? .ok : .note,
-                "neither the kernel nor bluetoothd tells how many links the controller can hold"
-                    + (count == 0 ? "" : "; one too many fails with \"no connection left\", or is cut short"),
+                "neither the kernel nor bluetoothd reports how many links the controller can hold"
+                    + (count == 0 ? "" : "; one too many fails with \"no connection left\", or ends soon"),
                 adapter: adapter.id))
         return findings
     }

@@ -47,7 +47,7 @@ public struct Finding: Hashable, Sendable {
         public static let reverseDiscovery = Check(rawValue: "reverseDiscovery")
         /// The links that bluetoothd and the kernel report.
         public static let links = Check(rawValue: "links")
-        /// How many more links are possible.
+        /// The number of further links that are possible.
         public static let connectionSlots = Check(rawValue: "connectionSlots")
         /// Whether this program runs in a container.
         public static let container = Check(rawValue: "container")

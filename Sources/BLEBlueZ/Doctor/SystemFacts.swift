@@ -62,7 +62,8 @@ struct SystemFacts: Equatable, Sendable {
         "org.freedesktop.DBus.ObjectManager", "org.freedesktop.DBus.Properties",
     ]
 
-    /// Looks for the interfaces in the policies of the system bus. What a policy says of them is not interpreted.
+    /// Looks for the interfaces in the policies of the system bus. Whether a policy allows or denies them is not
+    /// interpreted.
     private mutating func readPolicies(_ files: SystemFiles) {
         let texts = ["/usr/share/dbus-1/system.d", "/etc/dbus-1/system.d"].flatMap { directory in
             files.list(directory).compactMap { files.text("\(directory)/\($0)") }

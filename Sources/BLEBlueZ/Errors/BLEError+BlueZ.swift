@@ -9,7 +9,8 @@ enum BlueZOperation {
     case disconnection
     /// Reading, writing and `StartNotify`: the peripheral answers, and bluetoothd repeats its answer.
     case request
-    /// What bluetoothd answers itself: sockets, properties, and writing what it may refuse to write.
+    /// Operations that bluetoothd answers itself: sockets, properties, and writing attributes that it may refuse to
+    /// write.
     case attribute
     /// An adapter's power or name.
     case adapter
@@ -39,7 +40,7 @@ extension BLEError {
         case .disconnected:
             self = operation == .start ? Self.noBus(error) : .lost("the connection to the message bus was lost", error)
         case .malformed:
-            self.init(.failed, "bluetoothd answered something unexpected: \(error.message)", cause: error)
+            self.init(.failed, "bluetoothd sent an unexpected answer: \(error.message)", cause: error)
         case .remote:
             self = Self.remote(error, operation)
         }
@@ -68,7 +69,7 @@ extension BLEError {
                 .bluetoothUnavailable, "bluetoothd is not running",
                 remedy: "Start it: systemctl start bluetooth. It is in the package bluez.", cause: error)
         case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected":
-            return .lost("bluetoothd went away before it answered", error)
+            return .lost("bluetoothd has stopped before it answered", error)
         case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed":
             return BLEError(
                 .unauthorized, "the bus does not let this user talk to bluetoothd",
@@ -76,9 +77,10 @@ extension BLEError {
                     + "/etc/dbus-1/system.d; see Docs/Permissions.md.", cause: error)
         case "org.freedesktop.DBus.Error.LimitsExceeded":
             return BLEError(
-                .failed, "the bus refuses, because this user or program has too much going on at once: \(text)",
+                .failed, "the bus refuses, because this user or program exceeds its limits: \(text)",
                 isRetryable: true,
-                remedy: "Do less at once, or raise the bus's limits: <limit> in dbus-daemon(1).", cause: error)
+                remedy: "Run fewer operations at the same time, or raise the bus's limits: <limit> in dbus-daemon(1).",
+                cause: error)
         case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod",
             "org.freedesktop.DBus.Error.UnknownInterface", "org.bluez.Error.DoesNotExist",
             "org.bluez.Error.NoSuchAdapter":
@@ -91,7 +93,7 @@ extension BLEError {
                 return BLEError(
                     .adapterNotFound, "bluetoothd no longer has the adapter", remedy: "Plug it in.", cause: error)
             }
-            return BLEError(.peripheralNotFound, "bluetoothd no longer knows it: \(text)", cause: error)
+            return BLEError(.peripheralNotFound, "bluetoothd no longer knows the object: \(text)", cause: error)
         case "org.bluez.Error.NotReady":
             return BLEError(
                 .poweredOff, "the adapter is switched off",
@@ -102,18 +104,18 @@ extension BLEError {
         case "org.bluez.Error.NotConnected":
             return BLEError(.disconnected, "there is no link", cause: error)
         case "org.bluez.Error.InProgress", "org.bluez.Error.Busy":
-            return BLEError(.busy, "bluetoothd is busy with the same for another client", cause: error)
+            return BLEError(.busy, "bluetoothd is busy with the same operation for another client", cause: error)
         case "org.bluez.Error.NotAvailable", "org.bluez.Error.BREDR.ProfileUnavailable":
             return BLEError(
-                .notSupported, "the device offers nothing that bluetoothd connects by itself: \(text)", cause: error)
+                .notSupported, "the device has no profile that bluetoothd can connect: \(text)", cause: error)
         case "org.bluez.Error.NotPermitted" where text.hasSuffix("acquired"):
             return BLEError(
-                .busy, "a socket for it is open, here or in another program: \(text)",
-                remedy: "Close the writer or the stream that has it.", cause: error)
+                .busy, "a socket for the characteristic is open, in this or another program: \(text)",
+                remedy: "Close the writer or the stream that uses it.", cause: error)
         case "org.bluez.Error.Canceled":
-            return BLEError(.cancelled, "it was cancelled elsewhere", cause: error)
+            return BLEError(.cancelled, "the operation was cancelled elsewhere", cause: error)
         case "org.bluez.Error.Rejected":
-            return BLEError(.notPermitted, "it was rejected: \(text)", cause: error)
+            return BLEError(.notPermitted, "the operation was rejected: \(text)", cause: error)
         case "org.bluez.Error.ConnectionAttemptFailed":
             return BLEError(.connectionFailed, "the link could not be established: \(text)", cause: error)
         case "org.bluez.Error.NotSupported", "org.bluez.Error.Unsupported":
@@ -121,7 +123,7 @@ extension BLEError {
         case "org.bluez.Error.NotAuthorized" where operation == .attribute:
             return BLEError(
                 .notPermitted,
-                "bluetoothd does not permit writing what one of its plug-ins uses, or the peripheral "
+                "bluetoothd does not permit writing an attribute that one of its plug-ins uses, or the peripheral "
                     + "rejected it", isRetryable: false,
                 remedy: "Set ExportClaimedServices = read-write in bluetoothd's main.conf.", cause: error)
         case "org.bluez.Error.NotPermitted", "org.bluez.Error.NotAuthorized":
@@ -138,7 +140,7 @@ extension BLEError {
             return BLEError(.invalidLength, "bluetoothd does not accept data of this length: \(text)", cause: error)
         case "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidArgs",
             "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.InvalidSignature":
-            return BLEError(.invalidArgument, "bluetoothd does not take these arguments: \(text)", cause: error)
+            return BLEError(.invalidArgument, "bluetoothd does not accept these arguments: \(text)", cause: error)
         case "org.bluez.Error.InvalidOffset":
             return BLEError(.invalidOffset, "bluetoothd does not accept the offset: \(text)", cause: error)
         case "org.bluez.Error.AuthenticationCanceled", "org.bluez.Error.AuthenticationFailed",
@@ -156,12 +158,12 @@ extension BLEError {
         switch error.name {
         case "org.bluez.Error.AlreadyExists": mapped = .alreadyPaired
         case "org.bluez.Error.AuthenticationFailed":
-            mapped = .pairingFailed("a wrong number, a refusal, or too little to show or ask with")
+            mapped = .pairingFailed("wrong number, refused, or insufficient IO capability")
         case "org.bluez.Error.AuthenticationRejected":
-            mapped = BLEError(.pairingRejected, "the peripheral does not pair now", isRetryable: true)
+            mapped = BLEError(.pairingRejected, "the peripheral does not accept pairing now", isRetryable: true)
         case "org.bluez.Error.AuthenticationCanceled": mapped = BLEError(.pairingCancelled, "the pairing was cancelled")
         case "org.bluez.Error.AuthenticationTimeout":
-            mapped = BLEError(.pairingTimedOut, "the peripheral did not go on with the pairing", isRetryable: true)
+            mapped = BLEError(.pairingTimedOut, "the peripheral did not continue the pairing", isRetryable: true)
         case "org.bluez.Error.ConnectionAttemptFailed":
             mapped = BLEError(.connectionFailed, "the link could not be established: \(error.message)")
         case "org.bluez.Error.Failed": mapped = .pairingFailed(error.message)
@@ -194,10 +196,10 @@ extension BLEError {
         cause = error
     }
 
-    /// Returns the error for an adapter that a radio kill switch holds off.
+    /// Returns the error for an adapter that a radio kill switch blocks.
     static func blocked(isHard: Bool, _ cause: DBusError?) -> BLEError {
         var error = BLEError(
-            .blocked, "a radio kill switch holds the adapter off",
+            .blocked, "a radio kill switch blocks the adapter",
             remedy: isHard
                 ? "Use the machine's own switch or key for its radio, or its firmware's setting."
                 : "Unblock it: rfkill unblock bluetooth.", cause: cause)
@@ -205,8 +207,8 @@ extension BLEError {
         return error
     }
 
-    /// Returns the peripheral's answer that bluetoothd repeats (`create_gatt_dbus_error` in its `src/gatt-client.c`). Nil
-    /// if the error is bluetoothd's own, or if it is one of the three that "Not paired" stands for.
+    /// Returns the peripheral's answer that bluetoothd repeats (`create_gatt_dbus_error` in its `src/gatt-client.c`).
+    /// Nil if the error is bluetoothd's own, or one of the three that bluetoothd reports as "Not paired".
     private static func answer(_ error: DBusError, _ operation: BlueZOperation) -> ATTError? {
         let text = error.message
         guard operation == .request || operation == .attribute else { return nil }

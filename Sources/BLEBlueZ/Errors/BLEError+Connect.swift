@@ -12,7 +12,7 @@ extension BLEError {
         case "canceled":
             return BLEError(.connectionCancelled, "a disconnect ended the attempt to connect", cause: error)
         case "busy", "already-connected", "Operation already in progress":
-            return BLEError(.busy, "another connect is under way", cause: error)
+            return BLEError(.busy, "another connection attempt is in progress", cause: error)
         case "adapter-not-powered":
             return BLEError(
                 .poweredOff, "the adapter is switched off", remedy: "Switch it on: ble adapters --power on.",
@@ -22,7 +22,7 @@ extension BLEError {
                 .pairingRequired, "the peripheral has forgotten that it was paired",
                 remedy: "Remove the pairing and pair again.", cause: error)
         case "not-supported", "profile-unavailable":
-            return BLEError(.notSupported, "the device cannot be connected to this way: \(text)", cause: error)
+            return BLEError(.notSupported, "the device does not support this kind of connection: \(text)", cause: error)
         case "gatt-browsing", "sdp-search":
             return BLEError(.serviceDiscoveryFailed, "the services could not be discovered", cause: error)
         case "concurrent-connection-limit":

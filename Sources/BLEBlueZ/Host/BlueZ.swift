@@ -65,7 +65,7 @@ package enum BlueZ {
 extension Peripheral.ID {
     /// Creates the id of a device from its path: `…/dev_F0_F1_F2_F3_F4_F5` is `F0:F1:F2:F3:F4:F5`.
     ///
-    /// That is the address with which the device was first received. BlueZ keeps it in the path when pairing reveals the
+    /// The path contains the address with which the device was first received. BlueZ keeps it when pairing reveals the
     /// identity address behind a private one, which changes the property `Address`.
     init(devicePath path: String) {
         let start =
@@ -80,7 +80,7 @@ extension Peripheral.ID {
             }
             return name.count
         }
-        // That of any device: there is nothing to correct.
+        // The address in the path of a device needs no normalization.
         if isAddress { self.init(address: text) } else { self.init(rawValue: text) }
     }
 }

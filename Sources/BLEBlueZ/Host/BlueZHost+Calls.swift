@@ -15,7 +15,8 @@ extension BlueZHost {
         }
     }
 
-    /// Starts a call whose answer arrives in order with the signals; see `BusSession.start`. Returns nil if it has failed.
+    /// Starts a call whose answer arrives in order with the signals; see `BusSession.start`. Returns nil if the call
+    /// failed immediately.
     func start<Value>(
         _ call: MethodCall, during operation: BlueZOperation, timeout: Duration,
         read: @escaping @Sendable (inout MessageReader) throws(DBusError) -> Value,
@@ -37,7 +38,7 @@ extension BlueZHost {
         }
     }
 
-    /// Ends a call that was not sent yet. Returns whether it was one.
+    /// Ends a call that was not sent yet. Returns false if it was sent.
     func withdraw(_ call: PendingCall) -> Bool { session?.enter { $0.withdraw(call) } ?? false }
 
     /// Returns the calls for which a device is asked and that may still be answered.
@@ -97,8 +98,8 @@ extension BlueZHost {
 
     /// Asks for a device's properties, in order with the signals, and applies them.
     ///
-    /// Like ``fence()``, it processes earlier signals first. It also makes up for a missing signal: if bluetoothd's ATT
-    /// channel is up before the kernel has reported the link, it never signals `Connected` (seen with 5.66).
+    /// Like ``fence()``, it processes earlier signals first. It also replaces a missing signal: if bluetoothd's ATT
+    /// channel is up before the kernel has reported the link, bluetoothd never signals `Connected` (seen with 5.66).
     func refresh(_ device: String) async throws(BLEError) {
         let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
         try await ask(call, during: .connection) { [weak self] (body) throws(DBusError) in

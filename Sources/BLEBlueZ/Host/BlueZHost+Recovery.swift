@@ -8,7 +8,7 @@ internal import Logging
 extension BlueZHost {
     /// Handles a new owner of bluetoothd's name, or the lack of one.
     func ownerChanged() {
-        // Also if another process has taken the name: the state of the former owner does not apply to it.
+        // This also applies if another process has taken the name, because it does not have the former owner's state.
         lose("bluetoothd has stopped")
         recover()
     }
@@ -22,8 +22,8 @@ extension BlueZHost {
     /// How long to trust the bus's report that bluetoothd's name has no owner.
     private static let ownerCheck = Duration.seconds(30)
 
-    /// Tries until there is a bus and bluetoothd has listed its objects, with pauses from 0.1 s up to 5 s. Does not try
-    /// while bluetoothd's name has no owner, because the bus signals a new owner.
+    /// Retries until there is a bus and bluetoothd has listed its objects, with pauses from 0.1 s up to 5 s. Makes no
+    /// attempt while bluetoothd's name has no owner, because the bus signals a new owner.
     func recoverUntilRunning() async {
         var pauses = Backoff(initial: .milliseconds(100), factor: 2, maximum: .seconds(5)).pauses
         while isWanted, !isRunning, !Task.isCancelled {

@@ -1,7 +1,7 @@
 internal import Logging
 
 extension BlueZHost {
-    /// What the host knows of a role.
+    /// A role, as the host sees it.
     struct Role: Sendable {
         enum Kind: String, CustomStringConvertible {
             case central, peripheral

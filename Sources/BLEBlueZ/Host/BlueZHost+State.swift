@@ -13,7 +13,7 @@ extension BlueZHost {
             : .lost("bluetoothd is not running, or the bus is gone")
     }
 
-    /// The error for an adapter that is not powered on: that for `NotReady`. Nil if it is on.
+    /// The error for an adapter that is not powered on, the same as for `NotReady`. Nil if it is on.
     var powerError: BLEError? {
         switch adapterState {
         case .poweredOn: nil
@@ -38,7 +38,7 @@ extension BlueZHost {
         tree.devices.compactMap { $0.value.isConnected && choice.includes($0.key) ? $0.key : nil }
     }
 
-    /// Returns the id of a device on the adapter in use, and what it has advertised, if it has been heard.
+    /// Returns the id and the advertisement of a device on the adapter in use, if an advertisement was received.
     func heard(_ path: String) -> (Peripheral.ID, Advertisement)? {
         guard let device = tree.devices[path], device.isHeard, device.adapter == choice.path else { return nil }
         return (device.id, device.advertisement)

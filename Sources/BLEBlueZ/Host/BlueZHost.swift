@@ -3,15 +3,16 @@ package import DBus
 internal import Logging
 internal import Waiting
 
-/// What the roles on one adapter share: the bus session, bluetoothd's objects, the choice of the adapter, recovery, and
-/// what is registered with bluetoothd.
+/// The part that the roles on one adapter share: the bus session, bluetoothd's objects, the choice of the adapter,
+/// recovery, and the registrations with bluetoothd.
 ///
-/// The loop thread of the session is the executor of this actor and of every role, and therefore of the central. Signals
-/// arrive in isolation and update the `ObjectTree`, whose changes the roles are told. Replies are in order with them, but
-/// bluetoothd signals some changes after its reply to the call that caused them: if a reply can only be judged with a
-/// signal, `fence()` asks it something else first.
+/// The loop thread of the session is the executor of this actor and of every role, and therefore of the central.
+/// Signals arrive in the actor's isolation and update the `ObjectTree`, whose changes are reported to the roles.
+/// Replies are in order with the signals, but bluetoothd signals some changes after its reply to the call that caused
+/// them. If a reply can only be interpreted with a later signal, `fence()` makes another call first and waits for its
+/// reply.
 ///
-/// A role joins the host when it starts and leaves it when it shuts down. The session is open as long as a role is there.
+/// A role joins the host when it starts and leaves it when it shuts down. The session is open while there is a role.
 /// There is at most one role of each kind.
 package actor BlueZHost {
     /// The thread of the bus connection.
@@ -32,18 +33,18 @@ package actor BlueZHost {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
-    /// How many of the roles, and this actor, wait for a change of an object.
+    /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
     private var roles: [Int: Role] = [:]
     private var registrations = Registrations()
     private var deliveries = Deliveries()
-    /// How much later signals may be handled, for the central's scan.
+    /// The maximum delay of the handling of signals that the central's scan tolerates.
     private var tolerance = Duration.zero
     private var lastRole = 0
-    /// Opens the session for the first role, and for those that join meanwhile.
+    /// Opens the session for the first role, and for roles that join meanwhile.
     private var opening: Task<Result<Void, BLEError>, Never>?
-    /// What the last role has left behind, and ends soon.
+    /// Closes the session after the last role has left.
     private var unwinding: Task<Void, Never>?
     /// Whether the first role has found everything. Until then, it handles a loss itself.
     private var isOpen = false
@@ -69,11 +70,11 @@ package actor BlueZHost {
 
     /// Adds a role. The first one opens the session. Returns a number for ``leave(_:)``.
     ///
-    /// A role may join while bluetoothd is gone or its adapter unplugged, if another role is there: the adapter's state
-    /// says so, and recovery goes on.
+    /// A role may join while bluetoothd is gone or its adapter is unplugged, if there is another role: the adapter's
+    /// state shows this, and recovery continues.
     ///
-    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, and `busy` if a role of that kind is there: to
-    /// bluetoothd, two of them would be one client, and each would end what the other has started.
+    /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, and `busy` if there is a role of that kind:
+    /// bluetoothd would treat two of them as one client, and each would end what the other has started.
     func join(_ role: Role) async throws(BLEError) -> Int {
         guard !roles.values.contains(where: { $0.kind == role.kind }) else {
             throw BLEError(
@@ -93,7 +94,7 @@ package actor BlueZHost {
             }
         self.opening = opening
         do throws(BLEError) {
-            // Whoever gives up does not wait for the others' opening.
+            // A role that gives up does not wait for the session, which opens for other roles.
             let outcome = Outcome<Void>()
             Task { outcome.deliver(await opening.value) }
             try await outcome.wait()
@@ -124,13 +125,13 @@ package actor BlueZHost {
         await closeBus()
     }
 
-    /// Whether a role is there.
+    /// Whether there is a role.
     var isWanted: Bool { !roles.isEmpty }
 
-    /// Whether several roles are there, so that the session outlasts each.
+    /// Whether there are several roles, so that the session remains open when one leaves.
     var isShared: Bool { roles.count > 1 }
 
-    /// The log and the clock of the role that has been there for longest.
+    /// The role that joined first. Its log and clock are used.
     private var eldest: Role? { roles.min { $0.key < $1.key }?.value }
     var logger: Logger { eldest?.logger ?? Logger(label: "ble") }
     var clock: any Clock<Duration> { eldest?.clock ?? ContinuousClock() }
@@ -154,8 +155,8 @@ package actor BlueZHost {
         }
     }
 
-    /// Tells the roles. Devices of other adapters belong to other programs: a role identifies a device by its address,
-    /// which several adapters may have received.
+    /// Reports an event to the roles. Events of devices of other adapters are not reported: a role identifies a device
+    /// by its address, which several adapters may have received.
     private func tell(_ event: HostEvent) {
         if let object = event.deviceObject, !choice.includes(object) { return }
         for role in roles.values { role.handle(event) }
@@ -167,7 +168,7 @@ package actor BlueZHost {
     func openBus() async throws(DBusError) {
         loop.onStall { [logger] time in
             logger.warning(
-                "code that ran on Bluetooth's thread has held it up", metadata: ["duration": "\(time)"])
+                "code on Bluetooth's thread has blocked it", metadata: ["duration": "\(time)"])
         }
         let session = BusSession(
             loop: loop, logger: logger, service: BlueZ.service,
@@ -221,7 +222,7 @@ package actor BlueZHost {
 
     // MARK: Changes
 
-    /// Updates the tree, and tells the roles what has changed.
+    /// Updates the tree, and reports the changes to the roles.
     func update(_ change: (inout ObjectTree) -> [ObjectTree.Change]) {
         for change in change(&tree) {
             if case .adapter(let path) = change {
@@ -232,10 +233,10 @@ package actor BlueZHost {
         }
     }
 
-    /// Reports the state of the adapter in use, and uses another if that one is gone.
+    /// Reports the state of the adapter in use, and switches to another one if it is gone.
     ///
-    /// The loss is reported even if both are powered on, because nothing that was in progress on the first continues on
-    /// the second.
+    /// The loss is reported even if both adapters are powered on, because no operation on the first continues on the
+    /// second.
     private func adapterChanged() {
         // Before bluetoothd has listed its objects, nothing is known to be gone.
         guard isRunning else { return }
@@ -244,7 +245,7 @@ package actor BlueZHost {
         tell(.adapterStateChanged(state))
     }
 
-    /// Records that a client uses a characteristic, or has ceased to.
+    /// Records that a client uses a characteristic, or no longer does.
     func recordUse(_ path: String, _ use: AttributeUse, _ isOn: Bool) {
         guard tree.hasAttribute(path) else { return }
         tree.use(path, use, isOn)
@@ -257,16 +258,16 @@ package actor BlueZHost {
 
     // MARK: Values
 
-    /// Returns where the values of the characteristic at a path go.
+    /// Returns the receiver of the values of the characteristic at a path.
     func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? { deliveries.find(path) }
 
-    /// Lets signals wait to be handled together, unless somebody waits for more than advertisements.
+    /// Lets signals wait to be handled together, unless more than advertisements is awaited.
     func setTolerance(_ tolerance: Duration) {
         self.tolerance = tolerance
         updateTolerance()
     }
 
-    /// Begins or ends a time in which signals are waited for.
+    /// Begins or ends a period in which signals are awaited.
     func hold(_ isHeld: Bool) {
         holds += isHeld ? 1 : -1
         updateTolerance()
@@ -277,7 +278,7 @@ package actor BlueZHost {
         session?.enter { $0.setTolerance(tolerance) }
     }
 
-    /// Changes where values go.
+    /// Changes the receivers of values.
     func withDeliveries<Value: Sendable>(_ body: (inout Deliveries) -> Value) -> Value {
         defer { updateTolerance() }
         return body(&deliveries)
@@ -312,23 +313,23 @@ package actor BlueZHost {
         let earlier = recovery
         earlier?.cancel()
         recovery = Task {
-            // One at a time, so that there is one session.
+            // Recoveries run one at a time, so that there is only one session.
             await earlier?.value
             await recoverUntilRunning()
         }
     }
 
-    /// Chooses the adapter again after bluetoothd has returned, renews what was registered, and reports the state.
+    /// Chooses the adapter again after bluetoothd has returned, renews the registrations, and reports the state.
     func resume() async {
         await chooseAdapterAgain()
-        // One may be removed while another is renewed.
+        // A registration may be removed while another is renewed.
         for entry in registrations.all where registrations.contains(entry.number) { await entry.registration.renew() }
         logger.debug("bluetoothd is back", metadata: ["adapter": "\(choice.path)"])
         if isRunning, let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
     }
 
-    /// How long to wait, after bluetoothd has returned, for the adapter that was in use. bluetoothd shows its adapters
-    /// one by one.
+    /// How long to wait, after bluetoothd has returned, for the adapter that was in use. bluetoothd reports its
+    /// adapters one by one.
     private static let adapterGrace = Duration.seconds(3)
 
     /// Waits for the adapter that was in use before the loss, and chooses another if it does not appear.

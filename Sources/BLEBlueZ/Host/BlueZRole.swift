@@ -9,7 +9,7 @@ extension BlueZHost {
     }
 }
 
-/// An actor that stands on a host and runs on its executor, so that it sees the host's state without waiting.
+/// An actor that uses a host and runs on its executor, so that it can access the host's state without waiting.
 protocol BlueZRole: Actor {
     nonisolated var host: BlueZHost { get }
 }
@@ -20,7 +20,7 @@ extension BlueZRole {
         try enter(isCurrent: host.loop.isCurrent, body)
     }
 
-    /// Looks at the host, on whose executor this actor runs.
+    /// Runs `body` in the isolation of the host, on whose executor this actor runs.
     func onHost<Value: Sendable>(_ body: (isolated BlueZHost) -> Value) -> Value { host.enter(body) }
 
     /// bluetoothd's objects.
@@ -50,7 +50,8 @@ extension BlueZRole {
         guard objects.adapters[adapterPath] != nil else { throw unavailable }
         guard peripheral.isAddress else { throw .notAnAddress(peripheral) }
         throw BLEError(
-            .peripheralNotFound, "bluetoothd does not know it", remedy: "It may be out of range, or switched off.")
+            .peripheralNotFound, "bluetoothd does not know the peripheral",
+            remedy: "It may be out of range, or switched off.")
     }
 
     /// Returns the id of a device on the adapter in use.

@@ -1,7 +1,7 @@
 internal import BLE
 internal import Waiting
 
-/// Waits for changes of bluetoothd's objects, in the isolation of the actor that has them.
+/// Waits for changes of bluetoothd's objects, in the isolation of the actor that owns the objects.
 final class ObjectWaits {
     private var looks: [String: [Int: () -> Void]] = [:] {
         didSet { if looks.isEmpty != oldValue.isEmpty { onChange(!looks.isEmpty) } }
@@ -10,11 +10,11 @@ final class ObjectWaits {
     /// Called when the first wait has begun, with true, and when the last has ended, with false.
     var onChange: (Bool) -> Void = { _ in }
 
-    /// The paths of the objects that are waited for.
+    /// The paths of the objects whose changes are awaited.
     var paths: [String] { Array(looks.keys) }
 
     /// Waits until `look` returns a value. Calls it immediately, and whenever the object at the path changes. Throws
-    /// `timedOut` if that does not happen within `limit`.
+    /// `timedOut` if it returns none within `limit`.
     func wait<Value: Sendable>(
         forObject path: String, within limit: Duration? = nil, clock: any Clock<Duration>,
         isolation: isolated (any Actor)? = #isolation, until look: @escaping () throws(BLEError) -> Value?
@@ -23,7 +23,7 @@ final class ObjectWaits {
         let outcome = Outcome<Value>()
         let timer = limit.map { limit in
             outcome.expire(after: limit, clock: clock) {
-                BLEError(.timedOut, "bluetoothd did not report it within \(limit)")
+                BLEError(.timedOut, "bluetoothd did not report the change within \(limit)")
             }
         }
         defer { timer?.cancel() }

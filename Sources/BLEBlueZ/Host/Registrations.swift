@@ -1,12 +1,12 @@
-/// Something that this program has registered with bluetoothd, and that the next bluetoothd does not know.
+/// A registration with bluetoothd, which must be renewed when bluetoothd restarts.
 struct Registration: Sendable {
-    /// bluetoothd is gone, and with it the registration.
+    /// Called when bluetoothd is gone, and the registration with it.
     let lost: @Sendable () -> Void
-    /// bluetoothd is back. Returns when it has accepted or refused the registration.
+    /// Called when bluetoothd is back. Returns when it has accepted or refused the registration.
     let renew: @Sendable () async -> Void
 }
 
-/// What this program has registered with bluetoothd, in order.
+/// The registrations of this program with bluetoothd, in order.
 struct Registrations {
     private var entries: [(number: Int, registration: Registration)] = []
     private var last = 0
@@ -22,7 +22,7 @@ struct Registrations {
         entries.removeAll { $0.number == number }
     }
 
-    /// Tells all registrations that bluetoothd is gone.
+    /// Informs all registrations that bluetoothd is gone.
     func lost() {
         for entry in entries { entry.registration.lost() }
     }

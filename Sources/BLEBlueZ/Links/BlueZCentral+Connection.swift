@@ -25,7 +25,7 @@ extension BlueZCentral {
                 // Another client is making the link.
                 if error.code == .busy { links.remove(peripheral) }
                 try await host.refresh(path)
-                // bluetoothd has asked a Classic device for its services, and keeps the link for 2 s.
+                // bluetoothd has connected to a Classic device for its services, and keeps that link for 2 s.
                 if error.code == .notSupported, objects.devices[path]?.advertisement.deviceClass != nil {
                     throw Self.classic(error)
                 }
@@ -43,7 +43,7 @@ extension BlueZCentral {
         }
     }
 
-    /// How long to retry after an error of bluetoothd's own: three attempts.
+    /// How long to retry after an error that bluetoothd caused itself: three attempts.
     private static let connectLimit = Duration.milliseconds(600)
 
     private func callConnect(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) {
@@ -100,8 +100,8 @@ extension BlueZCentral {
             : BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
     }
 
-    /// Ends the link or the attempt to connect, and waits until bluetoothd reports that it is down (about 2 s). A link
-    /// that existed before, or that other clients use, stays up for them.
+    /// Ends the link or the attempt to connect, and waits until bluetoothd reports that the link is down (about 2 s). A
+    /// link that existed before, or that other clients use, stays up for the other clients.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = knownPath(of: peripheral) else { return links.remove(peripheral) }
         if isConnected(path) {
@@ -122,15 +122,15 @@ extension BlueZCentral {
             () throws(BLEError) in
             self.isConnected(path) ? nil : ()
         }
-        // Not earlier: a shutdown that starts meanwhile must not leave the bus before this call is sent.
+        // Removed only now: a shutdown that starts meanwhile must not leave the bus before this call is sent.
         links.remove(peripheral)
     }
 
     /// Ends this client's use of a link. Returns whether the link was made for this client and no other client uses it.
     ///
-    /// bluetoothd ends a link for all its clients, and does not report who they are. It reports whether a
-    /// characteristic notifies, for any client, and whether its socket is taken. The uses that remain after this client
-    /// has stopped its own belong to other clients.
+    /// bluetoothd ends a link for all its clients, and does not report which clients use it. It reports whether a
+    /// characteristic notifies, for any client, and whether its socket is in use. The uses that remain after this
+    /// client has stopped its own belong to other clients.
     private func isForThisClientAlone(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) -> Bool {
         endSockets(of: peripheral)
         await withDiscardingTaskGroup { group in
@@ -138,7 +138,7 @@ extension BlueZCentral {
                 group.addTask { try? await self.stopNotifying(characteristic, peripheral) }
             }
         }
-        // This client's other uses end with its channels, which bluetoothd notices later.
+        // The other uses by this client end with its channels, which bluetoothd notices later.
         guard links.contains(peripheral) else { return false }
         try await host.fence()
         let others = usesOfOthers(peripheral, path)
@@ -188,7 +188,7 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns all ids by which a central may know a device: that of its path, and its identity address if that
+    /// Returns all ids by which a central may know a device: the id from its path, and its identity address if that
     /// differs.
     static func ids(ofDevice path: String, address: String) -> [Peripheral.ID] {
         let ids = [Peripheral.ID(devicePath: path), Peripheral.ID(rawValue: address)]

@@ -7,15 +7,16 @@ extension BlueZCentral {
         let path = try path(of: peripheral)
         guard isConnected(path) else { throw BLEError(.disconnected, "there is no link") }
         guard let characteristic = objects.characteristic(ofDevice: path) else {
-            throw BLEError(.notSupported, "bluetoothd tells the packet length by characteristics, and there is none")
+            throw BLEError(
+                .notSupported, "bluetoothd reports the packet length with characteristics, and the peripheral has none")
         }
         guard let length = try await property("MTU", of: BlueZ.gattCharacteristic, at: characteristic)?.integer else {
             throw BLEError(
-                .notSupported, "this bluetoothd does not tell the packet length", isRetryable: false,
+                .notSupported, "this bluetoothd does not report the packet length", isRetryable: false,
                 remedy: "BlueZ 5.62 and later do.")
         }
         guard Self.packetLengths ~= length else {
-            throw BLEError(.failed, "bluetoothd tells a packet length that no link has: \(length)")
+            throw BLEError(.failed, "bluetoothd reports an invalid packet length: \(length)")
         }
         return length
     }
@@ -29,8 +30,10 @@ extension BlueZCentral {
         guard isConnected(path) else { throw BLEError(.disconnected, "there is no link") }
         guard let strength = try await property("RSSI", of: BlueZ.device, at: path)?.integer else {
             throw BLEError(
-                .notSupported, "bluetoothd knows the strength of advertisements only, not of links", isRetryable: false,
-                remedy: "Take the strength of its last advertisement; where the peripheral advertises on, scan.")
+                .notSupported, "bluetoothd does not measure the signal strength of links, only of advertisements",
+                isRetryable: false,
+                remedy: "Use the signal strength of the last advertisement, or scan, if the peripheral advertises "
+                    + "while connected.")
         }
         return strength
     }
@@ -40,7 +43,7 @@ extension BlueZCentral {
         let call = BlueZ.call(try path(of: peripheral), BlueZ.properties, "GetAll", .string(BlueZ.device))
         let reply = try await host.call(call, during: .setting)
         guard let value = reply.values.first, case .dictionary(let properties) = SystemValue(value) else {
-            throw BLEError(.failed, "bluetoothd answered something unexpected")
+            throw BLEError(.failed, "bluetoothd sent an unexpected answer")
         }
         return properties
     }

@@ -2,7 +2,7 @@ public import BLE
 internal import DBus
 
 extension BlueZCentral {
-    /// Waits until bluetoothd has resolved the services and shown all of them.
+    /// Waits until bluetoothd has resolved the services and reported all of them.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         let path = try path(of: peripheral)
         while true {
@@ -22,8 +22,8 @@ extension BlueZCentral {
         }
     }
 
-    /// How long bluetoothd may take to show the first service after the services are resolved. There may be none,
-    /// because it does not show the services that every peripheral has.
+    /// How long bluetoothd may take to report the first service after the services are resolved. There may be none,
+    /// because bluetoothd does not report the services that every peripheral has.
     private static let emptyGrace = Duration.seconds(1)
 
     private func resolved(_ path: String) async throws(BLEError) -> (database: GATTDatabase, paths: [UInt16: String]) {
@@ -39,13 +39,13 @@ extension BlueZCentral {
             }
         } catch {
             guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
-            // bluetoothd shows no services of a link over Classic, and does not say which transport a link has.
+            // bluetoothd does not report the services of a link over Classic, nor which transport a link uses.
             guard objects.devices[path]?.advertisement.deviceClass == nil else { throw Self.classic() }
             return found
         }
     }
 
-    /// The error for a device to which bluetoothd connects over Classic.
+    /// The error for a device to which bluetoothd connects over Bluetooth Classic.
     static func classic(_ cause: BLEError? = nil) -> BLEError {
         BLEError(
             .notSupported, "bluetoothd connects to the device over Bluetooth Classic, or it has no services",
@@ -82,8 +82,9 @@ extension BlueZCentral {
 }
 
 extension GATTDatabase {
-    /// The handles of the attributes that bluetoothd may refuse to write by itself: the configuration of notifications,
-    /// and what is in a service that one of its plug-ins uses (`ExportClaimedServices` in its main.conf).
+    /// The handles of the attributes that bluetoothd may refuse to write by itself: the descriptors that configure
+    /// notifications, and all attributes in a service that one of its plug-ins uses (`ExportClaimedServices` in its
+    /// main.conf).
     fileprivate var writesRefusedByBlueZ: Set<UInt16> {
         var handles: Set<UInt16> = []
         for service in services {

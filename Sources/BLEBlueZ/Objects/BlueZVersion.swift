@@ -14,19 +14,19 @@ struct BlueZVersion: Comparable, CustomStringConvertible {
         self.init(Int(number >> 8), Int(number & 0xFF))
     }
 
-    /// Whether this version crashes when a peripheral is found by a scan with services in its filter: it exchanges two
-    /// arguments in `is_filter_match` of its `src/adapter.c` (BlueZ issue 2282).
+    /// Whether this version crashes when a peripheral is found by a scan with services in its filter: `is_filter_match`
+    /// in its `src/adapter.c` passes two arguments in the wrong order (BlueZ issue 2282).
     var crashesAtServiceFilters: Bool { self == BlueZVersion(5, 87) }
 
-    /// Whether a request that waits for the link to be secured is lost with the link, from 5.67 on: it is in the channel's
-    /// own queue (`handle_error_rsp` in its `src/shared/att.c`), and `bt_att_chan_free` drops that without an answer.
-    /// `read_op` or `write_op` of the attribute in `src/gatt-client.c` then points to freed memory for as long as the
-    /// attribute's object exists.
+    /// Whether a request that waits for the link to be secured is lost with the link, from 5.67 on: the request is in
+    /// the channel's own queue (`handle_error_rsp` in its `src/shared/att.c`), which `bt_att_chan_free` drops without
+    /// an answer. `read_op` or `write_op` of the attribute in `src/gatt-client.c` then points to freed memory for as
+    /// long as the attribute's object exists.
     var losesWaitingRequests: Bool { self >= BlueZVersion(5, 67) }
 
-    /// Whether `Pair` over an existing link secures the channel of the Attribute Protocol, from 5.81 on (`pair_device` in
-    /// its `src/device.c`): nothing is sent there until the pairing has succeeded, `CancelPairing` cannot end it, and a
-    /// pairing that has failed leaves the link so.
+    /// Whether `Pair` over an existing link secures the channel of the Attribute Protocol, from 5.81 on (`pair_device`
+    /// in its `src/device.c`): nothing is sent over the channel until the pairing has succeeded, `CancelPairing` cannot
+    /// end the pairing, and after a failed pairing the link remains in that state.
     var pairsOverAttributeChannel: Bool { self >= BlueZVersion(5, 81) }
 
     var description: String { "\(major).\(minor)" }

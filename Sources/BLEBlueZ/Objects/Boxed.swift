@@ -1,8 +1,8 @@
-/// A value on the heap, so that a table of such values is small and quick to grow. It is changed in place unless it is
-/// shared.
+/// A value on the heap, so that a table of such values is small and quick to grow. The value is changed in place unless
+/// it is shared.
 @dynamicMemberLookup
 struct Boxed<Value: Sendable>: Sendable {
-    /// The value alone. An array is the box that the compiler knows to be safe to share.
+    /// The only element is the value. An array is a box that the compiler knows to be safe to share.
     private var storage: [Value]
 
     init(_ value: Value) { storage = [value] }

@@ -7,12 +7,12 @@ extension ObjectTree {
         var address = ""
         var adapter = ""
         var advertisement = Advertisement()
-        /// Whether it has the property `RSSI`, with any value: it is in range, and not only remembered.
+        /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
         var isConnected = false
         var areServicesResolved = false
         var isPaired = false
-        /// Whether the keys of a pairing are kept. False before 5.65, which does not say so.
+        /// Whether the keys of a pairing are stored. False before 5.65, which does not report this.
         var isBonded = false
         var isTrusted = false
         var isBlocked = false
@@ -20,7 +20,7 @@ extension ObjectTree {
         var linkEnd: LinkEnd?
     }
 
-    /// What an update of a device means.
+    /// The effects of an update of a device.
     struct DeviceUpdate {
         /// Whether an advertisement was received.
         fileprivate(set) var isHeard = false
@@ -30,10 +30,10 @@ extension ObjectTree {
         fileprivate(set) var hasDisconnected = false
         /// Why the link has ended.
         fileprivate(set) var linkEnd: LinkEnd?
-        /// Address and adapter before, if they have changed.
+        /// The former address and adapter, if they have changed.
         fileprivate(set) var formerIdentity: (address: String, adapter: String)?
 
-        /// Whether it means nothing but an advertisement.
+        /// Whether the update is only an advertisement.
         var isPlain: Bool { !hasNewState && !hasPaired && !hasDisconnected }
     }
 }
@@ -43,11 +43,11 @@ extension ObjectTree.DeviceObject {
     mutating func update(_ properties: DeviceProperties) -> ObjectTree.DeviceUpdate {
         var update = ObjectTree.DeviceUpdate()
         let (wasConnected, wereResolved, wasPaired) = (isConnected, areServicesResolved, isPaired)
-        // Only then is a change of the advertisement a sign of one.
+        // Compared with the new one, unless the message itself shows that an advertisement was received.
         let former = properties.isAdvertisement ? nil : advertisement
         if properties.address.map({ $0 != address }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
             update.formerIdentity = (address, adapter)
-            // The same string, which most devices have.
+            // Shares the string of the id, which is the same for most devices.
             address = properties.address.map { $0 == id.rawValue ? id.rawValue : $0 } ?? address
             adapter = properties.adapter ?? adapter
         }
@@ -58,7 +58,7 @@ extension ObjectTree.DeviceObject {
         if let value = properties.isBonded { isBonded = value }
         if let value = properties.isTrusted { isTrusted = value }
         if let value = properties.isBlocked { isBlocked = value }
-        // A device that is only remembered has no RSSI, and properties that are learned on a connection are no
+        // A device that is only cached has no RSSI, and properties that are read over a connection are not an
         // advertisement.
         update.isHeard =
             isHeard && (properties.isAdvertisement || !isConnected && former.map { $0 != advertisement } ?? false)

@@ -3,14 +3,15 @@ internal import BLE
 extension ObjectTree {
     struct AdapterObject: Equatable {
         var address = ""
-        /// Whether its identity address is a static random one, as with controllers without an address of their own.
+        /// Whether its identity address is a static random address, as with controllers without an address of their
+        /// own.
         var isAddressRandom = false
         var alias = ""
         /// The alias if none has been set.
         var systemName = ""
         var isPowered = false
         var isDiscovering = false
-        /// bluetoothd's version, if it tells it.
+        /// bluetoothd's version, if it reports one.
         var version: BlueZVersion?
     }
 

@@ -9,9 +9,10 @@ struct ObjectTree: Sendable {
     private(set) var devices: [String: Boxed<DeviceObject>] = [:]
     /// The attributes, by the path of their device and then by their own path.
     private var attributes: [String: [String: AttributeObject]] = [:]
-    /// The uses of characteristics by all clients of bluetoothd, with the same keys. Without unused characteristics.
+    /// The uses of characteristics by all clients of bluetoothd, with the same keys. Does not contain unused
+    /// characteristics.
     private var uses: [String: [String: AttributeUse]] = [:]
-    /// The paths of the devices whose paths do not tell their adapters and addresses, by those.
+    /// The paths of devices, by adapter and address, if the path does not contain these.
     private var paths: [Identity: String] = [:]
 
     private struct Identity: Hashable {
@@ -84,7 +85,7 @@ struct ObjectTree: Sendable {
     }
 
     private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
-        // In place: an advertisement is too large to be copied for each change of a signal's strength.
+        // Changed in place: an advertisement is too large to be copied for each change of the signal strength.
         let update = devices[path, default: Boxed(DeviceObject(id: Peripheral.ID(devicePath: path)))].value
             .update(properties)
         if let former = update.formerIdentity, let device = devices[path] {
@@ -112,8 +113,8 @@ struct ObjectTree: Sendable {
             switch interface {
             case BlueZ.adapter:
                 guard adapters.removeValue(forKey: path) != nil else { continue }
-                // bluetoothd removes the devices first. They must not outlast the adapter in any case: what becomes of
-                // them is of no interest once another adapter is in use.
+                // bluetoothd removes the devices first. If it has not, they are removed here: they must not outlast the
+                // adapter, since their changes are ignored once another adapter is in use.
                 for device in devices.keys.filter({ $0.hasPrefix(path + "/") }) {
                     (attributes[device], uses[device]) = (nil, nil)
                     changes += removeDevice(device)

@@ -26,7 +26,7 @@ actor BlueZAgent: BlueZRole {
     private let logger: Logger
     private let report: @Sendable (Event) async -> Void
 
-    /// The number of this agent among what the host renews; nil until the agent is wanted.
+    /// The number of this agent's registration with the host; nil until the agent is needed.
     private var number: Int?
     /// The session that serves the agent, and its number there.
     private var served: (session: BusSession, number: UInt32)?
@@ -69,7 +69,7 @@ actor BlueZAgent: BlueZRole {
         let registration = registration ?? Task { await self.registerOnce() }
         self.registration = registration
         await registration.value
-        // The next request for a link tries again, unless this bluetoothd takes no agents.
+        // The next request for a link retries, unless this bluetoothd does not support agents.
         guard let problem, !Self.lacking.contains(problem.name) else { return }
         if self.registration == registration { self.registration = nil }
     }
@@ -118,7 +118,7 @@ actor BlueZAgent: BlueZRole {
             problem = nil
         } catch {
             problem = error
-            logger.info("no agent, so nothing can be paired with", metadata: ["error": "\(error)"])
+            logger.info("no agent could be registered, so pairing is not possible", metadata: ["error": "\(error)"])
         }
     }
 
@@ -148,7 +148,8 @@ actor BlueZAgent: BlueZRole {
             return .success(MethodReply())
         default:
             guard let path = call.arguments.first?.string, let prompt = Self.prompt(call) else {
-                return .failure(.remote("org.freedesktop.DBus.Error.InvalidArgs", "not as documented"))
+                return .failure(
+                    .remote("org.freedesktop.DBus.Error.InvalidArgs", "the arguments are not as documented"))
             }
             return await answer(prompt, path)
         }

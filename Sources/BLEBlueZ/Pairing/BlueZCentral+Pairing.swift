@@ -9,7 +9,7 @@ extension BlueZCentral {
     /// How long to retry while another pairing with the peripheral is ending.
     private static let busyLimit = Duration.seconds(2)
 
-    /// The errors of a `Pair` that has begun. Others leave the link as it was.
+    /// The errors of a `Pair` that has begun. Other errors leave the link unchanged.
     private static let failures: Set<BLEError.Code> = [
         .pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut, .timedOut,
     ]
@@ -70,7 +70,7 @@ extension BlueZCentral {
         guard objects.adapters[adapterPath]?.version?.pairsOverAttributeChannel == true, isConnected(path) else {
             return
         }
-        let reason = BLEError(.disconnected, "the link ended with the pairing over it", cause: error)
+        let reason = BLEError(.disconnected, "the link was ended with its pairing", cause: error)
         await Task { await self.endStalledLink(path, of: peripheral, reason) }.value
     }
 
@@ -85,7 +85,7 @@ extension BlueZCentral {
         guard agent?.hasFailed == true else { return error }
         var error = error
         error.remedy =
-            "bluetoothd could not be given an agent, without which nothing pairs; see Docs/Pairing.md and the log."
+            "No agent could be registered with bluetoothd, and pairing requires one; see Docs/Pairing.md and the log."
         return error
     }
 

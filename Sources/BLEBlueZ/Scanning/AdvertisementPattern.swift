@@ -26,8 +26,8 @@ struct AdvertisementPattern: Hashable {
     ///
     /// They match everything with the field Flags, which connectable devices send. If every scan is for given
     /// companies, they also match the data of these companies, which may come without flags. Patterns for service UUIDs
-    /// and names are no use: if the controller does not filter, current versions of bluetoothd do not match patterns in
-    /// either (`ad_replace_data` in BlueZ's `src/shared/ad.c`).
+    /// and names are useless: if the controller does not filter, current versions of bluetoothd do not match patterns
+    /// in these fields (`ad_replace_data` in BlueZ's `src/shared/ad.c`).
     static func monitors(for filter: DiscoveryFilter) -> [[AdvertisementPattern]] {
         let companies = filter.manufacturers.sorted().prefix(mostCompanies).map {
             AdvertisementPattern(type: 0xFF, bytes: [UInt8($0 & 0xFF), UInt8($0 >> 8)])

@@ -9,7 +9,7 @@ extension BlueZCentral {
         await host.setTolerance(filter.tolerance)
         var untimed = filter
         untimed.tolerance = .zero
-        // bluetoothd does not hear of the tolerance.
+        // The tolerance is not passed to bluetoothd.
         if isListening, untimed == discovery.filter { return }
         discovery.filter = nil
         do throws(BLEError) {
@@ -30,7 +30,7 @@ extension BlueZCentral {
         guard !discovery.isOn else { return }
         let epoch = discovery.epoch
         try await startSession(filter)
-        guard discovery.started(in: epoch) else { throw .lost("the adapter went while the scan was being started") }
+        guard discovery.started(in: epoch) else { throw .lost("the adapter disappeared while the scan was starting") }
         await passive.stop()
         // Devices that another client's scan has found are in range too, and are not announced as new.
         for path in objects.devices.keys { heard(path) }
@@ -46,7 +46,7 @@ extension BlueZCentral {
         }
     }
 
-    /// Handles the end of this client's scan without its request.
+    /// Handles an end of this client's scan that it has not requested.
     func voidDiscovery() {
         onHost { $0.setTolerance(.zero) }
         discovery.void()
@@ -68,7 +68,8 @@ extension BlueZCentral {
             isFirst = false
             _ = try await host.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
-            // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their order.
+            // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
+            // order.
             if error.code == .timedOut || error.code == .cancelled { abandonSession() }
             guard error.code == .busy, waited < Self.busyLimit else { return false }
             logger.debug("scanning again", metadata: ["error": "\(error)"])
@@ -95,7 +96,7 @@ extension BlueZCentral {
         } else {
             options["Pathloss"] = .uint16(137)
         }
-        // Without one, more is reported, and the central filters anyway.
+        // Without service UUIDs in the filter, more is reported. The central filters in any case.
         let crashes = objects.adapters[adapterPath]?.version?.crashesAtServiceFilters ?? false
         if !filter.services.isEmpty, !crashes {
             options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))

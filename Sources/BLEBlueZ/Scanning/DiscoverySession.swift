@@ -4,7 +4,7 @@ internal import BLE
 struct DiscoverySession {
     /// Whether bluetoothd has a session for this client.
     private(set) var isOn = false
-    /// How often a session has ended without a request. Answers to calls from before are outdated.
+    /// The number of sessions that have ended without a request. Answers to calls from before such an end are outdated.
     private(set) var epoch = 0
     /// What is scanned for, actively or passively, without the tolerance. Nil if that is unknown.
     var filter: DiscoveryFilter?

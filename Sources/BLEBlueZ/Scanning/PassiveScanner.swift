@@ -10,7 +10,7 @@ private struct PassiveScan {
     let monitors: ObjectServer
     /// The adapter that it was registered with.
     let adapter: String
-    /// The monitors that are not active yet.
+    /// The paths of the monitors that are not active yet.
     var waiting: Set<String> = []
     /// Succeeds when all monitors are active, and fails if one was refused.
     let isActive = Outcome<Void>()
@@ -122,7 +122,7 @@ actor PassiveScanner: BlueZRole {
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
         let timer = scan.isActive.expire(after: BlueZHost.promptly, clock: clock) {
-            BLEError(.timedOut, "bluetoothd did not begin to listen")
+            BLEError(.timedOut, "bluetoothd did not start the passive scan")
         }
         defer { timer.cancel() }
         try await scan.isActive.wait()
@@ -134,7 +134,7 @@ actor PassiveScanner: BlueZRole {
         guard let name = error.stackErrorName, missing.contains(name) else { return error }
         return BLEError(
             .notSupported, "this bluetoothd does not offer passive scanning", stackErrorName: name,
-            remedy: "Start it with --experimental, or set Experimental=true in /etc/bluetooth/main.conf; it also takes "
+            remedy: "Start it with --experimental, or set Experimental=true in /etc/bluetooth/main.conf; it also needs "
                 + "Linux 5.10 or newer.", cause: error.cause)
     }
 
@@ -182,7 +182,7 @@ actor PassiveScanner: BlueZRole {
     /// longer.
     private func released(_ released: PassiveScan) async {
         let error = BLEError(
-            .notSupported, "bluetoothd or the kernel does not scan passively, or no longer", remedy: "Scan actively.")
+            .notSupported, "bluetoothd or the kernel does not scan passively, or has stopped", remedy: "Scan actively.")
         guard scan?.waiting.isEmpty == true else {
             released.isActive.deliver(.failure(error))
             return

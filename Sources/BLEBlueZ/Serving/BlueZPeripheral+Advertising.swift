@@ -44,7 +44,7 @@ extension BlueZPeripheral {
         }
         guard advertisements[advertising]?.path == path else {
             await end(advertisement, isKnown: false)
-            throw .lost("bluetoothd went away")
+            throw .lost("bluetoothd has stopped")
         }
     }
 
@@ -60,7 +60,7 @@ extension BlueZPeripheral {
             BLEError(
                 .invalidArgument, "bluetoothd does not accept the advertisement: \(error.message)",
                 stackErrorName: error.stackErrorName, isRetryable: true,
-                remedy: "bluetoothd's log says why. See budget() for what fits.", cause: error.cause)
+                remedy: "bluetoothd's log contains the reason. See budget() for what fits.", cause: error.cause)
         default: error
         }
     }
@@ -105,8 +105,8 @@ extension BlueZPeripheral {
         .property("ScanResponseServiceData", type: "a{sv}"), .property("ScanResponseManufacturerData", type: "a{qv}"),
         .property("ScanResponseData", type: "a{yv}"))
 
-    /// Returns the object's properties (BlueZ's `doc/org.bluez.LEAdvertisement.rst`). Absent ones are nil, not empty or
-    /// zero, which bluetoothd does not accept everywhere.
+    /// Returns the object's properties (BlueZ's `doc/org.bluez.LEAdvertisement.rst`). Absent properties are nil,
+    /// because bluetoothd does not accept every property as empty or zero.
     static func properties(of parameters: AdvertisingParameters) -> [String: DBusValue] {
         var properties: [String: DBusValue] = ["Type": .string(parameters.isConnectable ? "peripheral" : "broadcast")]
         properties["ServiceUUIDs"] = value(parameters.serviceUUIDs)

@@ -5,27 +5,28 @@ internal import Waiting
 /// An indication on its way.
 struct Confirmation {
     let outcome: Outcome<Void>
-    /// The central that it is for. Nil for one to all.
+    /// The central that receives the indication. Nil for all subscribers.
     let central: Peripheral.ID?
-    /// The number of confirmations until its own, which is the last.
+    /// The number of awaited confirmations, of which the last is for this indication.
     var remaining = 1
 }
 
-/// The values that went over a socket, and that its central may still confirm.
+/// The values that were sent over a socket, and that its central may still confirm.
 ///
 /// Whether it has asked for indications or notifications, and which it asks for later, bluetoothd does not tell. Values
 /// that were sent with `notify` to a central that takes longer to confirm them all are therefore forgotten while they are
 /// queued: a later indication then returns with the confirmation of one of them.
 struct UnconfirmedValues {
-    /// The time after which the Attribute Protocol gives up a confirmation (Core Specification 5.4, volume 3, part F,
-    /// section 3.3.3): what is not confirmed by then was a notification. It is forgotten after one to two such times.
+    /// The time limit of the Attribute Protocol for a confirmation (Core Specification 5.4, volume 3, part F, section
+    /// 3.3.3): a value that is not confirmed by then was a notification. Values are dropped after one to two such
+    /// periods.
     static let limit = Duration.seconds(30)
 
-    /// Those of the present period, which lasts for ``limit``, and of the one before.
+    /// The numbers of values of the present period, which lasts for ``limit``, and of the period before.
     private var (present, former) = (0, 0)
     private var start = Duration.zero
 
-    /// Returns their number.
+    /// Returns the number of values.
     mutating func count(at now: Duration) -> Int {
         let age = now - start
         if age >= Self.limit {
@@ -40,20 +41,20 @@ struct UnconfirmedValues {
         present += 1
     }
 
-    /// One was confirmed.
+    /// Removes a value that was confirmed.
     mutating func remove() {
         if former > 0 { former -= 1 } else { present = max(0, present - 1) }
     }
 }
 
-/// Indications, and the confirmations of what went over a socket: each central confirms what it was sent, in order,
-/// whatever others do.
+/// Indications, and the confirmations of values that were sent over sockets: each central confirms its values in order,
+/// independently of other centrals.
 extension BlueZPeripheral {
     /// Sends the value, and waits until a central has confirmed it.
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
-        guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
+        guard applications[attribute.application] != nil else { throw .lost("the characteristic is not served now") }
         var key = SubscriberKey(attribute: attribute)
         let outcome = Outcome<Void>()
         defer {
@@ -77,18 +78,18 @@ extension BlueZPeripheral {
         try await outcome.wait()
     }
 
-    /// Counts a value over a socket that the central confirms if it has asked for indications.
+    /// Counts a value that was sent over a socket. The central confirms it if it has requested indications.
     func countUnconfirmed(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
         guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
         unconfirmed[SubscriberKey(attribute: attribute, central: central), default: UnconfirmedValues()]
             .add(at: elapsed())
     }
 
-    /// bluetoothd has received a confirmation: it calls `Confirm`, or says so on the socket of the central.
+    /// Handles a confirmation, which bluetoothd reports with the call `Confirm` or over the socket of the central.
     func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute, central: central)
         guard central != nil else {
-            // `Confirm` says neither which value nor who: bluetoothd sends the values in order.
+            // `Confirm` contains neither the value nor the central, but bluetoothd sends the values in order.
             guard confirmations[key]?.isEmpty == false else { return }
             confirmations[key]?.removeFirst().outcome.deliver(.success(()))
             return
@@ -102,15 +103,15 @@ extension BlueZPeripheral {
         }
     }
 
-    /// A central can no longer confirm what is on its way over its socket.
+    /// Fails the indications to a central over its socket, which it can no longer confirm.
     func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute, central: central)
         unconfirmed[key] = nil
         fail(key, Self.lastIsGone)
     }
 
-    /// The subscription of a central has ended: no `Confirm` follows for what was signaled to it alone, and, if it was
-    /// the last, for what was signaled to all.
+    /// Handles the end of a central's subscription: no `Confirm` follows for values that were signaled to this central
+    /// alone, nor, if it was the last subscriber, for values that were signaled to all.
     func withdrawSignaled(to central: Peripheral.ID, from attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute)
         let isLast = !subscribers.isAnyReached(by: attribute)
@@ -132,8 +133,8 @@ extension BlueZPeripheral {
         for key in confirmations.keys where isIncluded(key.attribute) { fail(key, error) }
     }
 
-    /// Lets the confirmations arrive that are on their way: a bluetoothd whose socket is closed before uses it
-    /// nevertheless (`sock_io_conf` in its `src/gatt-database.c`).
+    /// Waits for outstanding confirmations: if the socket is closed before they arrive, bluetoothd uses it nevertheless
+    /// (`sock_io_conf` in its `src/gatt-database.c`).
     func awaitConfirmations(of application: Int) async {
         for _ in 0..<10 {
             guard

@@ -11,11 +11,11 @@ struct BlueZApplication {
     let objects: ObjectServer
     /// Whether each subscriber has a socket.
     let givesSockets: Bool
-    /// The places of the services among the objects, by their position in the definition.
+    /// The position of each service among the objects, by its position in the definition.
     var places: [Int] = []
     /// The characteristics that indicate.
     var indicating: Set<ServedAttribute> = []
-    /// What signals the values of characteristics, once they have been sent.
+    /// The emitters of characteristics that have sent a value.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
 
@@ -46,7 +46,7 @@ extension BlueZPeripheral {
         // bluetoothd may have stopped meanwhile, or the application may have ended.
         guard applications[application]?.root == root else {
             await end(served)
-            throw .lost("bluetoothd went away")
+            throw .lost("bluetoothd has stopped")
         }
     }
 
@@ -54,7 +54,7 @@ extension BlueZPeripheral {
     public func unregister(_ application: Int) async {
         await awaitConfirmations(of: application)
         guard let served = applications.removeValue(forKey: application) else { return }
-        failIndications(BLEError(.disconnected, "it is no longer served")) { $0.application == application }
+        failIndications(BLEError(.disconnected, "the service is no longer served")) { $0.application == application }
         endSubscribers { $0.application == application }
         await end(served)
     }
@@ -69,8 +69,8 @@ extension BlueZPeripheral {
 
     // MARK: Objects
 
-    /// Adds the objects of the services. bluetoothd assigns handles in their order, and a service can include only those
-    /// before it (`include_services` in its `src/gatt-database.c`).
+    /// Adds the objects of the services. bluetoothd assigns handles in their order, and a service can include only
+    /// those before it (`include_services` in its `src/gatt-database.c`).
     private func add(
         _ services: [ServiceDefinition], _ application: Int, _ served: BlueZApplication
     ) async throws(DBusError) {
@@ -91,7 +91,7 @@ extension BlueZPeripheral {
                         switch name {
                         case "UUID": .string(service.uuid.fullDescription)
                         case "Primary": .boolean(service.isPrimary)
-                        // Absent if bluetoothd chooses. It would set a property that is 0.
+                        // Absent if bluetoothd chooses the handle. It would use a 0 as the handle.
                         case "Handle": service.handle.map { .uint16($0) }
                         case "Includes":
                             included.isEmpty
@@ -102,7 +102,7 @@ extension BlueZPeripheral {
                 ])
             for (index, characteristic) in service.characteristics.enumerated() {
                 let attribute = ServedAttribute(application: application, service: position, characteristic: index)
-                // There may be tens of thousands, and the loop has other work.
+                // There may be tens of thousands of characteristics, and the loop has other work.
                 added += 1
                 if added % Self.objectsPerTurn == 0 { await Task.yield() }
                 try await add(characteristic, attribute, "\(path)/char\(Self.digits(index))", path, served.objects)
@@ -118,7 +118,7 @@ extension BlueZPeripheral {
         _ objects: ObjectServer
     ) async throws(DBusError) {
         let flags = BlueZFlags.characteristic(characteristic)
-        // Not captured as `self`, which a call would leave the loop for.
+        // The handlers do not capture `self`, because a call would then leave the loop.
         weak let peripheral = self
         if characteristic.properties.contains(.indicate) {
             applications[attribute.application]?.indicating.insert(attribute)
@@ -133,13 +133,13 @@ extension BlueZPeripheral {
                     case "UUID": .string(characteristic.uuid.fullDescription)
                     case "Service": .objectPath(service)
                     case "Flags": .strings(flags)
-                    // Whoever has it is asked for sockets.
+                    // bluetoothd requests sockets for a characteristic with this property.
                     case "NotifyAcquired": givesSockets ? .boolean(false) : nil
                     default: nil
                     }
                 } receive: { call in
-                    // The end of the link may have been received together with the call, and is handled before the
-                    // answer begins.
+                    // The end of the link may have been received together with the call, and would be handled before
+                    // the answer begins.
                     let link = peripheral?.enter({ $0.link(of: call) }) ?? nil
                     return {
                         await peripheral?.answer(call, attribute, characteristic, link) ?? .failure(Self.gone)
@@ -256,7 +256,7 @@ extension BlueZPeripheral {
 
     // MARK: Signals
 
-    /// Returns what signals a characteristic's values.
+    /// Returns the emitter of a characteristic's values.
     func emitter(of attribute: ServedAttribute) -> PropertyEmitter? {
         guard let application = applications[attribute.application] else { return nil }
         if let known = application.emitters[attribute] { return known }
@@ -287,7 +287,7 @@ enum BlueZFlags {
         // bluetoothd asks before it takes the parts of a long write. Other requests arrive anyway.
         if characteristic.authorize != nil { flags.append("authorize") }
         guard let prefix = prefix(characteristic.security) else { return flags }
-        // They add the requirement to the plain ones.
+        // These flags add the requirement to the plain ones.
         if properties.contains(.read) { flags.append("\(prefix)-read") }
         if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .reliableWrite]) {
             flags.append("\(prefix)-write")
@@ -325,7 +325,7 @@ extension DBusError {
             case .invalidOffset: ("InvalidOffset", "invalid offset")
             case .procedureInProgress: ("InProgress", "in progress")
             case .improperlyConfigured: ("ImproperlyConfigured", "improperly configured")
-            // A number is the application's own error; out of the range 0x80 to 0x9F, bluetoothd sends 0x0E.
+            // A number is an application error; for a number outside of 0x80 to 0x9F, bluetoothd sends 0x0E.
             default: ("Failed", "0x\(Hex.string([error.rawValue]))")
             }
         self = .remote("org.bluez.Error.\(name)", text)

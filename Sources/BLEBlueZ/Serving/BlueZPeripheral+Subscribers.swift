@@ -7,7 +7,7 @@ internal import Waiting
 /// A subscriber of a characteristic.
 struct SubscriberKey: Hashable {
     let attribute: ServedAttribute
-    /// Nil for those without sockets of their own, whom bluetoothd does not tell apart.
+    /// Nil for the subscribers without sockets of their own, which bluetoothd does not distinguish.
     var central: Peripheral.ID?
 }
 
@@ -17,8 +17,8 @@ extension BlueZPeripheral {
     /// The first version in which a socket carries the values of its central alone (5.76) and confirmations (5.80).
     static let firstVersionWithSockets = BlueZVersion(5, 80)
 
-    /// The maximum time between the end of a subscriber's link and what bluetoothd does to the socket of another. Both
-    /// happen in one call there.
+    /// The maximum time between the end of a subscriber's link and the end of another's socket that bluetoothd closes
+    /// because of it. bluetoothd does both in one call.
     private static let departureTime = Duration.milliseconds(500)
 
     // MARK: Subscriptions
@@ -26,29 +26,29 @@ extension BlueZPeripheral {
     /// Answers `AcquireNotify`: a central has subscribed.
     func acquireNotify(_ request: AttributeRequest, _ attribute: ServedAttribute) -> Result<MethodReply, DBusError> {
         let central = request.central
-        // With this error, bluetoothd takes the subscription as failed. With any other, it would call StartNotify, and
+        // With this error, bluetoothd treats the subscription as failed. With any other, it would call StartNotify, and
         // never StopNotify.
         func failed(_ message: String) -> Result<MethodReply, DBusError> {
             .failure(.remote("org.bluez.Error.Failed", message))
         }
-        // The end of the link may have overtaken it.
+        // The link may have ended before this call is handled.
         guard applications[attribute.application] != nil, central.isAddress, request.link?.isUp ?? true else {
             return failed("gone")
         }
-        // bluetoothd closes its end before it asks again, unless it has not read the last answer yet. Then it ignores this
-        // one.
+        // bluetoothd closes its end before it asks again, unless it has not read the last answer yet. Then it ignores
+        // this answer.
         if let present = subscribers.socket(of: central, attribute), !present.isHungUp { return failed("acquired") }
         let ends: (FileDescriptor, FileDescriptor)
         do throws(DBusError) {
             ends = try PacketSocket.pair()
         } catch {
             logger.info(
-                "a central could not subscribe", metadata: ["central": "\(central)", "error": "\(error.message)"])
+                "a central could not be subscribed", metadata: ["central": "\(central)", "error": "\(error.message)"])
             return failed(error.message)
         }
         let socket = PacketSocket(ends.0, on: host.loop, maximumLength: 512)
         socket.open { [weak self] packet in
-            // Any other packet is not bluetoothd's.
+            // bluetoothd sends no other packets.
             if packet == [1] { self?.assumeIsolated { $0.confirmed(by: central, attribute) } }
             return true
         } onEnd: { [weak self, weak socket] in
@@ -67,7 +67,7 @@ extension BlueZPeripheral {
     private func socketEnded(_ socket: PacketSocket, of central: Peripheral.ID, _ attribute: ServedAttribute) {
         guard subscribers.socket(of: central, attribute) === socket else { return }
         let number = subscribers.socketEnded(socket, of: central, attribute)
-        // No confirmation can come over it.
+        // No more confirmations can arrive over the socket.
         withdraw(central, from: attribute)
         guard let number else { return }
         after(Self.departureTime) { $0.decide(central, attribute, number) }
@@ -78,14 +78,14 @@ extension BlueZPeripheral {
         ended(central, attribute)
     }
 
-    /// bluetoothd has called `StopNotify`: nobody without a socket is subscribed any more.
+    /// Handles a call of `StopNotify`: no central without a socket is subscribed any more.
     func subscribersWithoutSocketEnded(_ attribute: ServedAttribute) {
         for central in subscribers.removeSignaled(attribute) { ended(central, attribute) }
         fail(SubscriberKey(attribute: attribute), Self.lastIsGone)
         report(.unsubscribed(attribute, central: nil))
     }
 
-    /// A subscription has ended.
+    /// Handles the end of a subscription.
     private func ended(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
         withdraw(central, from: attribute)
         withdrawSignaled(to: central, from: attribute)
@@ -107,21 +107,21 @@ extension BlueZPeripheral {
 
     // MARK: Links
 
-    /// The link of a central has ended. bluetoothd closes its sockets.
+    /// Handles the end of a central's link. bluetoothd closes its sockets.
     func subscriberLeft(_ central: Peripheral.ID, isBonded: Bool) {
         for (attribute, socket) in subscribers.linkEnded(central, isBonded: isBonded) {
             socket?.close()
             ended(central, attribute)
             if !isBonded { after(Self.departureTime) { $0.subscribers.departureIsOver(attribute) } }
         }
-        // Others are decided by this.
+        // This may decide whether other centrals are still subscribed.
         for key in decisions.keys {
             if let central = key.central, case .undecided = subscribers.route(key.attribute, to: central) { continue }
             settle(key)
         }
     }
 
-    /// A central has a link: one with a bond may still be subscribed.
+    /// Handles a new link of a central: a central with a bond may still be subscribed.
     func subscriberReturned(_ central: Peripheral.ID) {
         for attribute in subscribers.linkBegan(central) {
             report(.subscribed(attribute, central: central, attMTU: nil))
@@ -142,14 +142,14 @@ extension BlueZPeripheral {
     public func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
-        guard applications[attribute.application] != nil else { throw .lost("it is not served now") }
+        guard applications[attribute.application] != nil else { throw .lost("the characteristic is not served now") }
         guard let central else { return try await signal(value, from: attribute) }
         _ = try await send(value, from: attribute, to: central)
     }
 
-    /// Sends a value to one central. Returns false if it is not subscribed.
+    /// Sends a value to one central. Returns false if the central is not subscribed.
     ///
-    /// - Parameter hasSent: receives the socket that the value went over; nil if it is about to be signaled.
+    /// - Parameter hasSent: receives the socket that the value was sent over; nil if the value is about to be signaled.
     func send(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID,
         hasSent: (PacketSocket?) -> Void = { _ in }
@@ -170,7 +170,7 @@ extension BlueZPeripheral {
                 try await signal(value, from: attribute)
                 return true
             case .socket(let socket):
-                // bluetoothd takes an empty packet as the end of the socket.
+                // bluetoothd treats an empty packet as the end of the socket.
                 guard !value.isEmpty else {
                     throw BLEError(
                         .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
@@ -181,13 +181,13 @@ extension BlueZPeripheral {
                         try await socket.room()
                         continue
                     }
-                    // Before its confirmation can arrive here.
+                    // Recorded before the confirmation can arrive.
                     hasSent(socket)
                     countUnconfirmed(attribute, central)
                     return true
                 } catch {
                     if error.kind == .cancelled { throw .cancelled }
-                    // It has ended: what this means decides on the value's way.
+                    // The socket has ended. The next pass determines how to send the value.
                     socket.close()
                     socketEnded(socket, of: central, attribute)
                 }
@@ -195,7 +195,8 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Waits until bluetoothd has the values for all that were signaled before. Returns whether it has waited.
+    /// Waits until bluetoothd has received the values for all subscribers that were signaled before. Returns whether it
+    /// was necessary to wait.
     private func isFenced(_ attribute: ServedAttribute) async throws(BLEError) -> Bool {
         guard let fence = fences[attribute], let signaled = fence.toAwait else { return false }
         try await host.fence()
@@ -203,10 +204,10 @@ extension BlueZPeripheral {
         return true
     }
 
-    /// Returns what sends the values of a characteristic from any thread.
+    /// Returns a sender of the values of a characteristic, for any thread.
     public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? {
         guard let central else { return emitter(of: attribute).map(Self.sender) }
-        // Those that are confirmed are counted here.
+        // Values that are confirmed must be counted in this actor.
         guard let socket = subscribers.socket(of: central, attribute),
             applications[attribute.application]?.indicating.contains(attribute) == false
         else { return nil }
@@ -218,7 +219,7 @@ extension BlueZPeripheral {
                 await turn.sent()
                 return true
             } catch {
-                // A cancelled handler sends nothing, and nobody is to be told.
+                // A cancelled handler sends nothing. This is not an error.
                 return error.kind == .cancelled
             }
         }
@@ -244,13 +245,13 @@ extension BlueZPeripheral {
 
     /// Signals the value as a property, which bluetoothd sends to all subscribers.
     func signal(_ value: [UInt8], from attribute: ServedAttribute) async throws(BLEError) {
-        guard let emitter = emitter(of: attribute) else { throw .lost("it is not served now") }
+        guard let emitter = emitter(of: attribute) else { throw .lost("the characteristic is not served now") }
         let fence = applications[attribute.application]?.givesSockets == true ? fence(attribute) : nil
         if let fence {
             try await awaitSockets(attribute)
             fence.isSignaled()
         }
-        // A fence from between is one before the signal.
+        // Counted again after the signal: a fence in between does not cover it.
         defer { fence?.isSignaled() }
         do throws(DBusError) {
             try await emitter.send(value)
@@ -259,7 +260,7 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Waits until bluetoothd has read what is in the sockets of a characteristic, for at most a second.
+    /// Waits until bluetoothd has read the values in the sockets of a characteristic, for at most a second.
     private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
         for _ in 0..<1000 where subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
             guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
@@ -267,20 +268,21 @@ extension BlueZPeripheral {
     }
 }
 
-/// Whether values for all have been signaled that one central's next value must not overtake.
+/// Tracks signaled values for all subscribers, which a later value for one central must not overtake.
 final class SignalFence: Sendable {
     private let signaled = Atomic<Int>(0)
     private let awaited = Atomic<Int>(0)
 
-    /// What a value for one central must wait for, to be handed to ``isAwaited(_:)`` afterward. Nil if nothing.
+    /// The count of signals that a value for one central must wait for. Pass it to ``isAwaited(_:)`` after waiting. Nil
+    /// if there is nothing to wait for.
     ///
-    /// It remains until then, whichever thread asks.
+    /// The count stays the same on all threads until then.
     var toAwait: Int? {
         let count = signaled.load(ordering: .acquiring)
         return count == awaited.load(ordering: .acquiring) ? nil : count
     }
 
-    /// Records that bluetoothd has what was signaled before ``toAwait`` returned the count.
+    /// Records that bluetoothd has received the values that were signaled before ``toAwait`` returned the count.
     func isAwaited(_ count: Int) { _ = awaited.max(count, ordering: .releasing) }
 
     func isSignaled() { signaled.add(1, ordering: .releasing) }

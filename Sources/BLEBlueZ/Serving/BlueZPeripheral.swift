@@ -26,16 +26,16 @@ extension PeripheralHost {
 
 /// The peripheral role with bluetoothd.
 ///
-/// It serves objects on the bus, which bluetoothd fetches when they are registered (GattManager1,
-/// LEAdvertisingManager1) and calls for each request. It stands on a `BlueZHost` and runs on that host's executor.
+/// Serves objects on the bus, which bluetoothd fetches when they are registered (GattManager1, LEAdvertisingManager1)
+/// and calls for each request. Uses a `BlueZHost` and runs on that host's executor.
 public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     package nonisolated let host: BlueZHost
     /// The executor of the host's loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
 
-    /// The limits of bluetoothd: it serves GAP and GATT itself, says which central subscribes from 5.80 on, and waits 5 s
-    /// for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`). Its version is known once something is
-    /// served.
+    /// The limits of bluetoothd: it serves GAP and GATT itself, reports from 5.80 on which central subscribes, and
+    /// waits 5 s for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`). Its version is known once something
+    /// is served.
     public nonisolated var limits: PeripheralLimits {
         PeripheralLimits(
             reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)],
@@ -71,7 +71,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private var role: Int?
     /// Answers the pairings of centrals.
     private var agent: BlueZAgent?
-    /// Whether the role is on its host.
+    /// Whether the role has joined its host.
     var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
@@ -80,24 +80,24 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// The channels that are accepted, by publication.
     var published: [Int: PublishedChannel] = [:]
     var subscribers = Subscribers<PacketSocket>()
-    /// Those who wait for the decision whether a central is still subscribed.
+    /// The values that wait for the decision whether a central is still subscribed.
     var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
-    /// What each subscriber with a socket has not confirmed.
+    /// The values that each subscriber with a socket has not confirmed.
     var unconfirmed: [SubscriberKey: UnconfirmedValues] = [:]
     /// The time since the role began.
     private(set) var elapsed: @Sendable () -> Duration = { .zero }
     var fences: [ServedAttribute: SignalFence] = [:]
-    /// The indications on their way.
+    /// The indications that wait for confirmation.
     var confirmations: [SubscriberKey: [Confirmation]] = [:]
-    /// The devices whose links are being asked for.
+    /// The devices whose links are being checked.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
     private var centrals: [String: Peripheral.ID] = [:]
-    /// The links that requests have come over, by the device's path.
+    /// The links over which requests have arrived, by the device's path.
     private var links: [String: CentralLink] = [:]
 
     /// - Parameters:
-    ///   - host: what this role shares with others on the same adapter.
+    ///   - host: the part that this role shares with others on the same adapter.
     ///   - requestTimeout: how long bluetoothd waits for an answer.
     package init(_ host: BlueZHost, requestTimeout: Duration = .seconds(5)) {
         self.host = host
@@ -133,7 +133,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         await agent.register()
     }
 
-    /// Reports the devices that have a link as the role, or the use of an adapter, begins.
+    /// Reports the devices that have a link when the role starts or another adapter is used.
     private func reportConnected() {
         for path in onHost({ $0.connectedDevices }) { connected(path) }
     }
@@ -187,7 +187,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private func handle(_ event: HostEvent) {
         switch event {
         case .adapterStateChanged(let state):
-            // bluetoothd keeps advertisements that it no longer sends, and the adapter's next state starts new ones.
+            // bluetoothd keeps advertisements that it no longer sends. New ones are started with the adapter's next
+            // state.
             if state != .poweredOn {
                 forgetAdvertisements(isKnown: state == .poweredOff)
                 endLinks()
@@ -213,7 +214,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         }
     }
 
-    /// Reports the end of a link, also of a device that was connected before this role began: it may have sent requests.
+    /// Reports the end of a link, even if the device was connected before this role started: it may have sent requests.
     private func disconnected(_ path: String) {
         let central = centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)
         links.removeValue(forKey: path)?.end()
@@ -221,14 +222,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         report(.centralDisconnected(central))
     }
 
-    /// Ends the links that requests have come over: nothing has one any more.
+    /// Ends all links over which requests have arrived, because no device has a link any more.
     private func endLinks() {
         for link in links.values { link.end() }
         links = [:]
     }
 
-    /// Returns the link of the device that a call names. Asked as the call is received: a signal that is received after
-    /// it may be handled before its answer begins.
+    /// Returns the link of the device that a call names. Called when the call is received: a signal that is received
+    /// later may be handled before the answer begins.
     func link(of call: IncomingCall) -> CentralLink? {
         guard let path = call.arguments.last?[key: "device"]?.string else { return nil }
         if let link = links[path] { return link }
@@ -250,9 +251,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         try? await host.refresh(path)
     }
 
-    /// Asks whether the link of a central that has sent a request is up, if it seems not to be. The request
-    /// may be the last one of a link whose end was reported before. Does not wait, because later requests would overtake
-    /// this one.
+    /// Checks whether the link of a central that has sent a request is up, if no link is known. The request may be the
+    /// last one of a link whose end was reported before. Does not wait, because later requests would overtake this one.
     func checkLink(_ path: String) {
         guard onHost({ $0.choice.includes(path) }), !isConnected(path), checked.insert(path).inserted else { return }
         Task {
@@ -260,7 +260,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             checked.remove(path)
             // Another adapter may be in use now.
             guard onHost({ $0.choice.includes(path) }) else { return }
-            // Only what bluetoothd says ends the central's requests. It may have forgotten the device.
+            // The central's requests end only if bluetoothd reports the end. It may have forgotten the device.
             guard let device = objects.devices[path] else { return disconnected(path) }
             guard isAnswered, !device.isConnected else { return }
             disconnected(path)
@@ -298,7 +298,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             }
             throw BLEError(
                 .notSupported, "bluetoothd does not offer \(manager) on this adapter", stackErrorName: name,
-                remedy: "It takes a controller with LE in the peripheral role, and bluetoothd 5.48 or newer.",
+                remedy: "It requires an LE controller that supports the peripheral role, and bluetoothd 5.48 or newer.",
                 cause: error.cause)
         }
     }

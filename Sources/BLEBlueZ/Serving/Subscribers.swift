@@ -1,24 +1,25 @@
 internal import BLE
 
-/// Who has subscribed to the characteristics that are served, each with a socket of its own (AcquireNotify).
+/// The centrals that have subscribed to the served characteristics, each with a socket of its own (AcquireNotify).
 ///
-/// bluetoothd closes a socket when its central unsubscribes or its link ends. When the link of a subscriber without a
-/// bond ends, it closes the socket of the oldest subscriber, whichever that is (`ccc_write_cb` without an operation in
-/// its `src/gatt-database.c`; BlueZ's issue 1452). And a central with a bond remains subscribed on its next link, for
-/// which bluetoothd asks for no socket. Both still receive the property `Value`, which is sent to all.
+/// bluetoothd closes a socket when its central unsubscribes or the central's link ends. There are two exceptions. When
+/// the link of a subscriber without a bond ends, bluetoothd closes the socket of the oldest subscriber instead, even if
+/// that is another one (`ccc_write_cb` without an operation in its `src/gatt-database.c`; BlueZ's issue 1452). A
+/// central with a bond remains subscribed on its next link, for which bluetoothd requests no socket. The subscribers
+/// that are left without a socket still receive the property `Value`, which is sent to all.
 struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     fileprivate enum State: Sendable {
         case socket(Socket)
         /// bluetoothd has closed the socket: the central has unsubscribed, or the link of another one has ended.
         case undecided
-        /// It is subscribed, and has no socket.
+        /// The central is subscribed, and has no socket.
         case signaled
-        /// Its link has ended. It is subscribed again on the next one.
+        /// The central's link has ended. It is subscribed again on its next link.
         case away
     }
 
     fileprivate struct Subscriber: Sendable {
-        /// Its place in the order of subscriptions, which is unique.
+        /// The subscription's unique number, in the order of subscriptions.
         let number: Int
         var state: State
     }
@@ -26,17 +27,17 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     /// How a value reaches one central.
     enum Route: Sendable {
         case socket(Socket)
-        /// As the property `Value`, which no other central receives.
+        /// As the property `Value`, because no other central receives it.
         case signal
-        /// It is not subscribed.
+        /// The central is not subscribed.
         case nobody
-        /// It is about to be known whether it is still subscribed.
+        /// It is not known yet whether the central is still subscribed.
         case undecided
-        /// It has no socket, and others would receive the property, too.
+        /// The central has no socket, and other centrals would receive the property, too.
         case unreachable
     }
 
-    /// A subscriber whose socket bluetoothd has closed, or is about to close, for the end of another's link.
+    /// A subscriber whose socket bluetoothd has closed, or is about to close, because another central's link ended.
     private struct Victim: Sendable {
         let central: Peripheral.ID
         let number: Int
@@ -53,7 +54,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         return nil
     }
 
-    /// Adds a subscriber. Returns the socket that its new one replaces.
+    /// Adds a subscriber. Returns the socket that its new socket replaces.
     mutating func subscribe(_ central: Peripheral.ID, to attribute: ServedAttribute, _ socket: Socket) -> Socket? {
         let replaced = self.socket(of: central, attribute)
         last += 1
@@ -74,7 +75,8 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         return subscriber.number
     }
 
-    /// Returns whether a subscriber whose socket was closed has unsubscribed: no other's link has ended about then.
+    /// Returns whether a subscriber whose socket was closed has unsubscribed, because no other central's link has ended
+    /// at about that time.
     mutating func decide(_ central: Peripheral.ID, of attribute: ServedAttribute, number: Int) -> Bool {
         guard let subscriber = subscribers[attribute]?[central], subscriber.number == number,
             case .undecided = subscriber.state
@@ -83,7 +85,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         return true
     }
 
-    /// Removes the subscribers without a socket, as bluetoothd's `StopNotify` tells. Returns those that have a link.
+    /// Removes the subscribers without a socket after bluetoothd's `StopNotify`. Returns those that have a link.
     mutating func removeSignaled(_ attribute: ServedAttribute) -> [Peripheral.ID] {
         var ended: [Peripheral.ID] = []
         for (central, subscriber) in subscribers[attribute] ?? [:] {
@@ -106,7 +108,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 
     /// Records the end of a central's link. Returns its subscriptions, each with its socket, to be closed.
     ///
-    /// For each of those of a central without a bond, ``departureIsOver(_:)`` must be called a while later.
+    /// For each subscription of a central without a bond, ``departureIsOver(_:)`` must be called a while later.
     mutating func linkEnded(
         _ central: Peripheral.ID, isBonded: Bool
     ) -> [(attribute: ServedAttribute, socket: Socket?)] {
@@ -119,11 +121,11 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
                 subscribers[attribute]?[central]?.state = .away
                 continue
             }
-            // The oldest that bluetoothd had a socket of.
+            // The oldest subscriber for which bluetoothd had a socket.
             let oldest = present.filter { $0.value.hasHadSocket }.min { $0.value.number < $1.value.number }
             remove(central, attribute)
             let victim = oldest.flatMap { $0.key == central ? nil : $0 }
-            // An entry for each departure, with a victim or without.
+            // There is an entry for each departure, even without a victim.
             victims[attribute, default: []].append(
                 Victim(central: victim?.key ?? central, number: victim?.value.number ?? 0))
             if let victim, case .undecided = victim.value.state {
@@ -133,14 +135,14 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         return ended
     }
 
-    /// What bluetoothd has closed for the oldest of the departures that are not over was closed by now.
+    /// Handles the passing of the time in which bluetoothd closes another central's socket. Ends the oldest departure.
     mutating func departureIsOver(_ attribute: ServedAttribute) {
         guard victims[attribute]?.isEmpty == false else { return }
         victims[attribute]?.removeFirst()
         if victims[attribute]?.isEmpty == true { victims[attribute] = nil }
     }
 
-    /// Records that a central has a link again. Returns what it is still subscribed to.
+    /// Records that a central has a link again. Returns the characteristics to which it is still subscribed.
     mutating func linkBegan(_ central: Peripheral.ID) -> [ServedAttribute] {
         let attributes = subscribers.filter { if case .away? = $0.value[central]?.state { true } else { false } }
             .map(\.key)
@@ -153,7 +155,8 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         for attribute in Array(subscribers.keys) { remove(central, attribute) }
     }
 
-    /// Removes everything of the characteristics for which `isIncluded` is true. Returns the sockets, to be closed.
+    /// Removes all subscriptions of the characteristics for which `isIncluded` is true. Returns the sockets, to be
+    /// closed.
     mutating func removeAll(where isIncluded: (ServedAttribute) -> Bool) -> [Socket] {
         var sockets: [Socket] = []
         for (attribute, present) in subscribers where isIncluded(attribute) {
@@ -166,7 +169,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 
     // MARK: Values
 
-    /// Returns the way of a value to one subscriber.
+    /// Returns how a value reaches one subscriber.
     func route(_ attribute: ServedAttribute, to central: Peripheral.ID) -> Route {
         guard let present = subscribers[attribute], let subscriber = present[central] else { return .nobody }
         switch subscriber.state {
@@ -183,7 +186,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// Whether a value for all reaches anybody.
+    /// Whether a value for all subscribers reaches at least one.
     func isAnyReached(by attribute: ServedAttribute) -> Bool {
         (subscribers[attribute] ?? [:]).values.contains { if case .away = $0.state { false } else { true } }
     }
@@ -195,7 +198,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 }
 
 extension Subscribers.Subscriber {
-    /// Whether bluetoothd had a socket of it until now.
+    /// Whether bluetoothd had a socket for the subscriber until now.
     fileprivate var hasHadSocket: Bool {
         switch state {
         case .socket, .undecided: true

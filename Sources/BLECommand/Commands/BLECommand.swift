@@ -14,9 +14,9 @@ struct BLECommand: AsyncParsableCommand {
         commandName: "ble",
         abstract: "Bluetooth LE from the command line.",
         discussion: """
-            ID is a device address or the beginning of a name that only one peripheral in range has; without ID the first \
-            peripheral that offers the service is taken. UUIDs may have 16, 32 or 128 bits or be the SIG's name, such as \
-            battery-level. Data goes to standard output, everything else to standard error.
+            ID is a device address, or the beginning of the name of exactly one peripheral in range. Without ID, the \
+            first peripheral that offers the service is used. A UUID has 16, 32 or 128 bits, or is the SIG's name, \
+            such as battery-level. Data goes to standard output, everything else to standard error.
 
             ble help \(Invocation.statuses) lists the exit statuses. Completions for the shell: \
             ble --generate-completion-script bash > ~/.local/share/bash-completion/completions/ble
@@ -39,7 +39,7 @@ struct BLECommand: AsyncParsableCommand {
         private static let deviceCommands: [any ParsableCommand.Type] = []
     #endif
 
-    /// The names of the commands, with those of their own commands.
+    /// The names of the commands, with the names of their subcommands.
     private static var names: [String: [String]] {
         configuration.subcommands.reduce(into: [:]) { names, command in
             guard let name = command.configuration.commandName else { return }
@@ -65,12 +65,12 @@ struct BLECommand: AsyncParsableCommand {
         }
     }
 
-    /// Ends the process with what the error stands for.
+    /// Ends the process with the exit status of the error.
     ///
     /// - Parameter running: the command that was running. Nil if there is none, because its arguments are wrong.
     private static func end(with error: any Error, of running: (any ParsableCommand.Type)?) -> Never {
         let code = exitCode(for: error)
-        // Help, the version, and statuses whose reason has been told.
+        // Help, the version, and statuses whose reason was already written.
         guard code != .success, !(error is ExitCode) else { exit(withError: error) }
         var text = fullMessage(for: error)
         if let running, error is ValidationError {

@@ -3,20 +3,20 @@ import BLE
 
 /// The arguments of the tool, in the order in which they are parsed.
 struct Invocation {
-    /// The arguments, with the options before the command behind its name.
+    /// The arguments, with options before the command moved behind the command's name.
     let arguments: [String]
-    /// Whether the exit statuses are asked for.
+    /// Whether the list of exit statuses is requested.
     let asksForStatuses: Bool
 
     /// The word after `help` that shows the exit statuses.
     static let statuses = "exit-status"
 
-    /// The commands that a build may lack, for which there is a trait.
+    /// The commands that a build may not contain, because they depend on a trait.
     static let deviceCommands = ["devices", "demo"]
 
-    /// Throws `ValidationError` for a command that there is not.
+    /// Throws `ValidationError` for an unknown command.
     ///
-    /// - Parameter commands: the commands, with the names of their own ones.
+    /// - Parameter commands: the commands, with the names of their subcommands.
     init(_ given: [String], commands: [String: [String]]) throws {
         var (options, rest) = Self.split(given[...])
         guard let name = rest.popFirst(), !name.hasPrefix("-") else {
@@ -31,7 +31,7 @@ struct Invocation {
             arguments = [name] + (isHelp ? [] : options) + rest
             return
         }
-        // Options belong to the innermost command. Without one there is help, which has none.
+        // Options belong to the innermost command. Without a command, help is shown, which has no options.
         let (further, end) = Self.split(rest)
         options += further
         if let command = end.first, inner.contains(command) {
@@ -41,7 +41,7 @@ struct Invocation {
         }
     }
 
-    /// Returns the options that may come before a command, and what is behind them.
+    /// Returns the options before a command, and the arguments after them.
     private static func split(_ given: ArraySlice<String>) -> (options: ArraySlice<String>, rest: ArraySlice<String>) {
         let options = given.prefix { $0 == "--verbose" || $0.wholeMatch(of: /-v+/) != nil || $0 == "--json" }
         return (options, given.dropFirst(options.count))

@@ -2,7 +2,7 @@ import BLE
 import BLEBTHome
 import BLEBeacons
 
-/// A format of advertising data that is known, with what a peripheral says in it.
+/// A known format of advertising data, with its decoded content.
 struct AdvertisedFormat {
     /// The company, or the service, whose data has the format.
     var company: UInt16?

@@ -1,14 +1,14 @@
 import ArgumentParser
 import BLE
 
-/// The table of a scan on a terminal: a row for each peripheral in range, with its signal strength and the time since it
-/// was last heard.
+/// The table of a scan on a terminal: a row for each peripheral in range, with its signal strength and the time since
+/// it was last heard.
 struct ScanTable {
     /// The order of the rows.
     enum Order: String, ExpressibleByArgument, CaseIterable, Sendable {
-        /// The strongest first.
+        /// By signal strength, the strongest first.
         case rssi
-        /// By name, those without a name last.
+        /// By name, with unnamed peripherals last.
         case name
         /// The most recently heard first.
         case age
@@ -20,7 +20,7 @@ struct ScanTable {
         let number: Int
         var advertisement: Advertisement
         var heard: Duration
-        /// Averaged, so that the order is steady.
+        /// The averaged signal strength, so that the order is steady.
         var strength: Double?
     }
 
@@ -46,8 +46,8 @@ struct ScanTable {
 
     /// Returns the table, limited to the given columns and lines. If lines are missing, the last one says how many.
     ///
-    /// - Parameter contents: returns what an advertisement says. It is called for the rows that are looked at only: those
-    ///   that are shown, and the first for which there is no room.
+    /// - Parameter contents: returns the text for an advertisement. Called only for the rows that are shown, and for
+    ///   the first row without room.
     func lines(
         order: Order, now: Duration, width: Int, height: Int,
         contents: (Advertisement) -> String = ScanCommand.contents(of:), heading: (String) -> String
@@ -64,7 +64,7 @@ struct ScanTable {
         return shown + (rest > 0 ? ["… \(rest) more".prefix(columns: width)] : [])
     }
 
-    /// Returns the line of a peripheral. What it advertises has a second one if both do not fit into one.
+    /// Returns the line of a peripheral. The advertised data is in a second line if both do not fit into one.
     private func lines(_ line: String, _ contents: String, _ width: Int) -> [String] {
         let whole = contents.isEmpty ? line : "\(line) \(contents)"
         if whole.columns <= width || contents.isEmpty { return [whole.clipped(columns: width)] }
@@ -111,7 +111,7 @@ actor ScanView {
     private let order: ScanTable.Order
     private let now: @Sendable () -> Duration
     private var table = ScanTable()
-    /// What the table was made of.
+    /// The advertisements in the current table.
     private var shown: [Peripheral.ID: Advertisement] = [:]
 
     init(_ output: Output, order: ScanTable.Order) {
@@ -119,7 +119,7 @@ actor ScanView {
         now = CommandClock.elapsed(CommandClock.current)
     }
 
-    /// The pause between two drawings, however many advertisements arrive.
+    /// The pause between two drawings, independent of the number of advertisements.
     private static let pause = Duration.milliseconds(250)
 
     /// Shows the lists as they change.

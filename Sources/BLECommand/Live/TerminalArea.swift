@@ -1,10 +1,10 @@
-/// The lines at the end of a terminal that are rewritten, and the control sequences for that.
+/// The lines at the end of a terminal that are rewritten, and the control sequences for rewriting.
 ///
 /// The cursor is in the row below the lines.
 struct TerminalArea {
     private var lines: [String] = []
 
-    /// Returns the text that replaces the current lines by other ones.
+    /// Returns the text that replaces the current lines with others.
     ///
     /// - Parameter columns: the current width of the terminal. If it has become narrower, a line may take several rows.
     mutating func replace(with lines: [String], columns: Int) -> String {

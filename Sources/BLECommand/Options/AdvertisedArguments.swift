@@ -23,7 +23,7 @@ private struct DataArgument {
     }
 }
 
-/// A company identifier of four digits, with the beginning of its data.
+/// A company identifier of four digits, with the beginning of the company's data.
 struct ManufacturerArgument: ExpressibleByArgument, Sendable {
     let company: UInt16
     let pattern: BytePattern
@@ -37,7 +37,7 @@ struct ManufacturerArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// A service, by UUID or name, with the beginning of its data.
+/// A service, by UUID or name, with the beginning of the service's data.
 struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     let service: BluetoothUUID
     let pattern: BytePattern

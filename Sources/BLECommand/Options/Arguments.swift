@@ -7,7 +7,7 @@ import BLEProfiles
 struct ServiceArgument: Sendable {
     let uuid: BluetoothUUID
 
-    /// The SIG's services, and those of vendors.
+    /// The services of the SIG and of vendors.
     static let catalog = Catalog.vendors
 
     init(named text: String) throws {
@@ -44,8 +44,8 @@ func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) ->
     let names = known.map { commandLineName($0.name) }
     let meant = Suggestion.nearest(to: commandLineName(text), in: names).map { " Did you mean \($0)?" } ?? ""
     return ValidationError(
-        "\"\(text.excerpt)\" is neither the name of a \(kind) nor a UUID.\(meant) Names are those of the SIG: "
-            + "ble numbers --kind \(kind) WORDS finds them by a word.")
+        "\"\(text.excerpt)\" is neither the name of a \(kind) nor a UUID.\(meant) To find the SIG's names: "
+            + "ble numbers --kind \(kind) WORDS.")
 }
 
 /// Returns a name in lowercase, with hyphens.
@@ -54,8 +54,8 @@ func commandLineName(_ name: String) -> String {
 }
 
 /// The help for the optional first argument of commands that can choose a peripheral themselves.
-let idHelp: ArgumentHelp = "A device address, or the beginning of a name that only one peripheral has."
+let idHelp: ArgumentHelp = "A device address, or the beginning of the name of exactly one peripheral."
 
 func checkCount(_ count: Int?) throws {
-    if let count, count < 1 { throw ValidationError("--count takes a number from 1.") }
+    if let count, count < 1 { throw ValidationError("--count is a number from 1.") }
 }

@@ -6,7 +6,7 @@ import BLEBTHome
 struct BTHomeArgument: Sendable {
     let object: BTHomeObject
 
-    /// Throws `ValidationError` with what is possible.
+    /// Throws a `ValidationError` that lists the possible values.
     init(named argument: String) throws {
         let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else {
@@ -14,7 +14,7 @@ struct BTHomeArgument: Sendable {
         }
         let kinds = Self.kinds(parts[0].lowercased())
         guard let kind = kinds.first else { throw Self.unknown(parts[0]) }
-        // Several kinds may have a name. The first that has room for the value is the one.
+        // Several kinds may have the same name. Uses the first kind that can represent the value.
         let objects = kinds.lazy.compactMap { Self.object(parts[1], $0) }
         guard let object = objects.first else {
             throw ValidationError("\(argument): \(parts[0]) takes \(Self.values(of: kind, kinds)).")
@@ -33,10 +33,11 @@ struct BTHomeArgument: Sendable {
         let names = Set(BTHomeKind.all.map { dashed($0.name) }).sorted()
         guard let nearest = Spelling.nearest(to: name.lowercased(), in: names) else {
             return ValidationError(
-                "BTHome has no object \"\(name)\". Its objects are: \(names.joined(separator: ", ")), or an id such as 0x45."
+                "BTHome has no object \"\(name)\". Its objects are: \(names.joined(separator: ", ")), "
+                    + "or an id such as 0x45."
             )
         }
-        return ValidationError("BTHome has no object \"\(name)\". Is \"\(nearest)\" meant?")
+        return ValidationError("BTHome has no object \"\(name)\". Did you mean \"\(nearest)\"?")
     }
 
     private static func object(_ text: String, _ kind: BTHomeKind) -> BTHomeObject? {
@@ -58,7 +59,7 @@ struct BTHomeArgument: Sendable {
         }
     }
 
-    /// The words for off and on, in turn.
+    /// The words for off and on.
     private static func words(_ kind: BTHomeKind) -> [String] {
         ["off", "on"]
             + [false, true].compactMap { isOn in
@@ -81,13 +82,13 @@ struct BTHomeArgument: Sendable {
         case .raw: return "bytes in hexadecimal"
         case .version(let count):
             return "\(count) numbers, such as \((1...count).map { "\($0)" }.joined(separator: "."))"
-        case .dimmer, .command: return "no value here: it is an event"
+        case .dimmer, .command: return "not supported on the command line"
         }
     }
 
     private static func range(_ kind: BTHomeKind) -> ClosedRange<Double>? {
         func scaled(_ least: Double, _ most: Double, _ step: BTHomeKind.Step) -> ClosedRange<Double> {
-            // Divided last, so that the limits print as they are written: 3276.7, not 3276.7000000000003.
+            // Divided last, so that the limits are printed without rounding errors: 3276.7, not 3276.7000000000003.
             func scaled(_ limit: Double) -> Double { limit * Double(step.numerator) / Double(step.denominator) }
             return scaled(least)...scaled(most)
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BLE
 import BLEAssignedNumbers
 
-/// A characteristic or one of its descriptors on the command line: a UUID or a name, with a number among those of its
+/// A characteristic or one of its descriptors on the command line: a UUID or a name, with its number among those of its
 /// type; or a handle. A descriptor follows a slash.
 struct CharacteristicArgument: Sendable {
     private enum Target {
@@ -13,7 +13,7 @@ struct CharacteristicArgument: Sendable {
     }
 
     private let target: Target
-    /// The type of the descriptor, if it is one.
+    /// The type of the descriptor. Nil for a characteristic.
     let descriptor: BluetoothUUID?
 
     /// The type. Nil for a handle.
@@ -31,7 +31,7 @@ struct CharacteristicArgument: Sendable {
         descriptor = try halves.count == 2 ? Self.descriptor(halves[1]) : nil
         if let handle = Self.handle(halves[0]) {
             guard descriptor == nil else {
-                throw ValidationError("The handle of a descriptor says all: leave \"/\(halves[1])\" out.")
+                throw ValidationError("The handle of a descriptor suffices: remove \"/\(halves[1])\".")
             }
             target = .handle(handle)
             return
@@ -47,15 +47,14 @@ struct CharacteristicArgument: Sendable {
         target = .type(uuid, number: number)
     }
 
-    /// The same, of a characteristic alone.
+    /// Creates an argument for a characteristic, not for a descriptor.
     static func characteristic(named text: String) throws -> CharacteristicArgument {
         let argument = try CharacteristicArgument(named: text)
-        guard argument.descriptor == nil else { throw ValidationError("A descriptor notifies nothing.") }
+        guard argument.descriptor == nil else { throw ValidationError("A descriptor does not notify.") }
         return argument
     }
 
-    /// Returns a handle: `@` and its digits, or `0x` and four digits below 1800, which no characteristic has as its
-    /// type.
+    /// Returns a handle: `@` and its digits, or `0x` and four digits below 1800, where no characteristic has its type.
     private static func handle(_ text: String) -> UInt16? {
         if text.hasPrefix("@") {
             let digits = text.dropFirst().lowercased()
@@ -79,14 +78,14 @@ struct CharacteristicArgument: Sendable {
 
     static let help: ArgumentHelp =
         """
-        The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level; 2a19#2 is the second 2a19. Or \
-        a handle as inspect shows it, such as 0x000e or @000e.
+        The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level; 2a19#2 is the second 2a19. \
+        Or a handle as inspect shows it, such as 0x000e or @000e.
         """
 
     static let helpWithDescriptor: ArgumentHelp =
         """
-        The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level; 2a19#2 is the second 2a19, and \
-        2a19/2901 its descriptor 2901. Or a handle of either as inspect shows it, such as 0x000e or @000e.
+        The characteristic: a UUID of 16, 32 or 128 bits, or a name such as battery-level; 2a19#2 is the second 2a19, \
+        and 2a19/2901 its descriptor 2901. Or a handle of either as inspect shows it, such as 0x000e or @000e.
         """
 }
 
@@ -96,10 +95,11 @@ extension CharacteristicArgument {
     /// An attribute of a peripheral: a characteristic's value, or a descriptor.
     struct Attribute: Sendable {
         let key: CharacteristicKey
-        /// The descriptor's type and handle, if it is one. Without a handle, the first of the type is meant.
+        /// The descriptor's type and handle. Nil for a characteristic. Without a handle, the first descriptor of the
+        /// type is used.
         var descriptor: (uuid: BluetoothUUID, handle: UInt16?)?
 
-        /// The keys that name it in JSON.
+        /// The keys that identify the attribute in JSON.
         var json: [String: JSON] {
             [
                 "uuid": .string(key.characteristic.description),
@@ -119,18 +119,18 @@ extension CharacteristicArgument {
 
         func format(on peripheral: Peripheral) async -> ValueFormat? {
             guard let descriptor else { return await ShownValue.format(of: key, on: peripheral) }
-            // Text that the SIG does not list as a format: the Characteristic User Description.
+            // The Characteristic User Description is text, but the SIG does not list a format for it.
             if descriptor.uuid == BluetoothUUID(0x2901) { return ValueFormat(PresentationFormat(format: .utf8)) }
             return ValueFormat(of: descriptor.uuid)
         }
     }
 
-    /// Whether the services have to be discovered to find it.
+    /// Whether the services must be discovered to find the attribute.
     var needsServices: Bool {
         if case .type(_, number: nil) = target { false } else { true }
     }
 
-    /// Its name for messages.
+    /// The name of the attribute for messages.
     var title: String {
         let descriptor = descriptor.map { "/\($0)" } ?? ""
         return switch target {
@@ -139,7 +139,7 @@ extension CharacteristicArgument {
         }
     }
 
-    /// Returns the attribute. Discovers the services if it has a number or a handle.
+    /// Returns the attribute. Discovers the services if the argument has a number or a handle.
     func attribute(on peripheral: Peripheral) async throws(BLEError) -> Attribute {
         let descriptor = descriptor.map { (uuid: $0, handle: UInt16?.none) }
         switch target {
@@ -152,7 +152,7 @@ extension CharacteristicArgument {
                     .characteristicNotFound,
                     all.isEmpty
                         ? "the peripheral has no characteristic \(uuid)"
-                        : "the peripheral has only \(all.count) of the characteristic \(uuid)",
+                        : "the peripheral has only \(all.count) characteristics of type \(uuid)",
                     peripheral: peripheral.id, characteristic: uuid, missingUUIDs: [uuid], isRetryable: false)
             }
             return Attribute(key: all[number - 1].key, descriptor: descriptor)
@@ -161,7 +161,7 @@ extension CharacteristicArgument {
                 throw BLEError(
                     .characteristicNotFound,
                     "the peripheral has no characteristic or descriptor with the handle \(Self.digits(handle))",
-                    peripheral: peripheral.id, isRetryable: false, remedy: "See the handles: ble inspect.")
+                    peripheral: peripheral.id, isRetryable: false, remedy: "ble inspect shows the handles.")
             }
             return found
         }
@@ -170,7 +170,7 @@ extension CharacteristicArgument {
     /// Returns the key of the characteristic. Throws `notSupported` for a descriptor.
     func key(on peripheral: Peripheral) async throws(BLEError) -> CharacteristicKey {
         let attribute = try await attribute(on: peripheral)
-        guard attribute.descriptor == nil else { throw BLEError(.notSupported, "a descriptor notifies nothing") }
+        guard attribute.descriptor == nil else { throw BLEError(.notSupported, "a descriptor does not notify") }
         return attribute.key
     }
 

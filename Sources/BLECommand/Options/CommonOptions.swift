@@ -14,21 +14,21 @@ struct CommonOptions: ParsableArguments {
     @Option(help: "bluez, or simulated: a strap, a lamp, a weather station, beacons and others in memory.")
     var backend = BackendName.bluez
 
-    @Option(help: ArgumentHelp("The adapter; by default the first that is switched on.", valueName: "hciN"))
+    @Option(help: ArgumentHelp("The adapter; by default, the first that is switched on.", valueName: "hciN"))
     var adapter: String?
 
-    @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default the system bus.", valueName: "address"))
+    @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default, the system bus.", valueName: "address"))
     var bus: String?
 
     @Option(
         help: ArgumentHelp(
-            "The longest that any one step may take: finding, connecting, an operation.", valueName: "seconds"))
+            "The maximum time for each step: finding, connecting, an operation.", valueName: "seconds"))
     var timeout = 20.0
 
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Log what happens, on standard error; -vv logs each operation and value, too.")
+    @Flag(name: .shortAndLong, help: "Log to standard error; -vv also logs each operation and value.")
     var verbose: Int
 
     func validate() throws { _ = try Self.duration(timeout) }
@@ -38,14 +38,14 @@ struct CommonOptions: ParsableArguments {
     /// Returns the duration for a value of `--timeout`. Throws `ValidationError` for a number out of range.
     static func duration(_ timeout: Double) throws -> Duration {
         guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout takes a number of seconds above 0, at most 86400.")
+            throw ValidationError("--timeout is a number of seconds above 0, at most 86400.")
         }
         return .milliseconds(Int64(timeout * 1000))
     }
 
     /// Returns a logger to standard error. Each `--verbose` makes it more verbose.
     static func logger(verbose: Int) -> Logger {
-        // The handler's own time has no fractions of a second.
+        // The time in the log handler's output has no fractions of a second.
         let clock = CommandClock.stopwatch()
         let time = Logger.MetadataProvider { ["at": "\(clock())"] }
         var logger = Logger(label: "ble") { StreamLogHandler.standardError(label: $0, metadataProvider: time) }
@@ -55,7 +55,7 @@ struct CommonOptions: ParsableArguments {
 
     /// Creates a central according to the options.
     ///
-    /// - Parameter waits: whether to wait for a Bluetooth that is not there yet.
+    /// - Parameter waits: whether to wait until Bluetooth is available.
     func makeCentral(pairing: PairingBehavior = .justWorks, waits: Bool = false) async throws -> Central {
         let configuration = Central.Configuration(
             connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
@@ -71,7 +71,7 @@ struct CommonOptions: ParsableArguments {
 
     /// Creates a host according to the options.
     ///
-    /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program does.
+    /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program answers them.
     func makeHost(pairing: PairingAgent? = nil) async throws -> PeripheralHost {
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))

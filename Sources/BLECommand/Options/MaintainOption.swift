@@ -12,12 +12,12 @@ struct MaintainOption: ParsableArguments {
 
     var outage: Session.Outage { maintain ? .isWaitedFor : .ends }
 
-    /// Makes the central connect again by itself, if requested.
+    /// Makes the central connect again automatically, if requested.
     func apply(to peripheral: Peripheral) async throws(BLEError) {
         if maintain { try await peripheral.setConnectionPolicy(.maintained()) }
     }
 
-    /// Waits for a maintained link, however long that takes.
+    /// Waits for a maintained link, without a time limit.
     func waitForLink(to peripheral: Peripheral) async throws(BLEError) {
         guard maintain else { return }
         for try await state in await peripheral.connectionStates() where state == .connected { return }

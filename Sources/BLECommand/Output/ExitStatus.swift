@@ -13,7 +13,7 @@ enum ExitStatus {
     static let outputClosed: Int32 = 141
 
     private static let rows: [(status: Int32, codes: [BLEError.Code], meaning: String)] = [
-        (10, [.adapterNotFound], "no adapter, or not the one asked for"),
+        (10, [.adapterNotFound], "there is no adapter, or not the requested one"),
         (11, [.poweredOff, .blocked], "the adapter is switched off, or blocked"),
         (12, [.peripheralNotFound], "the peripheral was not found"),
         (13, [.ambiguousPeripheral], "several peripherals have that name"),
@@ -21,29 +21,29 @@ enum ExitStatus {
         (15, [.disconnected], "the link ended"),
         (16, [.serviceNotFound, .characteristicNotFound], "no such service or characteristic, or assigned number"),
         (17, [.notSupported, .notPermitted], "the operation is not supported or not permitted"),
-        (18, [.pairingRequired], "the peripheral wants to be paired with"),
+        (18, [.pairingRequired], "the peripheral requires pairing"),
         (
             19, [.attributeError, .channelRefused, .invalidOffset, .invalidLength, .procedureFailed],
             "the peripheral refused"
         ),
-        (20, [.bluetoothLost], "bluetoothd or the bus went away"),
+        (20, [.bluetoothLost], "bluetoothd or the bus has stopped"),
         (
             21, [.pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut],
             "pairing failed, or was refused"
         ),
-        (22, [.alreadyPaired], "there is a bond already"),
+        (22, [.alreadyPaired], "there is already a bond"),
         (23, [], "a message could not be encrypted or decrypted, or keys could not be agreed on"),
         (64, [.invalidArgument], "wrong usage"),
         (
             65, [.invalidValue],
-            "the peripheral sent a value that is not of its type, or an invalid message"
+            "the peripheral sent an invalid value or message"
         ),
-        (69, [.bluetoothUnavailable], "no bluetoothd, or no bus"),
+        (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
         (74, [], "a file could not be read or written"),
-        (75, [.busy, .requestInProgress], "another program holds what is needed"),
+        (75, [.busy, .requestInProgress], "another program uses the resource"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
-        (124, [.timedOut], "it took too long"),
+        (124, [.timedOut], "the operation took too long"),
         (130, [.cancelled], "interrupted (143: terminated)"),
     ]
 

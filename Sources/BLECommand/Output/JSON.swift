@@ -34,8 +34,8 @@ enum JSON: Equatable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, E
 extension JSON {
     /// The value on one line, with its keys in order.
     ///
-    /// A terminal can show it: control characters, line separators and bidirectional controls are escaped, also those
-    /// that JSON would allow.
+    /// The text is safe on a terminal: control characters, line separators and bidirectional controls are escaped, even
+    /// those that JSON would allow.
     var text: String {
         var text = ""
         write(to: &text)
@@ -68,7 +68,7 @@ extension JSON {
         }
     }
 
-    /// Returns the shortest digits that give the number. JSON has no infinite ones.
+    /// Returns the shortest digits that represent the number. JSON has no infinite numbers.
     private static func text(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         let text = "\(value)"

@@ -15,7 +15,7 @@ struct OutputClosed: Error {}
 struct Output: Sendable {
     let json: Bool
     let progress: Progress
-    /// The peripheral that each line of JSON names.
+    /// The peripheral whose id each line of JSON contains.
     private var peripheral: Peripheral.ID?
     private let isTerminal = isatty(STDOUT_FILENO) != 0 && !Terminal.isDumb
     private let screen = Screen()
@@ -30,7 +30,7 @@ struct Output: Sendable {
         progress = Progress(isSilent: json)
     }
 
-    /// Returns an output whose lines of JSON name the peripheral.
+    /// Returns an output whose lines of JSON contain the peripheral's id.
     func about(_ peripheral: Peripheral) -> Output {
         var output = self
         output.peripheral = peripheral.id
@@ -52,10 +52,10 @@ struct Output: Sendable {
         }
     }
 
-    /// The version of the form of JSON, which is that of Docs/Output.schema.json.
+    /// The version of the JSON format, as in Docs/Output.schema.json.
     private static let version = 1
 
-    /// Adds what all lines have.
+    /// Adds the keys that all lines have.
     private static func stamp(_ keys: inout [String: JSON]) {
         keys["version"] = .int(version)
         keys["time"] = .string(time())
@@ -66,7 +66,7 @@ struct Output: Sendable {
         Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Writes a line that only people see, such as the header of a table.
+    /// Writes a line for people only, such as the header of a table.
     func text(_ text: @autoclosure () -> String) throws {
         if !json { try write(text()) }
     }
@@ -76,7 +76,7 @@ struct Output: Sendable {
         isTerminal && !json ? Terminal.size(of: STDOUT_FILENO) : nil
     }
 
-    /// Writes lines in place of those that the last call wrote.
+    /// Writes lines in place of the lines of the last call.
     func rewrite(_ lines: [String]) throws {
         guard let columns = terminalSize?.columns else { return }
         try screen.area.withLock { area in
@@ -84,8 +84,8 @@ struct Output: Sendable {
         }
     }
 
-    /// Returns text whose only control characters are line breaks and this program's colors. Foreign text is already
-    /// safe.
+    /// Returns text whose only control characters are line breaks and this program's colors. Foreign text has already
+    /// been made safe.
     private static func harmless(_ text: String) -> String {
         var (harmless, rest) = ("", text.unicodeScalars[...])
         while let scalar = rest.first {
@@ -104,7 +104,7 @@ struct Output: Sendable {
         try bytes(Array((text + terminator).utf8))
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     func bytes(_ bytes: [UInt8]) throws {
         progress.clear()
         var bytes = bytes[...]
@@ -123,7 +123,8 @@ struct Output: Sendable {
         Progress.write(JSON.object(keys).text + "\n")
     }
 
-    /// Returns the text in a color, but only on a terminal that has colors, and not if `NO_COLOR` is set (no-color.org).
+    /// Returns the text in a color, but only on a terminal that has colors, and not if `NO_COLOR` is set
+    /// (no-color.org).
     func paint(_ text: String, _ style: Style) -> String {
         isTerminal && Terminal.hasColors ? style.sequence + text + Style.plain.sequence : text
     }
@@ -153,8 +154,7 @@ struct Output: Sendable {
         }
     }
 
-    /// Writes what a user is asked or shown while pairing to standard error: for people as it is, with or without the end
-    /// of the line.
+    /// Writes a pairing prompt to standard error. The text is written unchanged, with or without the end of the line.
     func prompt(_ text: String) {
         guard json else { return Progress.write(text) }
         let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// On a terminal, it rewrites one line; elsewhere, it writes one line.
 ///
-/// It uses real time, even if ``CommandClock`` does not, since people wait in real time.
+/// Uses real time, even if ``CommandClock`` does not, because people wait in real time.
 final class Progress: Sendable {
     static let isTerminal = isatty(STDERR_FILENO) != 0 && !Terminal.isDumb
     private let isShown = Mutex(false)
@@ -24,7 +24,7 @@ final class Progress: Sendable {
         _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Runs `work`, and shows `what` with the elapsed seconds, or with the remaining ones if there is a limit.
+    /// Runs `work`, and shows `what` with the elapsed seconds, or with the remaining seconds if there is a limit.
     func during<Value: Sendable>(
         _ what: String, limit: Duration? = nil, _ work: () async throws -> Value
     ) async rethrows -> Value {

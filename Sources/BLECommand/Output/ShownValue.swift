@@ -8,7 +8,7 @@ struct ValueOptions: ParsableArguments {
     var guess = false
 }
 
-/// A characteristic's value: its bytes and their meaning, as far as it is known.
+/// A characteristic's value: its bytes, and their meaning if it is known.
 struct ShownValue {
     let bytes: [UInt8]
     /// The fields. Nil if there is no description of the value, or if the value does not match it.
@@ -25,8 +25,8 @@ struct ShownValue {
         guess = guessing && format == nil ? ValueGuess(bytes) : nil
     }
 
-    /// Returns the format of a characteristic's values: the SIG's, otherwise that of the peripheral's own descriptor,
-    /// if any.
+    /// Returns the format of a characteristic's values: the SIG's, otherwise the one in the peripheral's own
+    /// descriptor, if any.
     static func format(of key: CharacteristicKey, on peripheral: Peripheral) async -> ValueFormat? {
         if let format = ValueFormat(of: key.characteristic) { return format }
         // Without a format, the value is shown as bytes.
@@ -66,8 +66,8 @@ struct ShownValue {
         return text
     }
 
-    /// The keys `value`, `decoded`, `fields`, `guess` and `error`. The error says why the value does not match its
-    /// description.
+    /// The keys `value`, `decoded`, `fields`, `guess` and `error`. The error is the reason why the value does not match
+    /// its description.
     var json: [String: JSON] {
         Self.json(bytes, decoded, fields, guess, error)
     }

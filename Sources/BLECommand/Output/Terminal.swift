@@ -4,14 +4,14 @@
     import Musl
 #endif
 
-/// What the environment says about the terminal.
+/// The properties of the terminal.
 enum Terminal {
     /// Whether the terminal has no control sequences, so that nothing can be rewritten or colored.
     static let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
 
     static let hasColors = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
 
-    /// Returns the size of the terminal that a descriptor is. Nil if it is something else.
+    /// Returns the size of the terminal of a descriptor. Nil if it is not a terminal.
     static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
         guard isatty(descriptor) != 0, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }

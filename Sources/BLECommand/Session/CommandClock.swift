@@ -9,8 +9,8 @@ import Dispatch
 
 /// The clock of commands and their centrals.
 ///
-/// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. Time then stands still. Each line on standard input is a
-/// number of milliseconds, by which the clock advances as soon as a task sleeps for exactly that long.
+/// Tests of timeouts run the tool with `BLE_CLOCK=stdin`. The clock then stands still. Each line on standard input is a
+/// number of milliseconds, by which the clock advances as soon as a task sleeps for exactly that time.
 enum CommandClock {
     static let isVirtual = getenv("BLE_CLOCK").map { String(cString: $0) == "stdin" } ?? false
 
@@ -24,7 +24,9 @@ enum CommandClock {
         }
         Task {
             for await text in lines {
-                guard let milliseconds = Int(text) else { fatalError("BLE_CLOCK: no number of milliseconds: \(text)") }
+                guard let milliseconds = Int(text) else {
+                    fatalError("BLE_CLOCK: not a number of milliseconds: \(text)")
+                }
                 let duration = Duration.milliseconds(milliseconds)
                 await clock.sleepers(for: duration)
                 clock.advance(by: duration)

@@ -9,12 +9,12 @@ struct Finder {
     let central: Central
     let output: Output
     let timeout: Duration
-    /// Whether the command waits for a peripheral with a known address, however long that takes.
+    /// Whether the command waits for a peripheral with a known address without a time limit.
     var isPatient = false
 
     /// How long to keep scanning after the first candidate for a better match or an ambiguity.
     private static let window = Duration.seconds(1)
-    /// The maximum number of peripherals to ask for a service that none advertises, in order of signal strength.
+    /// The maximum number of peripherals to check for a service that none advertises, in order of signal strength.
     private static let askedAtMost = 8
 
     /// Returns the peripheral with the given address or name prefix.
@@ -41,8 +41,8 @@ struct Finder {
         guard found.count <= 1 else {
             let list = found.map { "\($0.advertisement.localName ?? "?") (\($0.peripheral.id))" }.sorted()
             throw BLEError(
-                .ambiguousPeripheral, "several peripherals fit: \(list.joined(separator: ", "))",
-                remedy: "Give more of the name, or the address.")
+                .ambiguousPeripheral, "several peripherals match: \(list.joined(separator: ", "))",
+                remedy: "Use more of the name, or the address.")
         }
         return try found.first.orNotFound("\"\(id)\"", timeout, meant: heard.nearest(to: id)).peripheral
     }
@@ -50,8 +50,8 @@ struct Finder {
     /// Returns the peripheral with the given address or name prefix. If `id` is nil, the first one that offers
     /// `service`.
     ///
-    /// In the latter case, notes which peripheral it chose. If none advertises the service, asks the peripherals in
-    /// range for it, in order of signal strength.
+    /// In the latter case, writes which peripheral was chosen. If no peripheral advertises the service, connects to the
+    /// peripherals in range to check for it, in order of signal strength.
     func find(_ id: String?, offering service: BluetoothUUID) async throws -> Peripheral {
         if let id { return try await find(id) }
         let (peripheral, name) = try await choose(offering: service)
@@ -81,7 +81,8 @@ struct Finder {
         return (try Discovery?.none.orNotFound(what, timeout).peripheral, nil)
     }
 
-    /// Whether a peripheral has the service. False if it cannot be connected to. If it has the service, the link stays.
+    /// Whether a peripheral has the service. False if the connection fails. If the peripheral has the service, the link
+    /// stays.
     private func offers(_ peripheral: Peripheral, _ service: BluetoothUUID) async throws -> Bool {
         do throws(BLEError) {
             if try await peripheral.services()[service] != nil { return true }
@@ -94,7 +95,7 @@ struct Finder {
 
     private enum Match {
         case no
-        /// A match, unless there is a better or another one.
+        /// A match, unless there is a better one, or a second one.
         case candidate
         case this
     }
@@ -139,18 +140,19 @@ struct Finder {
     }
 }
 
-/// The names that were heard in a search.
+/// The names that were received during a search.
 private final class HeardNames: Sendable {
     private let names = Mutex<Set<String>>([])
 
     func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
 
-    /// The name that was probably meant: one that contains the text, or is spelled almost like it.
+    /// The name that was probably meant: a name that contains the text, or has nearly the same spelling.
     func nearest(to text: String) -> String? {
         let names = names.withLock { $0.sorted() }
         let wanted = text.lowercased()
         if let name = names.first(where: { $0.lowercased().contains(wanted) }) { return name }
-        // A word of a name may be meant: the whole name is what finds it.
+        // The text may be similar to a single word of a name, but only the beginning of the whole name finds a
+        // peripheral.
         let words = names.flatMap { name in ([name] + name.split(separator: " ").map(String.init)).map { ($0, name) } }
         guard let word = Spelling.nearest(to: text, in: words.map(\.0)) else { return nil }
         return words.first { $0.0 == word }?.1
@@ -171,9 +173,9 @@ extension Discovery? {
     fileprivate func orNotFound(_ what: String, _ timeout: Duration, meant: String? = nil) throws -> Discovery {
         guard let self else {
             throw BLEError(
-                .peripheralNotFound, "\(what) was not heard within \(timeout)",
+                .peripheralNotFound, "\(what) was not found within \(timeout)",
                 remedy: meant.map { "Did you mean \"\($0)\"?" }
-                    ?? "Is it on, in range, and not connected to something else? See ble scan.")
+                    ?? "Check that it is on, in range, and not connected to another central; see ble scan.")
         }
         return self
     }

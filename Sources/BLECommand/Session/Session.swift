@@ -19,7 +19,7 @@ enum Session {
         case ends
         /// The command waits, and its work continues by itself.
         case isWaitedFor
-        /// The work does not depend on it.
+        /// The work does not depend on the adapter.
         case isNothing
     }
 
@@ -126,16 +126,16 @@ extension Session {
                 remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
         case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
         case .resetting:
-            BLEError(.bluetoothLost, "bluetoothd, or the bus, went away", remedy: "Try again once it is running.")
+            BLEError(.bluetoothLost, "bluetoothd or the bus has stopped", remedy: "Try again once it is running.")
         }
     }
 }
 
 /// Calls a closure at the first SIGINT, SIGTERM or SIGHUP.
 ///
-/// A second SIGINT or SIGTERM of the same kind exits the process, as does work that has not ended in time. Others do not: a
-/// terminal that closes sends several signals, and systemd two kinds at once. A signal that was ignored when the program
-/// started, as by `nohup`, stays ignored.
+/// A second SIGINT or SIGTERM of the same kind exits the process, and so does work that has not ended in time. A second
+/// signal of another kind does not: a terminal that closes sends several signals, and systemd sends two kinds at once.
+/// A signal that was ignored when the program started, for example by `nohup`, stays ignored.
 private final class SignalWatch {
     /// How long the work may take to end, in seconds.
     private static let grace = 30.0
@@ -152,8 +152,8 @@ private final class SignalWatch {
     private let received = Received()
     private var sources: [any DispatchSourceSignal] = []
 
-    /// Watches from now on. Until Dispatch has registered a source, its signal ends the process; ignored meanwhile, it would be
-    /// lost.
+    /// Watches from now on. Until Dispatch has registered a source, its signal ends the process. If it was ignored
+    /// until then, it could be lost.
     init() async {
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -179,13 +179,13 @@ private final class SignalWatch {
         }
         if earlier == nil {
             interrupted?()
-            // What does not end by then is left to the system, which removes what a process has registered.
+            // If the work has not ended by then, the system removes the registrations of the process.
             DispatchQueue.global().asyncAfter(deadline: .now() + grace) { _exit(128 + number) }
         }
         if earlier == number, number != SIGHUP { _exit(128 + number) }
     }
 
-    /// Calls `body` at the first signal, also if it has come already.
+    /// Calls `body` at the first signal, even if that has already arrived.
     func interrupt(_ body: @escaping @Sendable () -> Void) {
         let hasCome = received.state.withLock { state in
             state.interrupted = body

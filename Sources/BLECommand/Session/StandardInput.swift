@@ -9,21 +9,21 @@ internal import Waiting
     import Musl
 #endif
 
-/// Standard input, read on demand, so that the program that writes it waits while nothing is read.
+/// Standard input, read on demand, so that the program that writes to it waits while nothing is read.
 ///
-/// One task reads at a time. A task that is cancelled gets nil, and the next line is lost.
+/// Only one task may read at a time. A task that is cancelled receives nil, and the next line is lost.
 final class StandardInput: Sendable {
     static let shared = StandardInput(STDIN_FILENO)
 
     private let descriptor: Int32
 
-    /// - Parameter descriptor: of what is read.
+    /// - Parameter descriptor: the descriptor to read from.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     private struct State {
-        /// What was read and not yet taken.
+        /// The bytes that were read and not yet taken.
         var bytes: [UInt8] = []
-        /// How many of them are known to be without a line's end.
+        /// The number of bytes that are known to contain no line end.
         var searched = 0
         var isAtEnd = false
     }
@@ -33,12 +33,12 @@ final class StandardInput: Sendable {
     /// The length at which a line is cut.
     private static let longestLine = 1 << 20
 
-    /// Whether something can be read without waiting, or was read and not yet taken.
+    /// Whether bytes can be read without waiting, or were read and not yet taken.
     var hasMore: Bool { state.withLock { !$0.bytes.isEmpty || !$0.isAtEnd && waiting > 0 } }
 
-    /// Returns what has arrived, up to a number of bytes; nil at the end.
+    /// Returns the bytes that have arrived, at most `count` of them; nil at the end.
     ///
-    /// - Parameter onTake: called at the moment at which ``hasMore`` no longer counts the bytes. It must not use this
+    /// - Parameter onTake: called at the moment when ``hasMore`` no longer counts the bytes. It must not use this
     ///   input.
     func next(atMost count: Int, onTake: @escaping @Sendable () -> Void = {}) async -> [UInt8]? {
         await onThread {
@@ -73,10 +73,11 @@ final class StandardInput: Sendable {
         }
     }
 
-    /// Drops what was typed so far.
+    /// Drops the input that was typed so far.
     ///
-    /// - Parameter whatArrived: whether to drop what is not typed on a terminal, too: what has arrived when this is
-    ///   called, however much the program that writes the input writes meanwhile. Nothing else may be reading then.
+    /// - Parameter whatArrived: whether to also drop input that is not typed on a terminal: the bytes that have arrived
+    ///   when this is called, even if the program that writes the input continues to write. No other task may be
+    ///   reading then.
     func drop(whatArrived: Bool) {
         let isTerminal = isatty(descriptor) != 0
         guard isTerminal || whatArrived else { return }
@@ -89,7 +90,7 @@ final class StandardInput: Sendable {
         while left > 0, waiting > 0, read(atMost: min(left, 65_536)) { left -= forget() }
     }
 
-    /// Drops what was read. Returns the number of bytes.
+    /// Drops the bytes that were read. Returns their number.
     @discardableResult
     private func forget() -> Int {
         state.withLock { state in
@@ -107,7 +108,7 @@ final class StandardInput: Sendable {
         return Int(count)
     }
 
-    /// Waits for bytes, or the end, for so many milliseconds; -1 is without limit.
+    /// Waits for bytes or the end, for the given number of milliseconds; -1 means no limit.
     private func isReady(within milliseconds: Int32) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&state, 1, milliseconds) > 0
@@ -115,15 +116,16 @@ final class StandardInput: Sendable {
 
     /// Waits for bytes. Returns false at the end.
     ///
-    /// They move from the system to the state under its lock, so that ``hasMore`` sees them in one of the two.
+    /// The bytes move from the system to the state under the state's lock, so that ``hasMore`` sees them in one of the
+    /// two.
     private func read(atMost count: Int) -> Bool {
         var bytes = [UInt8](repeating: 0, count: count)
-        // The end that was typed on a terminal is reported once.
+        // An end of input that was typed on a terminal is reported once.
         while !state.withLock({ $0.isAtEnd }) {
             _ = isReady(within: -1)
             let hasRead: Bool? = state.withLock { state in
                 guard !state.isAtEnd else { return false }
-                // Another task may have read them.
+                // Another task may have read the bytes.
                 guard isReady(within: 0) else { return nil }
                 let length = systemRead(descriptor, &bytes, count)
                 if length < 0, errno == EINTR || errno == EAGAIN { return nil }
@@ -157,7 +159,7 @@ final class StandardInput: Sendable {
         return state.bytes.isEmpty ? nil : String(decoding: state.bytes, as: UTF8.self)
     }
 
-    /// Reads on a thread of its own, because reading blocks. It ends with the input or the process.
+    /// Reads on a thread of its own, because reading blocks. The thread ends with the input or the process.
     private func onThread<Value: Sendable>(_ read: @escaping @Sendable () -> Value?) async -> Value? {
         let outcome = Outcome<Value?>()
         DispatchQueue.global().async { outcome.deliver(.success(read())) }

@@ -4,15 +4,16 @@ internal import Waiting
 
 /// Answers pairing prompts on the terminal, or from standard input.
 ///
-/// Prompts are written to standard error. A line answers the prompt that was shown when it was typed: what was typed
-/// before the first prompt, or for one that was withdrawn, is dropped. Input that is not typed, such as a script's, waits
-/// for the prompts, until one is withdrawn. At the end of the input, prompts are refused.
+/// Prompts are written to standard error. A line answers the prompt that was shown when the line was typed: text that
+/// was typed before the first prompt, or for a prompt that was withdrawn, is dropped. Input that is not typed, such as
+/// the output of a script, waits for the prompts, until a prompt is withdrawn. At the end of the input, prompts are
+/// refused.
 actor TerminalUser: PairingDelegate {
-    /// Where the answers come from.
+    /// The source of the answers.
     enum Source {
         /// Each prompt reads a line of standard input.
         case standardInput
-        /// A command reads ``nextLine()``, which also returns the lines that answer no prompt.
+        /// A command reads ``nextLine()``, which also returns the lines that do not answer a prompt.
         case given
     }
 
@@ -23,13 +24,13 @@ actor TerminalUser: PairingDelegate {
     private var prompt = PromptState()
     /// The number of prompts that have been shown.
     private nonisolated let shown = Atomic(0)
-    /// What waits for the line that answers the prompt.
+    /// Delivers the line that answers the current prompt.
     private var waiter: Outcome<String?>?
-    /// What the user was asked last, and answered. Nil if there was no question.
+    /// The last answer of the user. Nil if there was no question.
     var lastAnswer: Answer? { prompt.wasWithdrawn ? nil : answer }
     private var answer: Answer?
 
-    /// How a pairing prompt was answered.
+    /// The answer to a pairing prompt.
     enum Answer {
         /// The user refused, or did not answer.
         case refused
@@ -43,12 +44,12 @@ actor TerminalUser: PairingDelegate {
 
     /// - Parameters:
     ///   - output: writes the prompts.
-    ///   - input: the input that the lines come from.
+    ///   - input: the input that contains the lines.
     init(saysYes: Bool, source: Source = .standardInput, output: Output, input: StandardInput = .shared) {
         (self.saysYes, self.source, self.output, self.input) = (saysYes, source, output, input)
     }
 
-    // MARK: Of a central
+    // MARK: Prompts of a central
 
     func confirm(_ passkey: Passkey, for peripheral: Peripheral) async -> Bool {
         await reply(.confirm(passkey), peripheral) == .accept
@@ -84,7 +85,7 @@ actor TerminalUser: PairingDelegate {
         await reply(to: prompt, of: peripheral.id)
     }
 
-    // MARK: Of either role
+    // MARK: Prompts of either role
 
     /// Shows a prompt, and returns the answer.
     func reply(to prompt: PairingPrompt, of device: Peripheral.ID) async -> PairingAnswer {
@@ -139,11 +140,11 @@ actor TerminalUser: PairingDelegate {
     /// Whether a prompt waits for its answer.
     var isAsking: Bool { waiter != nil }
 
-    /// Returns the next line that answers no prompt; nil at the end of the input.
+    /// Returns the next line that does not answer a prompt; nil at the end of the input.
     func nextLine() async -> String? {
         while true {
             let (line, shown) = await readLine()
-            // A task that is cancelled gets nil, too.
+            // A cancelled task receives nil, too.
             if line == nil, Task.isCancelled { return nil }
             guard take(line, shown: shown), line != nil else { return line }
         }
@@ -156,8 +157,8 @@ actor TerminalUser: PairingDelegate {
         return (line, number.withLock(\.self))
     }
 
-    /// Uses a line as the answer to the prompt that is shown. Returns false if there is none, or if the line was read
-    /// before. Nil is the end of the input.
+    /// Uses a line as the answer to the current prompt. Returns false if there is no prompt, or if the line was read
+    /// before it was shown. Nil means the end of the input.
     ///
     /// - Parameter shown: the number of prompts that had been shown when the line was read.
     @discardableResult
@@ -168,15 +169,16 @@ actor TerminalUser: PairingDelegate {
         return true
     }
 
-    /// Returns the line that answers a question. Nil at the end of the input, if prompts are answered automatically, and
-    /// if the prompt is cancelled.
+    /// Returns the line that answers a question. Nil at the end of the input, if prompts are answered automatically,
+    /// and if the prompt is cancelled.
     private func ask(_ question: String) async -> String? {
         guard !saysYes, !prompt.isAtEnd, waiter == nil else { return nil }
         let actions = prompt.ask()
-        // A command that also reads other lines has taken those that have arrived, and goes on reading. What is typed
-        // is dropped in any case: the beginning of a line for another prompt would become that of this one's answer.
+        // A command that also reads other lines has taken the lines that have arrived, and continues to read. Typed
+        // input is dropped in any case: otherwise, the beginning of a line for another prompt would become the
+        // beginning of this answer.
         input.drop(whatArrived: source == .standardInput && actions.drops && actions.reads)
-        // A line that was read before this was not typed for the question.
+        // A line that was read before this step was not typed for the question.
         shown.add(1, ordering: .acquiringAndReleasing)
         output.prompt(question)
         let outcome = Outcome<String?>()
@@ -202,7 +204,7 @@ actor TerminalUser: PairingDelegate {
     }
 }
 
-/// Which lines answer a prompt.
+/// Decides which lines answer a prompt.
 struct PromptState {
     /// Whether the last prompt was withdrawn before it was answered.
     private(set) var wasWithdrawn = false
@@ -212,8 +214,8 @@ struct PromptState {
     /// Whether a line is being read.
     private(set) var isReading = false
 
-    /// A prompt is shown. Returns whether to drop what has arrived, and whether to read a line: one that was begun for a
-    /// withdrawn prompt goes on.
+    /// Records that a prompt is shown. Returns whether to drop the input that has arrived, and whether to read a line.
+    /// A read that was begun for a withdrawn prompt continues.
     mutating func ask() -> (drops: Bool, reads: Bool) {
         defer { (isAsking, isReading, wasWithdrawn) = (true, true, false) }
         return (wasWithdrawn, !isReading)
@@ -221,9 +223,10 @@ struct PromptState {
 
     mutating func withdraw() { (isAsking, wasWithdrawn) = (false, true) }
 
-    /// A line has arrived, or the end of the input. Returns whether it answers a prompt.
+    /// Records a line, or the end of the input. Returns whether it answers a prompt.
     ///
-    /// - Parameter isLate: whether it was read before the last prompt was shown. If that still asks, reading goes on.
+    /// - Parameter isLate: whether the line was read before the last prompt was shown. If that prompt is still open,
+    ///   reading continues.
     mutating func receive(_ line: String?, isLate: Bool = false) -> Bool {
         if isLate, isAsking, line != nil { return false }
         defer { (isAsking, isReading) = (false, false) }

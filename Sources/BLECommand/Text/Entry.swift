@@ -4,20 +4,20 @@ import FoundationEssentials
 
 /// A value of a JSON text, and its place.
 struct Entry {
-    /// Where a value is, such as `services[0].uuid`.
+    /// The place of a value, such as `services[0].uuid`.
     struct Place: CustomStringConvertible {
         private(set) var description = ""
 
-        /// The place of a value with a key, of which a message shows the beginning.
+        /// The place of the value of a key. A message shows the beginning of the key.
         subscript(key: String) -> Place {
             Place(description: (description.isEmpty ? "" : description + ".") + key.excerpt)
         }
 
-        /// The place of a list's value.
+        /// The place of a value in a list.
         subscript(index: Int) -> Place { Place(description: "\(description)[\(index)]") }
     }
 
-    /// What is wrong, and where. Foreign text in it is short and harmless.
+    /// An error in the text, with its place. Foreign text in it is short and harmless.
     struct Mistake: Error, CustomStringConvertible {
         let place: Place
         let message: String
@@ -45,7 +45,8 @@ struct Entry {
         let entries = try entries()
         if let unknown = entries.first(where: { !known.contains($0.0) }) {
             throw unknown.1.mistake(
-                "not known" + (Suggestion.nearest(to: unknown.0, in: known).map { "; is \"\($0)\" meant?" } ?? ""))
+                "unknown key" + (Suggestion.nearest(to: unknown.0, in: known).map { "; did you mean \"\($0)\"?" } ?? "")
+            )
         }
         return Dictionary(uniqueKeysWithValues: entries)
     }
@@ -109,7 +110,7 @@ struct Entry {
 
     private func uuid(_ kind: String, _ find: (String) -> BluetoothUUID?) throws -> BluetoothUUID {
         let name = try string()
-        // No name is longer.
+        // No name is longer than this.
         guard name.utf8.count <= 200, let uuid = find(name) else {
             throw mistake("\"\(name.excerpt)\" is not a UUID or the name of \(kind)")
         }
@@ -126,7 +127,7 @@ struct Entry {
 }
 
 extension [String: Entry] {
-    /// Returns the value of a key that must be there.
+    /// Returns the value of a required key.
     func required(_ key: String, in place: Entry.Place) throws -> Entry {
         guard let entry = self[key] else { throw Entry.Mistake(place: place[key], message: "is missing") }
         return entry

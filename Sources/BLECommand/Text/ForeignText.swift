@@ -12,7 +12,7 @@ struct ForeignText: CustomStringConvertible {
         description = String(scalars)
     }
 
-    /// Whether a terminal may do something at this character instead of showing it.
+    /// Whether a terminal may interpret this character as a command instead of showing it.
     static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x2028...0x2029, 0x202A...0x202E, 0x2066...0x2069: true

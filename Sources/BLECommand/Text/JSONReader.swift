@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Reads JSON text (RFC 8259), and refuses what readers disagree about: a key that an object has twice, commas after the
-/// last value, and numbers out of range.
+/// Reads JSON text (RFC 8259), and refuses text that readers interpret differently: a duplicate key in an object, a
+/// comma after the last value, and numbers out of range.
 ///
-/// It takes time in proportion to the text's length.
+/// The time is proportional to the length of the text.
 struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -22,7 +22,7 @@ struct JSONReader {
         if reader.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         let value = try reader.value()
         reader.skipSpace()
-        guard reader.next == nil else { throw reader.mistake("something follows its end") }
+        guard reader.next == nil else { throw reader.mistake("more text follows its end") }
         return value
     }
 
@@ -34,7 +34,7 @@ struct JSONReader {
         while let byte = next, [0x20, 0x0A, 0x0D, 0x09].contains(byte) { position += 1 }
     }
 
-    /// Skips space and a character. Returns whether it was there.
+    /// Skips whitespace and the given character. Returns whether the character was present.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: character) else { return false }
@@ -42,7 +42,7 @@ struct JSONReader {
         return true
     }
 
-    /// Returns the error for what is wrong at the current position.
+    /// Returns an error at the current position.
     private func mistake(_ message: String) -> Entry.Mistake {
         let before = bytes[..<min(position, bytes.count)]
         let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
@@ -61,7 +61,7 @@ struct JSONReader {
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case nil: throw mistake("it ends too early")
+        case nil: throw mistake("the text ends too early")
         case let byte?:
             guard byte == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else {
                 throw mistake("a value is missing")
@@ -71,7 +71,7 @@ struct JSONReader {
     }
 
     private mutating func nested(_ read: (inout JSONReader) throws -> JSON) throws -> JSON {
-        guard depth < Self.maximumDepth else { throw mistake("it is nested too deeply") }
+        guard depth < Self.maximumDepth else { throw mistake("values are nested too deeply") }
         try Task.checkCancellation()
         position += 1
         depth += 1
@@ -114,7 +114,7 @@ struct JSONReader {
             place = object[key]
             guard take(":") else { throw mistake("a colon is missing") }
             guard values.updateValue(try value(), forKey: key) == nil else {
-                throw Entry.Mistake(place: object[key], message: "the key is there twice")
+                throw Entry.Mistake(place: object[key], message: "the key occurs twice")
             }
         } while take(",")
         place = object
@@ -142,7 +142,7 @@ struct JSONReader {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
             guard skipDigits() > 0 else { throw mistake("not a number") }
         }
-        // More digits than a number of a definition can have, which would take long to convert.
+        // No number in a definition has that many digits, and converting them would take long.
         guard position - start <= 400 else { throw mistake("the number is too long") }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         if isWhole, let value = Int(text) { return .int(value) }
@@ -165,7 +165,7 @@ struct JSONReader {
         var start = position
         func piece(_ end: Int) throws -> String {
             guard let piece = String(validating: bytes[start..<end], as: UTF8.self) else {
-                throw mistake("a text is not UTF-8")
+                throw mistake("a string is not UTF-8")
             }
             return piece
         }
@@ -180,16 +180,16 @@ struct JSONReader {
                 position += 1
                 text.unicodeScalars.append(try escaped())
                 start = position
-            case 0..<0x20: throw mistake("a control character in a text is not escaped")
+            case 0..<0x20: throw mistake("a control character in a string is not escaped")
             default: position += 1
             }
         }
-        throw mistake("a text has no end")
+        throw mistake("a string is not terminated")
     }
 
-    /// Reads what follows a backslash.
+    /// Reads the rest of an escape after its backslash.
     private mutating func escaped() throws -> Unicode.Scalar {
-        guard let byte = next else { throw mistake("a text has no end") }
+        guard let byte = next else { throw mistake("a string is not terminated") }
         position += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
@@ -199,28 +199,28 @@ struct JSONReader {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"): break
-        default: throw mistake("an escape is not known")
+        default: throw mistake("an escape is unknown")
         }
         let unit = try codeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
         // The first half of a pair of surrogates.
         guard 0xD800...0xDBFF ~= unit, bytes[position...].starts(with: Array("\\u".utf8)) else {
-            throw mistake("half of a character")
+            throw mistake("half of a surrogate pair")
         }
         position += 2
         let second = try codeUnit()
         guard 0xDC00...0xDFFF ~= second,
             let scalar = Unicode.Scalar(0x10000 + (UInt32(unit - 0xD800) << 10 | UInt32(second - 0xDC00)))
-        else { throw mistake("half of a character") }
+        else { throw mistake("half of a surrogate pair") }
         return scalar
     }
 
     /// Reads four hexadecimal digits.
     private mutating func codeUnit() throws -> UInt16 {
-        guard position + 4 <= bytes.count else { throw mistake("a text has no end") }
+        guard position + 4 <= bytes.count else { throw mistake("a string is not terminated") }
         let digits = String(decoding: bytes[position..<position + 4], as: UTF8.self)
         guard digits.allSatisfy(\.isHexDigit), let value = UInt16(digits, radix: 16) else {
-            throw mistake("an escape is not known")
+            throw mistake("an escape is unknown")
         }
         position += 4
         return value

@@ -1,5 +1,5 @@
 extension String {
-    /// Returns the text in lines of at most so many columns, broken at spaces where there are any.
+    /// Returns the text in lines of at most the given number of columns, broken at spaces if possible.
     ///
     /// - Parameter indent: the number of spaces before each line that continues another.
     func wrapped(columns: Int, indent: Int = 0) -> String {
@@ -9,7 +9,7 @@ extension String {
     }
 
     private static func wrap(_ line: Substring, _ columns: Int, _ indent: Int) -> [String] {
-        // What is too narrow for words is left to the terminal.
+        // If there is too little room for words, the terminal breaks the line.
         guard columns >= indent + 10, String(line).columns > columns else { return [String(line)] }
         var (lines, current, used) = ([String](), "", 0)
         let margin = String(repeating: " ", count: indent)

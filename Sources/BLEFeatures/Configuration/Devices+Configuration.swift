@@ -15,7 +15,7 @@ extension Devices {
         public let features: [any Feature.Type]
         /// The encryption of messages. Nil if messages are not encrypted.
         public let encryption: MessageEncryption?
-        /// How requests are written. With response by default.
+        /// The type of writing requests. With response by default.
         public var writeType = WriteType.withResponse
         /// The maximum wait for a reply. 10 s by default.
         public var replyTimeout: Duration
@@ -33,7 +33,8 @@ extension Devices {
         public var longFrames: TransactionConfiguration.LongFrames
         /// Whether devices split their frames over several notifications.
         public var reassembles: Bool
-        /// The maximum number of unprocessed packets; see ``TransactionConfiguration/bufferedPackets``. 1024 by default.
+        /// The maximum number of unprocessed packets; see ``TransactionConfiguration/bufferedPackets``. 1024 by
+        /// default.
         public var bufferedPackets = 1024
 
         /// The service of devices that use the protocol's defaults.
@@ -91,7 +92,7 @@ extension Devices {
         }
 
         /// Returns the serial number in an advertisement: the six bytes after the company identifier, in lowercase
-        /// hexadecimal. Nil if the advertisement is not that of such a device.
+        /// hexadecimal. Nil if the advertisement is not from such a device.
         public func serial(in advertisement: Advertisement) -> String? {
             guard let data = advertisement.manufacturerData[company], data.count >= 6 else { return nil }
             return Hex.string(Array(data.prefix(6)))

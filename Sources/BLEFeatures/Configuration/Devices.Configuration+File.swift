@@ -95,7 +95,7 @@ private enum Setting: Decodable {
     case text(String)
     case texts([String])
     case object([String: Setting])
-    /// A value of a type that no setting has.
+    /// A value of any other type.
     case other
 
     init(from decoder: any Decoder) throws {
@@ -133,15 +133,16 @@ private struct Settings {
         guard let key = values.keys.sorted().first(where: { !keys.contains($0) }) else { return }
         let choice = "Choose from: \(keys.map { prefix + $0 }.joined(separator: ", "))."
         throw BLEError(
-            .invalidArgument, "a configuration has no key \(prefix)\(key)\(place(of: key))", isRetryable: false,
+            .invalidArgument, "there is no configuration key \(prefix)\(key)\(place(of: key))", isRetryable: false,
             remedy: Spelling.nearest(to: key, in: keys).map { "Did you mean \(prefix)\($0)?" } ?? choice)
     }
 
-    /// Returns the line of a key in the text, such as ` (line 3)`. Empty if it is not found, as with escapes.
+    /// Returns the line of a key in the text, such as ` (line 3)`. Empty if the key is not found, for example because
+    /// of escapes.
     private func place(of key: String) -> String {
         var rest = json[...]
         while let range = rest.firstRange(of: "\"\(key)\"") {
-            // A key is followed by a colon, other texts are not.
+            // A key is followed by a colon; other strings are not.
             if json[range.upperBound...].first(where: { !$0.isWhitespace }) == ":" {
                 return " (line \(json[..<range.lowerBound].count { $0.isNewline } + 1))"
             }

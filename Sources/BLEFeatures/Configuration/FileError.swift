@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The errors of Foundation in words, without its domains and numbers.
+/// Descriptions of Foundation's errors, without domains and numbers.
 enum FileError {
     /// Returns the reason that an error gives, such as `No such file or directory`.
     static func reason(for error: any Error) -> String {
@@ -21,7 +21,7 @@ enum FileError {
         case .fileReadNoSuchFile, .fileNoSuchFile: text(of: ENOENT)
         case .fileReadNoPermission, .fileWriteNoPermission: text(of: EACCES)
         case .fileWriteOutOfSpace: text(of: ENOSPC)
-        default: "it cannot be read or written"
+        default: "the file cannot be read or written"
         }
     }
 
@@ -31,7 +31,7 @@ enum FileError {
             context.underlyingError.map { reason(for: $0) } ?? context.debugDescription
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context):
             context.debugDescription
-        @unknown default: "it cannot be decoded"
+        @unknown default: "the content cannot be decoded"
         }
     }
 

@@ -14,7 +14,7 @@ public final class Device: Sendable {
     public let messages: MessageSession
     /// The features, in the order of the configuration.
     public let features: [any Feature]
-    /// Whether the features were told about the link.
+    /// Whether the features were informed of the link.
     private let isAnnounced = Mutex(false)
 
     init(_ discovered: DiscoveredDevice, _ configuration: Devices.Configuration, _ storage: any DeviceStorage) {
@@ -44,7 +44,7 @@ public final class Device: Sendable {
     public func feature<F: Feature>(_ type: F.Type = F.self) throws(BLEError) -> F {
         for case let feature as F in features { return feature }
         throw BLEError(
-            .featureNotFound, "the configuration has no \(F.self)", isRetryable: false,
+            .featureNotFound, "the configuration does not contain \(F.self)", isRetryable: false,
             remedy: "Add it to the configuration's features.")
     }
 
@@ -81,7 +81,7 @@ public final class Device: Sendable {
         try await messages.transactions.checkOpen()
     }
 
-    /// Closes the session and tells the features that the link has ended.
+    /// Closes the session and informs the features that the link has ended.
     func end(_ error: BLEError) async {
         await messages.close(error)
         let wasAnnounced = isAnnounced.withLock { isAnnounced in

@@ -14,7 +14,7 @@ struct DeviceConnector: Sendable {
 
     /// The pause before another attempt. A link that is lost as soon as it is made may be lost again.
     private static let pause = Duration.milliseconds(500)
-    /// The maximum number of peripherals to try. An attacker can invent any number of them.
+    /// The maximum number of peripherals to try. An attacker can imitate any number of peripherals.
     private static let maximumCandidates = 8
 
     /// Returns the device, connected and ready.
@@ -75,7 +75,7 @@ struct DeviceConnector: Sendable {
             return device
         } catch {
             await device.end(error)
-            // In a separate task, which is not cancelled, so that the link is ended in any case.
+            // Disconnects in a separate task, which is not cancelled, so that the link is ended in any case.
             if !hadLink { await Task { try? await device.disconnect() }.value }
             central.configuration.logger.debug(
                 "not connected", metadata: ["device": "\(serial)", "attempt": "\(attempt)", "error": "\(error)"])
@@ -98,14 +98,15 @@ struct DeviceConnector: Sendable {
 
     // MARK: Saving
 
-    /// Whether the peripheral is known to be the device without proof on this link: it was saved as such, or is bonded.
+    /// Whether the peripheral is known to be the device without proof on this link, because it was saved as the device
+    /// or is bonded.
     private func isTrusted(_ peripheral: Peripheral) async -> Bool {
         if let saved = (try? await devices.storage.device(serial))??.peripheral, saved == peripheral.id { return true }
         return await DeviceFinder.isBonded(peripheral)
     }
 
     /// Saves a connected device, unless another peripheral may be the device. A peripheral that can prove that it has a
-    /// pairing key is saved when it has done so; see ``Device``.
+    /// pairing key is saved when it has proved it; see ``Device``.
     private func remember(_ device: Device, isTrusted: Bool) async {
         let canProveKey = configuration.encryption?.mode == .bound
         await devices.storage.remember(device.serial, central) { saved in

@@ -7,7 +7,7 @@ internal import BLE
 struct DeviceFinder: Sendable {
     let devices: Devices
     let serial: String
-    /// The only peripheral to search for. Nil for any that claims the serial number.
+    /// The only peripheral to search for. Nil for any peripheral that claims the serial number.
     let chosen: Peripheral.ID?
 
     /// How long to wait for an expected peripheral after another one was found.
@@ -115,8 +115,8 @@ struct DeviceFinder: Sendable {
 
     private func notFound(_ cause: BLEError?) -> BLEError {
         BLEError(
-            .peripheralNotFound, "no device \(serial) was heard within \(configuration.connectTimeout)",
-            isRetryable: false, remedy: "See that it is switched on, near, and not connected to something else.",
+            .peripheralNotFound, "no device \(serial) was found within \(configuration.connectTimeout)",
+            isRetryable: false, remedy: "Check that it is switched on, near, and not connected to another central.",
             cause: cause)
     }
 

@@ -27,7 +27,7 @@ public protocol DeviceStorage: Sendable {
     /// Returns the entry of a device. Throws `storageFailed`.
     func device(_ serial: String) async throws(BLEError) -> SavedDevice?
     /// Changes the entry of a device in one step. `change` receives nil if the device is not saved, and returns nil to
-    /// remove it. If this throws, `storageFailed` or `cancelled`, nothing has changed.
+    /// remove it. Throws `storageFailed` or `cancelled`; then nothing has changed.
     func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
     ) async throws(BLEError)

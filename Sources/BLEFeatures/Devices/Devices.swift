@@ -93,11 +93,11 @@ public actor Devices {
 
     /// Connects to a discovered device. Returns when its features are ready.
     ///
-    /// A device that is connected already is returned immediately. Concurrent callers share the attempts.
+    /// A device that is already connected is returned immediately. Concurrent callers share the attempts.
     ///
     /// The peripheral is accepted as the device without proof. It is saved as the device if it is bonded. With
-    /// encryption in `bound` mode, it is also saved when it has proved that it has the pairing key, or was paired with.
-    /// In other modes, and without encryption, it is saved if no other peripheral is.
+    /// encryption in `bound` mode, it is also saved when it has proved that it has the pairing key, or after a new
+    /// pairing. In other modes, and without encryption, it is saved if no other peripheral is saved as the device.
     ///
     /// Throws the errors of connecting and discovering if the last attempt fails. A link that was made for it is ended.
     public func connect(to discovered: DiscoveredDevice) async throws(BLEError) -> Device {
@@ -107,11 +107,11 @@ public actor Devices {
     /// Connects to the device with the given serial number: immediately if it is listed or has a link, otherwise as
     /// soon as a scan finds it.
     ///
-    /// Several peripherals may claim the serial number. The one that was saved, or that is bonded, is preferred: it is
-    /// awaited up to 2 s longer than the others. If a peripheral fails, the next one is tried, in the order in which
-    /// they were found. With encryption in `bound` mode and a saved pairing key, the others must prove that they have
-    /// the key; otherwise they are neither connected to nor saved. If all fail, the error of the first is thrown. To
-    /// pair anew with such a peripheral, use ``connect(to:)``.
+    /// Several peripherals may claim the serial number. A peripheral that was saved as the device, or that is bonded,
+    /// is preferred: it is awaited up to 2 s longer than the others. If a peripheral fails, the next one is tried, in
+    /// the order in which they were found. With encryption in `bound` mode and a saved pairing key, the others must
+    /// prove that they have the key; a peripheral that does not is disconnected and not saved. If all fail, the error
+    /// of the first is thrown. To replace the pairing key by pairing with such a peripheral, use ``connect(to:)``.
     ///
     /// Throws `peripheralNotFound` if the device is not found within the connect timeout, `invalidArgument` if `serial`
     /// is not a valid serial number, and the errors of ``connect(to:)``.
@@ -126,7 +126,7 @@ public actor Devices {
         guard let bytes = Hex.bytes(serial), bytes.count == 6 else {
             throw BLEError(
                 .invalidArgument, "\"\(serial)\" is not a valid serial number", isRetryable: false,
-                remedy: "Give its twelve hexadecimal digits.")
+                remedy: "Use the twelve hexadecimal digits of the serial number.")
         }
         return Hex.string(bytes)
     }
@@ -164,7 +164,7 @@ public actor Devices {
             if !work.isAbandoned {
                 if work.isOver { settle(work, serial) }
             } else {
-                // Until the link has ended, later callers wait for that.
+                // Later callers wait until the link has ended.
                 Task { [weak self] in
                     await work.untilEnded()
                     await self?.settle(work, serial)

@@ -14,12 +14,12 @@ public import BLE
 /// A feature is registered by its type in a ``Devices/Configuration``. Each connection has its own instance,
 /// ``Device/feature(_:)``.
 public protocol Feature: AnyObject, Sendable {
-    /// The commands that only this feature sends. None by default: then it cannot send messages.
+    /// The commands that only this feature sends. None by default, so that the feature cannot send messages.
     static var commands: Set<MessageCommand> { get }
     /// Creates the feature for one connection. The handler sends its messages to the device.
     init(handler: MessageHandler)
 
-    /// Called when there is a link. Messages cannot be sent yet.
+    /// Called when the link is up. Messages cannot be sent yet.
     ///
     /// Connecting waits for this method and for ``ready()``, even beyond its timeout. Return soon if the task is
     /// cancelled.
@@ -82,7 +82,7 @@ public struct MessageHandler: Sendable {
         await session.notifications(for: command, isEncrypted: isEncrypted)
     }
 
-    /// Agrees on the keys of the link, unless that has been done. From then on, encrypted notifications can be read; see
+    /// Agrees on the keys of the link, unless there are keys. From then on, encrypted notifications can be read; see
     /// ``MessageSession/secure()``.
     public func secure() async throws(BLEError) { try await session.secure() }
 

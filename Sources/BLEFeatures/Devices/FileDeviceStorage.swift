@@ -4,9 +4,9 @@ internal import Foundation
 /// A storage in a file that only its owner may read.
 ///
 /// Each change reads the file and replaces it in one step, so that a crash leaves either the old or the new file.
-/// Concurrent changes wait for each other, even in different processes of the user, by a lock on the file `.NAME.lock`
-/// beside it, which stays there. The file is JSON and contains the keys, which are secret. The directory must be the
-/// user's own: in one that others can write to, they can take the lock's name.
+/// Concurrent changes wait for each other, even in different processes of the user: they lock the file `.NAME.lock` in
+/// the same directory, which is not removed. The file is JSON and contains the keys, which are secret. The directory
+/// must be the user's own: in a directory that other users can write to, they can create a file with the lock's name.
 public actor FileDeviceStorage: DeviceStorage {
     private struct Record: Codable {
         var serial: String
@@ -24,8 +24,8 @@ public actor FileDeviceStorage: DeviceStorage {
     /// Creates a storage in the given file, whose directory must exist. A missing file contains no devices.
     ///
     /// - Parameters:
-    ///   - lockTimeout: the maximum time that a change waits for those of other programs.
-    ///   - clock: measures it.
+    ///   - lockTimeout: the maximum time that a change waits for the changes of other programs.
+    ///   - clock: the clock that measures this time.
     public init(
         path: String, lockTimeout: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
     ) {
@@ -42,12 +42,12 @@ public actor FileDeviceStorage: DeviceStorage {
 
     /// Changes the entry of a device, and writes the file.
     ///
-    /// Throws `storageFailed`, whose cause is `busy` if another program holds the file's lock for the whole time limit,
-    /// and `cancelled`.
+    /// Throws `storageFailed` and `cancelled`. The cause of `storageFailed` is `busy` if another program holds the
+    /// file's lock for the whole time limit.
     public func update(
         _ serial: String, _ change: @Sendable (SavedDevice?) -> SavedDevice?
     ) async throws(BLEError) {
-        // Never suspended from here on: the lock is released before another change of this storage begins.
+        // Must not suspend from here on, so that the lock is released before another change of this storage begins.
         let lock = try await lock()
         defer { lock.release() }
         var devices = try load()
@@ -57,8 +57,8 @@ public actor FileDeviceStorage: DeviceStorage {
         try write(devices)
     }
 
-    /// The pauses between attempts to lock the file, in milliseconds. They are random, so that a program whose changes
-    /// follow one another in the same rhythm does not hold the lock at each attempt.
+    /// The pauses between attempts to lock the file, in milliseconds. They are random, so that attempts do not coincide
+    /// with the changes of a program that makes them at regular intervals.
     private static let pauses = 1...20
 
     private func lock() async throws(BLEError) -> PrivateFile.Lock {
@@ -126,6 +126,6 @@ public actor FileDeviceStorage: DeviceStorage {
     private func failure(_ what: String, _ error: any Error) -> BLEError {
         BLEError(
             .storageFailed, "\(path) cannot be \(what): \(FileError.reason(for: error))", isRetryable: false,
-            remedy: "Look at the file and its directory.", cause: error)
+            remedy: "Check the file and its directory.", cause: error)
     }
 }

@@ -17,8 +17,8 @@ public import BLE
 extension MessageHandler {
     /// Sends a request with a payload, and returns the payload of the reply.
     ///
-    /// Throws what ``send(_:timeout:)`` throws, and `invalidValue` if the payload cannot be encoded or the reply's cannot
-    /// be decoded.
+    /// Throws the errors of ``send(_:timeout:)``, and `invalidValue` if the payload cannot be encoded or the payload of
+    /// the reply cannot be decoded.
     public func send<Reply: ValueCodable>(
         _ command: MessageCommand, _ payload: some ValueCodable, reply: Reply.Type, isEncrypted: Bool = false,
         timeout: Duration? = nil
@@ -61,8 +61,7 @@ extension MessageHandler {
     /// }
     /// ```
     ///
-    /// Iteration throws `invalidValue` for a payload that cannot be decoded. The next element is that of the next
-    /// notification.
+    /// Iteration throws `invalidValue` for a payload that cannot be decoded, and continues with the next notification.
     public func notifications<Payload: ValueCodable>(
         for command: MessageCommand, as payload: Payload.Type, isEncrypted: Bool? = nil
     ) async -> PayloadStream<Payload> {
@@ -82,8 +81,7 @@ extension MessageHandler {
 
     // MARK: Other characteristics
 
-    /// Subscribes to another characteristic of the device that notifies, as its feature needs. The stream ends with the
-    /// link.
+    /// Subscribes to another characteristic of the device, if a feature needs one. The stream ends with the link.
     public func notifications<Value>(
         of characteristic: Characteristic<Value>, overflow: OverflowPolicy = .dropOldest(capacity: 256)
     ) async throws(BLEError) -> NotificationStream<Value> {
@@ -115,7 +113,7 @@ public struct PayloadStream<Payload: ValueCodable>: AsyncSequence, Sendable {
         let peripheral: Peripheral.ID
 
         /// Returns the next payload. Nil when the session has ended. Throws `invalidValue` for a payload that cannot be
-        /// decoded, and what a stream of messages throws.
+        /// decoded, and the errors of a stream of messages.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(BLEError) -> Payload? {

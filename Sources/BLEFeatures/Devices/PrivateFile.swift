@@ -11,8 +11,8 @@ enum PrivateFile {
 
     /// An exclusive lock on a file, which serializes its changes, in this process and in others.
     ///
-    /// The lock is that of a file beside it, which stays there. Only its owner and root can open it, so that no other
-    /// user can hold the lock.
+    /// The lock is on another file in the same directory, which is not removed. Only the lock file's owner and root can
+    /// open it, so that no other user can hold the lock.
     struct Lock {
         private let descriptor: Int32
 
@@ -36,9 +36,9 @@ enum PrivateFile {
             descriptor = file
         }
 
-        /// Opens the file, or creates it as one of the user that `path` belongs to.
+        /// Opens the lock file, or creates it for the owner of `path`.
         private static func open(_ name: String, for path: String) throws -> Int32 {
-            // Neither a link nor a pipe of another user is followed or waited for.
+            // A link of another user is not followed, and a pipe of another user is not waited for.
             let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
             let created = Foundation.open(name, flags | O_CREAT | O_EXCL, 0o600)
             guard created < 0, errno == EEXIST else {
@@ -64,8 +64,8 @@ enum PrivateFile {
         }
 
         func release() {
-            // A process that is being started has the descriptor until it executes its program. Closing it here would
-            // leave the lock to that process for so long.
+            // A process that is being started has a copy of the descriptor until it executes its program. If the
+            // descriptor were only closed here, the lock would be held until then.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
@@ -84,7 +84,7 @@ enum PrivateFile {
         return (status.st_uid, status.st_gid)
     }
 
-    /// Gives a file that root has created to the user whose file it is or replaces.
+    /// Gives a file that root has created to the owner of the file that it replaces or locks.
     private static func give(_ descriptor: Int32, to owner: Owner) throws {
         guard geteuid() == 0, owner.user != 0 else { return }
         try check("fchown", fchown(descriptor, owner.user, owner.group))
@@ -106,7 +106,7 @@ enum PrivateFile {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
-    /// Replaces the file at `path` by one with mode 0600, and waits until it is on disk.
+    /// Replaces the file at `path` with a file with mode 0600, and waits until that is on disk.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
         // Replaces the target of a symbolic link, not the link itself.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path

@@ -2,7 +2,7 @@ internal import BLE
 internal import Synchronization
 internal import Waiting
 
-/// Work that is performed once for all its callers, and cancelled when none of them waits any longer.
+/// Work that is performed once for all its callers, and cancelled when no caller waits any longer.
 final class SharedWork<Value: Sendable>: Sendable {
     private struct State {
         var waiters: [Int: Outcome<Value>] = [:]
@@ -67,8 +67,8 @@ final class SharedWork<Value: Sendable>: Sendable {
         abandoned?.cancel()
     }
 
-    /// Delivers the result. Returns false if no caller is left to receive it, since the last one may be cancelled at
-    /// this time.
+    /// Delivers the result. Returns false if no caller is left to receive it: the last one may have been cancelled
+    /// meanwhile.
     private func finish(_ result: Result<Value, BLEError>) -> Bool {
         state.withLock { state in
             guard state.result == nil else { return false }

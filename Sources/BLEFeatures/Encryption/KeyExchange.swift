@@ -15,8 +15,8 @@ internal import Crypto
 /// ```
 ///
 /// If a pairing is resumed, each side proves to the other that it has the pairing key. A new pairing does not
-/// authenticate either side: an attacker in the middle can share a key with each of them. `Docs/MessageEncryption.md`
-/// describes the protocol.
+/// authenticate either side: an attacker in the middle can agree on a key with each of them.
+/// `Docs/MessageEncryption.md` describes the protocol.
 public struct KeyExchange: Sendable {
     /// The length of a public key, in bytes.
     public static let publicKeySize = 32
@@ -56,7 +56,7 @@ public struct KeyExchange: Sendable {
     /// the same keys; `keyUnknownToDevice` if the reply to a request that resumes a pairing is empty, which means that
     /// the device does not know the pairing key.
     ///
-    /// - Parameter pairingKey: the key of the pairing to resume. Nil to pair anew.
+    /// - Parameter pairingKey: the key of the pairing to resume. Nil for a new pairing.
     public func keys(
         from reply: [UInt8], resuming pairingKey: MessageKey? = nil, derivation: KeyDerivation,
         mode: MessageCipher.Mode = .bound
@@ -67,7 +67,7 @@ public struct KeyExchange: Sendable {
         guard mode == .bound || proof.isEmpty else { throw .invalidPublicKey }
         let keys = try Agreement(central: publicKey, device: key, secret: sharedSecret(with: key))
             .keys(resuming: pairingKey, derivation, mode)
-        // Compares all bytes, so that the time does not reveal where they differ.
+        // Compares all bytes, so that the time does not reveal the first difference.
         let difference = zip(proof, keys.proof).reduce(0) { $0 | ($1.0 ^ $1.1) }
         guard proof.count == keys.proof.count, difference == 0 else { throw .confirmationFailed }
         return keys
@@ -82,7 +82,7 @@ public struct KeyExchange: Sendable {
     /// message that has the exchange's command. Throws `invalidPublicKey`.
     ///
     /// - Parameter pairingKey: the key of the pairing that the request resumes, see
-    ///   ``KeyExchangeRequest/pairingKey(among:)``. Nil to pair anew.
+    ///   ``KeyExchangeRequest/pairingKey(among:)``. Nil for a new pairing.
     public func answer(
         _ request: KeyExchangeRequest, resuming pairingKey: MessageKey? = nil, derivation: KeyDerivation,
         mode: MessageCipher.Mode = .bound
@@ -143,7 +143,7 @@ private struct Agreement {
 public struct KeyExchangeRequest: Sendable, Hashable {
     /// The central's public key, 32 bytes.
     public let publicKey: [UInt8]
-    /// The 8 bytes that identify the pairing key to resume, in this exchange only. Nil to pair anew.
+    /// The 8 bytes that identify the pairing key to resume, in this exchange only. Nil for a new pairing.
     public let identifier: [UInt8]?
 
     /// Decodes the payload of a message, which has 32 or 40 bytes. Throws `invalidPublicKey` for any other length.
@@ -156,7 +156,8 @@ public struct KeyExchangeRequest: Sendable, Hashable {
         identifier = payload.count == size ? nil : Array(payload.dropFirst(size))
     }
 
-    /// Returns the pairing key that the request resumes. Nil if it is not among `keys`, or if the request pairs anew.
+    /// Returns the pairing key that the request resumes. Nil if the key is not among `keys`, or if the request is for a
+    /// new pairing.
     public func pairingKey(among keys: some Sequence<MessageKey>) -> MessageKey? {
         guard let identifier else { return nil }
         return keys.first { $0.identifier(for: publicKey) == identifier }

@@ -1,4 +1,4 @@
-/// The central's keys for one link: those in use, and those of an exchange in progress.
+/// The central's keys for one link: the keys in use, and the keys of an exchange in progress.
 ///
 /// In `bound` mode, the keys in use remain valid until the new ones are confirmed. Meanwhile, encrypted messages with
 /// the exchange's command belong to the exchange, all others to the keys in use.
@@ -53,7 +53,7 @@ struct LinkKeys: Sendable {
         if asked?.mode == .bound { asked = nil }
     }
 
-    /// Notes that an unencrypted request is being written.
+    /// Records that an unencrypted request is being written.
     mutating func didEncode(_ request: Message) {
         guard let prepared, prepared.request == request else { return }
         (asked, self.prepared, candidate) = (prepared, nil, nil)
@@ -61,10 +61,10 @@ struct LinkKeys: Sendable {
         if prepared.mode == .firmware { (former, cipher) = (cipher ?? former, nil) }
     }
 
-    /// Handles an unencrypted reply, which may be that of the exchange.
+    /// Handles an unencrypted reply, which may be the reply of the exchange.
     ///
-    /// Returns false if it may belong to the exchange of another central, and the exchange goes on: a device that
-    /// cannot tell its subscribers apart sends replies to all of them.
+    /// Returns false if the reply may belong to the exchange of another central, so that this exchange continues: a
+    /// device that cannot distinguish its subscribers sends replies to all of them.
     mutating func didDecode(_ reply: Message) -> Bool {
         guard let asked, asked.request.command == reply.command else { return true }
         let cipher = asked.cipher(for: reply)

@@ -1,10 +1,10 @@
 internal import Crypto
 
-/// Encrypts messages and decrypts those of the other side, with AES-256-GCM, for one connection.
+/// Encrypts messages and decrypts the messages of the other side, with AES-256-GCM, for one connection.
 ///
 /// The payload of an encrypted frame is nonce (12 bytes), ciphertext and tag (16 bytes), so a message carries at most
 /// ``Message/maximumEncryptedPayload`` bytes. A cipher is a value that counts the messages. Do not encrypt with a copy
-/// of it: two messages would have the same nonce.
+/// of a cipher: two messages would have the same nonce.
 public struct MessageCipher: Sendable {
     /// The choice of nonces and of the authenticated data.
     public enum Mode: Sendable, Hashable {
@@ -43,7 +43,8 @@ public struct MessageCipher: Sendable {
     public let role: Role
     private let key: MessageKey
     private var nonces: any MessageNonces
-    /// The counters of encrypted requests without a reply, in ascending order. Only the newest few of each command.
+    /// The counters of encrypted requests without a reply, in ascending order. Contains only the newest few of each
+    /// command.
     private var unanswered: [MessageCommand: [UInt64]] = [:]
     /// The request that was decrypted last.
     private var opened: (command: MessageCommand, counter: UInt64)?
@@ -113,7 +114,7 @@ public struct MessageCipher: Sendable {
             let box = try? AES.GCM.seal(
                 message.payload, using: key.material, nonce: AES.GCM.Nonce(data: nonce),
                 authenticating: authenticated(header, answered))
-        else { preconditionFailure("key and nonce have the sizes that AES-GCM takes") }
+        else { preconditionFailure("key and nonce have the sizes that AES-GCM requires") }
         if mode == .bound, message.type == .request { expectReply(message.command, to: CountingNonces.counter(nonce)) }
         frame.payload = nonce + box.ciphertext + box.tag
         return try frame.encode()

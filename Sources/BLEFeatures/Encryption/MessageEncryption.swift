@@ -1,6 +1,6 @@
 public import BLE
 
-/// The encryption of messages: its mode, and how keys are agreed on.
+/// The encryption of messages: its mode, and the parameters of the key exchange.
 public struct MessageEncryption: Sendable, Hashable {
     /// The mode of encryption.
     public var mode: MessageCipher.Mode

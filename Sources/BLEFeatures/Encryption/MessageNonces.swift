@@ -1,4 +1,4 @@
-/// Generates nonces of 12 bytes that are never used twice, and checks those of the other side.
+/// Generates nonces of 12 bytes that are never used twice, and checks the nonces of the other side.
 protocol MessageNonces: Sendable {
     /// Returns the nonce for the next message to send.
     mutating func next(using generator: inout some RandomNumberGenerator) -> [UInt8]
@@ -46,7 +46,7 @@ struct CountingNonces: MessageNonces {
     }
 }
 
-/// Random nonces. The last 1024 of both directions are rejected. This includes sent ones, since nothing else
+/// Random nonces. The last 1024 of both directions are rejected. This includes sent nonces, since nothing else
 /// distinguishes a message from its own reflection.
 struct RandomNonces: MessageNonces {
     static let memory = 1024

@@ -2,8 +2,8 @@
 /// `>`, as ELM327 adapters do.
 ///
 /// Packets may be split anywhere. Lines end with CR, LF or both. Spaces around a line, empty lines, and NUL bytes,
-/// which the adapter may insert according to its data sheet, are removed. So is a first line that repeats the command,
-/// which is the adapter's echo. Bytes that are not UTF-8 become U+FFFD.
+/// which the adapter may insert according to its data sheet, are removed. A first line that repeats the command, the
+/// adapter's echo, is also removed. Bytes that are not UTF-8 become U+FFFD.
 ///
 /// A response that exceeds the limit is discarded up to its prompt.
 public struct LineReassembler: Sendable {
@@ -40,7 +40,7 @@ public struct LineReassembler: Sendable {
             switch packet[index] {
             case 0: break
             case UInt8(ascii: ">") where isDiscarding:
-                // The echo is kept, since it is still to come.
+                // The echo is still expected, because it has not arrived yet.
                 isDiscarding = false
                 isTooLong = true
             case UInt8(ascii: ">"):

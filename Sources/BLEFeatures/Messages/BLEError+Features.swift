@@ -3,8 +3,8 @@ public import BLE
 extension BLEError.Code {
     /// A device did not reply in time.
     public static let commandTimedOut = BLEError.Code(rawValue: "commandTimedOut")
-    /// A device sent an invalid message, or a message cannot be sent. The cause, if there is one, says why, for example
-    /// as a ``MessageError``.
+    /// A device sent an invalid message, or a message cannot be sent. The cause, if there is one, is the reason, for
+    /// example a ``MessageError``.
     public static let invalidMessage = BLEError.Code(rawValue: "invalidMessage")
     /// A device answered a request with a request.
     public static let invalidMessageType = BLEError.Code(rawValue: "invalidMessageType")

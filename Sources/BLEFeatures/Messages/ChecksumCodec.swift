@@ -13,13 +13,13 @@ public import BLE
 /// try await robot.post(ChecksumFrame([ChecksumFrame.Command(id: 0x50, body: [0x51])]))  // rainbow
 /// ```
 public struct ChecksumCodec: TransactionCodec {
-    /// The key that all frames have.
+    /// The single key of all frames.
     public struct Key: Hashable, Sendable {}
 
     /// Creates a codec.
     public init() {}
 
-    /// Returns the one key.
+    /// Returns the single key.
     public func key(of request: ChecksumFrame) -> Key { Key() }
 
     /// Returns a description with the number of commands.

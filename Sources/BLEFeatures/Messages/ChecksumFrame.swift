@@ -65,7 +65,7 @@ public struct ChecksumFrame: Hashable, Sendable {
         guard position < frame.count else { throw .truncated(count: frame.count) }
         let id = frame[position]
         guard let length = bodyLength(id), length >= 0 else { throw .unknownCommand(id: id) }
-        // Of the remaining bytes, one is the id and one is the checksum.
+        // One of the remaining bytes is the id, and one is the checksum.
         guard length <= frame.count - position - 2 else { throw .truncated(count: frame.count) }
         let body = frame.extracting(position + 1..<position + 1 + length).withUnsafeBufferPointer { Array($0) }
         let command = Command(id: id, body: body)
@@ -97,9 +97,9 @@ extension ChecksumFrameError: CustomStringConvertible {
     /// A single line with the problem and a suggested remedy.
     public var description: String {
         switch self {
-        case .missingPreamble: "the frame does not begin with 2A 2A 2A 2A — check that the device speaks this protocol"
-        case .truncated(let count): "the frame ends after \(count) bytes, too early — send it whole"
-        case .unknownCommand(let id): "there is no command \(id) — give its body's length"
+        case .missingPreamble: "the frame does not begin with 2A 2A 2A 2A — check that the device uses this protocol"
+        case .truncated(let count): "the frame is truncated after \(count) bytes — send the whole frame"
+        case .unknownCommand(let id): "the command \(id) is unknown — return the length of its body"
         case .checksumMismatch(let id, let expected, let actual):
             "command \(id) has the checksum \(actual) instead of \(expected) — send it again"
         case .trailingBytes(let count): "\(count) bytes follow the last command — check the lengths of the bodies"

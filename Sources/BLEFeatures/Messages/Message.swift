@@ -20,7 +20,7 @@ public struct Message: Hashable, Sendable {
     /// The bytes after the header.
     public var payload: [UInt8]
 
-    /// Creates a message. By default, an unencrypted request without payload.
+    /// Creates a message: by default, an unencrypted request without payload.
     @inlinable
     public init(
         _ command: MessageCommand, type: MessageType = .request, isEncrypted: Bool = false, payload: [UInt8] = []
@@ -91,7 +91,8 @@ public struct Message: Hashable, Sendable {
                     (start + count).initialize(from: source, count: header.payloadCount)
                 }
             }
-            // The payload's own count would retain the payload, which takes as long as everything else here.
+            // Reading the payload's own count would retain the payload, which takes as long as the rest of this
+            // function.
             count += header.payloadCount
         }
     }

@@ -2,7 +2,7 @@
 ///
 /// Creating an error does not allocate, so rejecting an invalid frame costs no more than accepting a valid one.
 public enum MessageError: Error, Hashable, Sendable {
-    /// The frame has only `count` bytes, fewer than its header, or its length byte is as low as that.
+    /// The frame has only `count` bytes, fewer than a header, or its length byte says so.
     case tooShort(count: Int)
     /// The length byte differs from the length of the frame.
     case lengthMismatch(declared: Int, actual: Int)
@@ -43,23 +43,23 @@ extension MessageError: CustomStringConvertible {
     /// A description of the problem.
     public var message: String {
         switch self {
-        case .tooShort(let count): "a frame of \(count) bytes has no room for the header's \(MessageHeader.size)"
-        case .lengthMismatch(let declared, let actual): "the frame says it has \(declared) bytes, and has \(actual)"
+        case .tooShort(let count): "a frame of \(count) bytes is too short for a header of \(MessageHeader.size)"
+        case .lengthMismatch(let declared, let actual): "the frame declares \(declared) bytes, but has \(actual)"
         case .unknownType(let byte): "there is no message type \(byte)"
         case .invalidEncryptedFlag(let byte): "the encrypted byte is \(byte), neither 0 nor 1"
-        case .payloadTooLong(let count, let maximum): "the payload has \(count) bytes, at most \(maximum) fit"
+        case .payloadTooLong(let count, let maximum): "the payload has \(count) bytes, but at most \(maximum) fit"
         case .bufferTooSmall(let needed, let available):
-            "the frame has \(needed) bytes, the buffer room for \(available)"
-        case .missingKey: "the message is encrypted, and no key has been agreed on this connection"
-        case .notEncrypted: "the frame to open is not encrypted"
-        case .authenticationFailed: "the frame's tag does not fit: it was changed on its way, or the keys differ"
+            "the frame has \(needed) bytes, but the buffer has room for \(available)"
+        case .missingKey: "the message is encrypted, but there is no key for this connection"
+        case .notEncrypted: "the frame to decrypt is not encrypted"
+        case .authenticationFailed: "the frame's tag is wrong: the frame was modified in transit, or the keys differ"
         case .replayed: "the frame's nonce was used before"
-        case .malformedCiphertext: "the encrypted payload is not nonce, ciphertext and tag as this mode builds them"
-        case .invalidPublicKey: "the other side's public key is not a usable one of 32 bytes"
+        case .malformedCiphertext: "the encrypted payload does not have the nonce, ciphertext and tag of this mode"
+        case .invalidPublicKey: "the other side's public key is not valid"
         case .invalidPrivateKey: "the private key does not have 32 bytes"
         case .keyUnknownToDevice: "the device does not know the key of an earlier pairing"
         case .confirmationFailed: "the device did not prove that it has the same keys"
-        case .unrequestedReply: "the encrypted reply does not answer the request under way"
+        case .unrequestedReply: "the encrypted reply does not answer the request in progress"
         }
     }
 
@@ -67,21 +67,21 @@ extension MessageError: CustomStringConvertible {
     public var remedy: String {
         switch self {
         case .tooShort, .lengthMismatch:
-            "check that the device speaks this protocol, and whether it splits frames (MessageReassembler)"
-        case .unknownType, .invalidEncryptedFlag: "check that the device speaks this protocol"
+            "check that the device uses this protocol, and whether it splits frames (MessageReassembler)"
+        case .unknownType, .invalidEncryptedFlag: "check that the device uses this protocol"
         case .payloadTooLong: "split the payload over several messages"
-        case .bufferTooSmall: "give a buffer of encodedCount bytes"
-        case .missingKey: "there are no keys: call pair() or secure() first"
-        case .notEncrypted: "decode it with Message(decoding:), if plain messages are welcome"
-        case .authenticationFailed: "exchange keys again; pair anew if that does not help"
-        case .replayed: "drop the frame; if the device means well, it counts wrongly: exchange keys again"
+        case .bufferTooSmall: "pass a buffer of encodedCount bytes"
+        case .missingKey: "call pair() or secure() first"
+        case .notEncrypted: "use Message(decoding:) if unencrypted messages are accepted"
+        case .authenticationFailed: "exchange keys again; if that does not help, pair again"
+        case .replayed: "discard the frame; if the device is genuine, its counter is wrong: exchange keys again"
         case .malformedCiphertext: "check that both sides use the same mode, bound or firmware"
-        case .invalidPublicKey: "check that the device does X25519 with raw keys"
-        case .invalidPrivateKey: "give the key's 32 raw bytes"
-        case .keyUnknownToDevice: "pair anew: the device was reset, or has forgotten its pairings"
+        case .invalidPublicKey: "check that the device uses X25519 with raw keys of 32 bytes"
+        case .invalidPrivateKey: "pass the 32 raw bytes of the key"
+        case .keyUnknownToDevice: "pair again: the device was reset, or has forgotten its pairings"
         case .confirmationFailed:
-            "check that it is the device that was paired with, and that both sides use the same mode, salt and info"
-        case .unrequestedReply: "drop the frame: its request is over, or was never sent"
+            "check that this is the paired device, and that both sides use the same mode, salt and info"
+        case .unrequestedReply: "discard the frame: its request has ended, or was never sent"
         }
     }
 }

@@ -45,7 +45,7 @@ public struct MessageHeader: Hashable, Sendable {
 
     /// Decodes the header of a frame, which must be complete, without further bytes.
     ///
-    /// Throws the first that applies of `tooShort`, `lengthMismatch`, `unknownType` and `invalidEncryptedFlag`.
+    /// Throws `tooShort`, `lengthMismatch`, `unknownType` or `invalidEncryptedFlag`, whichever applies first.
     @inlinable @inline(__always)
     public init(decoding frame: Span<UInt8>) throws(MessageError) {
         guard frame.count >= MessageHeader.size else { throw .tooShort(count: frame.count) }

@@ -38,7 +38,7 @@ public struct MessageReassembler: Sendable {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Moves bytes of the current frame from `rest` to the buffer, and delivers the frame if that completes it.
+    /// Moves bytes of the current frame from `rest` to the buffer, and delivers the frame if it is then complete.
     private mutating func fill(
         from rest: inout Span<UInt8>, _ body: (_ frame: Span<UInt8>) -> Void
     ) throws(MessageError) {
@@ -59,7 +59,7 @@ public struct MessageReassembler: Sendable {
         }
     }
 
-    /// Throws if a frame cannot begin with the given bytes, of which there is at least one.
+    /// Throws if a frame cannot begin with the given bytes. There must be at least one byte.
     private static func check(_ bytes: Span<UInt8>) throws(MessageError) {
         if Int(bytes[0]) < MessageHeader.size { throw .tooShort(count: Int(bytes[0])) }
         if bytes.count > 1, MessageType(rawValue: bytes[1]) == nil { throw .unknownType(bytes[1]) }

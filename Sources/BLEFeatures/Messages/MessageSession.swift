@@ -13,7 +13,7 @@ public final class MessageSession: Sendable {
     private let agreements = Agreements()
     private let didConfirm: @Sendable () async -> Void
 
-    /// Creates a session. Nothing happens before the first message.
+    /// Creates a session. Nothing is sent before the first message.
     ///
     /// - Parameter keys: the storage for the device's pairing key.
     public convenience init(
@@ -25,7 +25,7 @@ public final class MessageSession: Sendable {
         ) {}
     }
 
-    /// - Parameter didConfirm: called each time that the device has proved that it has the pairing key.
+    /// - Parameter didConfirm: called each time the device has proved that it has the pairing key.
     init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool,
         encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
@@ -71,8 +71,8 @@ public final class MessageSession: Sendable {
     /// `commandTimedOut`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`, and the errors of
     /// writing.
     ///
-    /// - Parameter timeout: the maximum time for the request, including its reply. Nil for the configuration's. If keys
-    ///   must be agreed on first, that has the configuration's timeout.
+    /// - Parameter timeout: the maximum time for the request, including its reply. Nil for the configuration's timeout.
+    ///   A key exchange that is necessary first has the configuration's timeout.
     public func send(_ message: Message, timeout: Duration? = nil) async throws(BLEError) -> Message {
         try check(message)
         return try await withKeys(message) { () throws(BLEError) in
@@ -91,8 +91,9 @@ public final class MessageSession: Sendable {
     /// Returns the notifications of a command, from now on, for any number of listeners. Keeps the newest 256 unread
     /// notifications.
     ///
-    /// - Parameter isEncrypted: true for encrypted notifications only, false for plain ones only. Nil for both;
-    ///   ``Message/isEncrypted`` then distinguishes them. Anybody who copies the device's address can send plain ones.
+    /// - Parameter isEncrypted: true for encrypted notifications only, false for unencrypted ones only. Nil for both;
+    ///   ``Message/isEncrypted`` then distinguishes them. Any device that uses the address of this device can send
+    ///   unencrypted notifications.
     public func notifications(
         for command: MessageCommand, isEncrypted: Bool? = nil
     ) async -> BoundedStream<Message> {
@@ -116,8 +117,8 @@ public final class MessageSession: Sendable {
     ///
     /// Encrypted requests in progress may lose their replies. The device may allow pairing only at certain times.
     ///
-    /// Pairing does not authenticate the device: an attacker in the middle can share a key with each side without being
-    /// noticed.
+    /// Pairing does not authenticate the device: an attacker in the middle can agree on a key with each side without
+    /// being noticed.
     ///
     /// Throws `storageFailed` if the key cannot be stored; it is then used for this link only. Throws
     /// `encryptionFailed` if the device does not confirm the key.
@@ -153,8 +154,8 @@ public final class MessageSession: Sendable {
     ///
     /// In `bound` mode, each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, whose
     /// cause is `missingKey` if the device is not paired, `keyUnknownToDevice` if the device replies that it does not
-    /// know the key, and `confirmationFailed` if it does not prove that it does. A reply of the right length without
-    /// the proof may be that to another central, so the wait for another reply goes on until the timeout.
+    /// know the key, and `confirmationFailed` if it does not prove that it knows the key. A reply of the right length
+    /// without the proof may be for another central, so the wait for another reply continues until the timeout.
     public func secure() async throws(BLEError) {
         let encryption = try requireEncryption()
         guard await transactions.needsKeys else { return }
@@ -168,7 +169,7 @@ public final class MessageSession: Sendable {
         }
     }
 
-    /// Whether there is a pairing key, and a mode in which the device can prove that it has it.
+    /// Whether there is a pairing key, and a mode in which the device can prove that it has the key.
     var hasProvableKey: Bool {
         get async {
             guard encryption?.mode == .bound else { return false }
@@ -233,8 +234,8 @@ public final class MessageSession: Sendable {
     private func requireEncryption() throws(BLEError) -> MessageEncryption {
         guard let encryption else {
             throw BLEError(
-                .encryptionFailed, "the configuration says nothing about encryption", isRetryable: false,
-                remedy: "Give it a MessageEncryption.")
+                .encryptionFailed, "the configuration does not contain encryption", isRetryable: false,
+                remedy: "Add a MessageEncryption to the configuration.")
         }
         return encryption
     }

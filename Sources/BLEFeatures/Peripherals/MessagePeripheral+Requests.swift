@@ -4,7 +4,7 @@ internal import BLE
 extension MessagePeripheral {
     /// Handles a request, and sends its reply.
     func answer(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) async {
-        // What waited when its session ended is not another one's.
+        // A request that waited when its session ended does not belong to another session.
         guard !Task.isCancelled, isCurrent(number, key) else { return }
         defer { finish(request, key, number) }
         do {
@@ -49,13 +49,13 @@ extension MessagePeripheral {
                 throw MessageError.missingKey
             }
             guard await claim(key, at: now) else {
-                // Otherwise, it would outlast the exchanges that another pairing ends.
+                // The exchange ends here. Otherwise, it would outlast the exchanges that another pairing ends.
                 sessions[key]?.dropCandidate()
                 throw MessageRejection.sessionClaimed
             }
             guard isCurrent(number, key), generation == begun else { throw MessageError.missingKey }
             if isNew { beginPairing() }
-            // Stored before it is used: a pairing that cannot be kept is none.
+            // The key is stored before it is used, because a pairing whose key cannot be stored has failed.
             do {
                 try await pairings.remember(pairingKey, limit: Self.maximumPairings)
             } catch {
@@ -71,7 +71,7 @@ extension MessagePeripheral {
         }
         let isNewPairing = try KeyExchangeRequest(decoding: request.payload).identifier == nil
         if isNewPairing {
-            // A pairing never takes the place of another one.
+            // A pairing never replaces another one.
             guard try await pairings.keys().count < Self.maximumPairings else {
                 throw MessageRejection.tooManyPairings
             }
@@ -83,15 +83,16 @@ extension MessagePeripheral {
             return nil
         }
         let (reply, pairingKey, keys) = try session.exchange(request.payload, among: known, at: now)
-        // It would be sent to all subscribers, as the answer to the exchange of each.
+        // Over a shared subscription, all subscribers would receive this reply and take it as the answer to their own
+        // exchanges.
         if session.isShared, reply.isEmpty { throw MessageError.keyUnknownToDevice }
-        // The permission was given before another central paired.
+        // Another central has paired since the permission was given.
         if isNewPairing, pairing != lastPairing { throw MessageRejection.pairingRefused }
         if let pairingKey {
             beginPairing()
             try await pairings.remember(pairingKey, limit: Self.maximumPairings)
             guard generation == begun else {
-                // The pairings have been forgotten meanwhile, perhaps before this one was stored.
+                // The pairings were forgotten meanwhile, possibly before this one was stored.
                 try await pairings.change { known in known.filter { $0 != pairingKey } }
                 throw MessageError.missingKey
             }
@@ -101,7 +102,7 @@ extension MessagePeripheral {
         return reply
     }
 
-    /// Ends the exchanges of other new pairings: the permission to pair was for one.
+    /// Ends the exchanges of other new pairings: the permission to pair was for one pairing.
     private func beginPairing() {
         lastPairing += 1
         for key in sessions.keys { sessions[key]?.dropNewPairing() }

@@ -3,7 +3,7 @@ internal import Waiting
 
 /// Subscriptions, and the sessions of centrals.
 extension MessagePeripheral {
-    /// A frame on its way, and the session that it belongs to.
+    /// A frame to be sent, and its session.
     struct Outgoing: Sendable {
         let frame: [UInt8]
         let key: Peripheral.ID?
@@ -13,7 +13,7 @@ extension MessagePeripheral {
     /// A subscription to the reply characteristic, which sends the frames of its sessions one after the other.
     struct Subscription {
         let number: Int
-        /// The time since it began.
+        /// The time since the subscription began.
         let elapsed: @Sendable () -> Duration
         private let frames: AsyncStream<Outgoing>.Continuation
         private let work: Task<Void, Never>
@@ -45,20 +45,20 @@ extension MessagePeripheral {
         }
     }
 
-    /// Has sessions while a central is subscribed to the reply characteristic.
+    /// Serves sessions while a central is subscribed to the reply characteristic.
     func serve(_ subscriber: ReplySubscribers.Subscriber) async {
         begin(subscriber)
-        // Until it is cancelled.
+        // Waits until the task is cancelled.
         try? await Outcome<Void>().wait()
         notifiers.remove(subscriber)
         await end(subscriber)
     }
 
-    /// Begins a subscription, unless it has begun or a later one has.
+    /// Begins a subscription, unless this one or a later one has begun.
     private func begin(_ subscriber: ReplySubscribers.Subscriber) {
         let key = subscriber.notifier.central
         guard subscriptions[key].map({ $0.number < subscriber.number }) ?? true else { return }
-        // One that this subscription replaces ends without a word: its central goes on.
+        // The end of a replaced subscription is not reported, because its central continues.
         if let replaced = subscriptions[key] { _ = endSubscription(replaced, key) }
         subscriptions[key] = Subscription(subscriber) { [notifier = subscriber.notifier] frame in
             await self.send(frame, notifier)
@@ -84,15 +84,15 @@ extension MessagePeripheral {
         return ended.compactMap(\.self)
     }
 
-    /// Ends the session of a central whose link has ended, if its subscription lasts: the system does not tell
-    /// subscribers apart, and another central may be subscribed.
+    /// Ends the session of a central whose link has ended, if its subscription continues: the system does not
+    /// distinguish subscribers, and another central may be subscribed.
     func disconnected(_ central: Peripheral.ID) async {
         guard sessions[central]?.isShared == true else { return }
         claims.remove(central)
         await endSession(central)
     }
 
-    /// Ends the session of a central, whose subscription lasts.
+    /// Ends the session of a central. Its subscription continues.
     func endSession(_ central: Peripheral.ID) async {
         sessions.removeValue(forKey: central)?.end()
         await onStep(.ended(central))
@@ -113,7 +113,7 @@ extension MessagePeripheral {
         }
     }
 
-    /// In `firmware` mode, a session begins with the keys of earlier pairings.
+    /// Loads the keys of earlier pairings, with which a session begins in `firmware` mode.
     private func loadKeys(_ key: Peripheral.ID?, _ number: Int) async {
         guard encryption?.mode == .firmware else { return }
         var known: [MessageKey] = []
@@ -131,7 +131,7 @@ extension MessagePeripheral {
         sessions[key]?.use(PeripheralLinkKeys(encryption, pairings: known))
     }
 
-    /// Whether a session goes on.
+    /// Whether a session is still the current one.
     func isCurrent(_ number: Int, _ key: Peripheral.ID?) -> Bool { sessions[key]?.number == number }
 
     // MARK: Requests
@@ -142,9 +142,9 @@ extension MessagePeripheral {
         // A request whose write was rejected in the meantime must not be carried out.
         if Task.isCancelled { throw .unlikelyError }
         let central = request.central
-        // Without a subscription, its reply would be lost.
+        // Without a subscription, the reply would be lost.
         guard let subscriber = notifiers.find(central) else { throw .improperlyConfigured }
-        // Its handler may not have come here yet.
+        // The subscription's handler may not have begun it yet.
         begin(subscriber)
         guard subscriber.notifier.central == nil else {
             guard sessions[central]?.take(frame, request) == true else { throw .insufficientResources }
@@ -164,8 +164,8 @@ extension MessagePeripheral {
         guard isTaken else { throw .insufficientResources }
     }
 
-    /// Admits a request over the shared subscription. If there are too many guests, one that resumes a known pairing
-    /// takes the place of another.
+    /// Admits a request over the shared subscription. If there are too many guests, a central that resumes a known
+    /// pairing replaces another guest.
     private func admit(_ frame: [UInt8], _ central: Peripheral.ID, _ subscription: Int) async -> SessionClaims.Admission
     {
         guard let now = subscriptions[.none]?.elapsed() else { return .refused }
@@ -199,7 +199,8 @@ extension MessagePeripheral {
         }
     }
 
-    /// Gives the session to a central that has proved an exchange of keys. Returns false if it belongs to another one.
+    /// Gives the session to a central that has proved an exchange of keys. Returns false if the session belongs to
+    /// another central.
     func claim(_ key: Peripheral.ID?, at now: Duration) async -> Bool {
         guard let key, sessions[key]?.isShared == true else { return true }
         guard case .admitted(let former) = claims.prove(key, at: now) else { return false }
@@ -209,7 +210,7 @@ extension MessagePeripheral {
 
     // MARK: Frames
 
-    /// Sends a frame after those that wait.
+    /// Sends a frame after the frames that wait.
     func deliver(_ frame: [UInt8], _ key: Peripheral.ID?) {
         guard let session = sessions[key], let subscription = subscriptions[session.isShared ? nil : key] else {
             return
@@ -233,8 +234,9 @@ extension MessagePeripheral {
         for start in stride(from: 0, to: frame.count, by: length) {
             let part = Array(frame[start..<min(start + length, frame.count)])
             await onStep(start == 0 ? .sending(frame) : .sendingPart(part))
-            // What is left when a session ends would reach the next central. Over a shared subscription, all get it
-            // anyway, and what came before it: without the rest, they would put the next frame behind the half.
+            // The remaining parts must not be sent after the session ends, because the next central would receive them.
+            // Over a shared subscription, all centrals receive all parts, so the rest is sent nevertheless: without it,
+            // they would append the next frame to an incomplete one.
             guard
                 start > 0 && session.isShared
                     ? subscriptions[.none]?.number == session.subscription

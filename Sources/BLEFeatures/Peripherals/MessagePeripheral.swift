@@ -1,6 +1,6 @@
 public import BLE
 
-/// The device's side of the message protocol: receives requests of centrals and answers them, encrypted too.
+/// The device's side of the message protocol: receives requests of centrals and answers them, also encrypted.
 ///
 /// Its ``definition(name:serial:)`` runs on the simulated radio, and a `PeripheralHost` serves it to real centrals:
 ///
@@ -12,23 +12,23 @@ public import BLE
 /// let bell = device.definition(name: "Bell", serial: [1, 2, 3, 4, 5, 6])
 /// ```
 ///
-/// The requests of a central are handled one at a time, in the order of their arrival. A frame that cannot be read and a
-/// handler that throws have no reply; ``problems()`` tells why. Each central has a session of its own while it is
-/// subscribed, with keys of its own. A request of a central that is not subscribed is rejected at once with
-/// `improperlyConfigured`. A handler is cancelled when its session ends.
+/// The requests of a central are handled one at a time, in the order of their arrival. There is no reply if a frame
+/// cannot be decoded or a handler throws; ``problems()`` reports the reason. While a central is subscribed, it has its
+/// own session and keys. A request of a central that is not subscribed is rejected at once with `improperlyConfigured`.
+/// A handler is cancelled when its session ends.
 ///
-/// If the system does not tell subscribers apart, as BlueZ before 5.80, one central at a time holds the session, and
-/// requests of others are rejected with `insufficientResources`. In `bound` mode, a central claims the session by
-/// proving an exchange of keys; before that, the requests of up to 8 centrals are handled, and one that resumes a known
-/// pairing takes the place of another if there are more. An exchange for a pairing that is not known has no reply there,
-/// because all centrals would receive it. In `firmware` mode and without encryption, the session's central is the first
-/// to send a request. The claim lasts until the link or the subscription ends, or until another central claims the
-/// session when the holder has sent nothing for 30 s.
+/// If the system does not distinguish subscribers, like BlueZ before 5.80, one central at a time holds the session, and
+/// requests of others are rejected with `insufficientResources`. In `bound` mode, a central claims the session with a
+/// complete key exchange. Before that, the requests of up to 8 centrals are handled; if there are more, a central that
+/// resumes a known pairing replaces another one. An exchange for an unknown pairing has no reply in this case, because
+/// all centrals would receive it. In `firmware` mode and without encryption, the session's central is the first to send
+/// a request. The claim lasts until the link or the subscription ends, or until another central claims the session when
+/// the holder has sent nothing for 30 s.
 public actor MessagePeripheral {
     /// Returns the payload of the reply to a request, or nil to send no reply.
     public typealias Handler = @Sendable (MessageRequest, MessagePeripheral) async throws -> [UInt8]?
 
-    /// A frame on its way, or the end of a session.
+    /// A frame that is received or sent, or the end of a session.
     public enum Step: Sendable, Hashable {
         /// A frame has arrived. Its write is not answered yet.
         case received([UInt8])
@@ -37,7 +37,7 @@ public actor MessagePeripheral {
         /// A further part of a long frame is about to be sent.
         case sendingPart([UInt8])
         /// A central's session has ended, with its subscription or its link, or because another central has claimed
-        /// it. Nil if the system does not tell subscribers apart and none had a session.
+        /// it. Nil if the system does not distinguish subscribers and none had a session.
         case ended(Peripheral.ID?)
     }
 
@@ -49,21 +49,21 @@ public actor MessagePeripheral {
     let onStep: @Sendable (Step) async -> Void
     let mayPair: @Sendable (Peripheral.ID) async -> Bool
     let onRequest: Handler
-    /// The subscriptions and sessions, by central. Nil for those that the system does not tell apart.
+    /// The subscriptions and sessions, by central. Nil for centrals that the system does not distinguish.
     var subscriptions: [Peripheral.ID?: Subscription] = [:]
-    /// The session without a central sends to all that the system does not tell apart.
+    /// The session without a central sends to all centrals that the system does not distinguish.
     var sessions: [Peripheral.ID?: PeripheralSession] = [:]
     nonisolated let notifiers = ReplySubscribers()
     var claims = SessionClaims(needsProof: false)
     var lastNumber = 0
-    /// The number of new pairings that have begun to be stored.
+    /// The number of new pairings whose storing has begun.
     var lastPairing = 0
-    /// Changes when pairings are being forgotten, and when they have been.
+    /// Changes before and after pairings are forgotten.
     var generation = 0
     private var observers: [Int: BoundedStream<BLEError>.Producer] = [:]
     private var lastObserver = 0
 
-    /// The number of requests that were not answered, because they could not be read or the handler threw an error.
+    /// The number of requests that were not answered because they could not be decoded or the handler threw an error.
     public private(set) var problemCount = 0
 
     /// The number of pairings that are kept. Further ones are refused until ``forgetPairings()``.
@@ -81,15 +81,15 @@ public actor MessagePeripheral {
     ///   - request: the characteristic that requests are written to.
     ///   - reply: the characteristic that notifies replies.
     ///   - company: the company whose manufacturer data carries the serial number.
-    ///   - writeType: how requests are written.
+    ///   - writeType: the type of writing requests.
     ///   - encryption: the encryption of messages.
     ///   - pairings: stores the keys of encrypted messages.
-    ///   - mayPair: asked before a new pairing; an earlier one is resumed without a question. If it returns false, the
-    ///     request has no reply. Nothing else decides which centrals in range pair: return true only while the owner
-    ///     says so, for example while a button is held. The permission is for one pairing: it ends after 30 s, or when
-    ///     another central pairs.
-    ///   - partLength: the maximum number of bytes in a notification. Nil for what fits a packet of the link.
-    ///   - onStep: called for each step, and waited for: for a log, or for a test that holds the device there.
+    ///   - mayPair: called before a new pairing, but not before an earlier one is resumed. If it returns false, the
+    ///     request has no reply. Only this function decides which centrals in range can pair: return true only while
+    ///     the owner allows it, for example while a button is held. The permission is for one pairing: it ends after 30
+    ///     s, or when another central pairs.
+    ///   - partLength: the maximum number of bytes in a notification. Nil for the maximum length of the link.
+    ///   - onStep: called for each step, and awaited: for a log, or for a test that pauses the device.
     ///   - onRequest: answers each request, except those of the key exchange.
     public init(
         service: BluetoothUUID = Devices.Configuration.defaultService,
@@ -121,9 +121,9 @@ public actor MessagePeripheral {
             MemoryPeripheralPairings(), { _ in false }, partLength, onStep, onRequest)
     }
 
-    /// Creates a device of the kind that centrals use with the configuration, whose features are not used.
+    /// Creates a device for the configuration that its centrals use. The configuration's features are not used.
     ///
-    /// - Parameter mayPair: asked before a new pairing. Not called if the configuration has no encryption.
+    /// - Parameter mayPair: called before a new pairing. Not called if the configuration has no encryption.
     public init(
         _ configuration: Devices.Configuration, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
         mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
@@ -167,7 +167,7 @@ public actor MessagePeripheral {
                 CharacteristicDefinition(
                     identifiers.reply, .notify,
                     onSubscribe: { notifier in
-                        // Before the first wait, and so before the central's next request.
+                        // Added before the first suspension, and therefore before the central's next request.
                         let subscriber = self.notifiers.add(notifier)
                         await self.serve(subscriber)
                     }),
@@ -185,20 +185,20 @@ public actor MessagePeripheral {
 
     // MARK: Sending
 
-    /// The centrals that are subscribed. Where the system does not tell them apart, the one that holds the session; nil if
-    /// none does.
+    /// The centrals that are subscribed. If the system does not distinguish them, contains the central that holds the
+    /// session, or nil if there is none.
     public var subscribers: [Peripheral.ID?] {
         sessions.filter { !$0.value.isShared }.map(\.key) + (subscriptions[.none] == nil ? [] : [claims.holder])
     }
 
     /// Sends a notification to the centrals that are subscribed.
     ///
-    /// Throws `payloadTooLong`. Sessions without keys are left out of an encrypted one.
+    /// Throws `payloadTooLong`. An encrypted notification is not sent in sessions without keys.
     public func notify(
         _ command: MessageCommand, payload: [UInt8] = [], isEncrypted: Bool = false
     ) throws(MessageError) {
         for (key, session) in sessions {
-            // What is sent over a shared subscription once reaches all.
+            // A message over a shared subscription reaches all its centrals, so it is sent once.
             if session.isShared, key != (isEncrypted ? claims.holder : nil) { continue }
             do throws(MessageError) {
                 try enqueue(Message(command, type: .notification, isEncrypted: isEncrypted, payload: payload), for: key)
@@ -208,10 +208,10 @@ public actor MessagePeripheral {
         }
     }
 
-    /// Sends any message to a central, for a test of what a central does with it.
+    /// Sends any message to a central, for tests of the central.
     ///
-    /// Throws `missingKey` for an encrypted message without keys, and `payloadTooLong`. Does nothing if the central has no
-    /// session.
+    /// Throws `missingKey` for an encrypted message without keys, and `payloadTooLong`. Does nothing if the central has
+    /// no session.
     public func send(_ message: Message, to central: Peripheral.ID) throws(MessageError) {
         try enqueue(message, for: central)
     }
@@ -223,11 +223,11 @@ public actor MessagePeripheral {
 
     // MARK: Pairings and problems
 
-    /// Forgets all pairings and keys. Replies of handlers that run are still sealed with the keys that are forgotten.
+    /// Forgets all pairings and keys. Replies of running handlers are still encrypted with the forgotten keys.
     ///
     /// Throws `storageFailed`.
     public func forgetPairings() async throws(BLEError) {
-        // What was read from the storage before must not bring any of them back.
+        // Keys that were read from the storage earlier must not restore a pairing.
         generation += 1
         for key in sessions.keys { sessions[key]?.dropCandidate() }
         try await pairings.change { _ in [] }
@@ -235,7 +235,7 @@ public actor MessagePeripheral {
         for key in sessions.keys { sessions[key]?.forgetKeys() }
     }
 
-    /// Returns why requests had no reply, from now on. Keeps the newest 64 unread problems.
+    /// Returns the reasons for requests without a reply, from now on. Keeps the newest 64 unread problems.
     public func problems() -> BoundedStream<BLEError> {
         lastObserver += 1
         let token = lastObserver

@@ -6,9 +6,9 @@ public struct MessageRequest: Sendable, Hashable {
     public let command: MessageCommand
     /// The payload, decrypted.
     public let payload: [UInt8]
-    /// Whether it was encrypted. Its reply is, too.
+    /// Whether the request was encrypted. If so, the reply is encrypted, too.
     public let isEncrypted: Bool
-    /// The central that has sent it.
+    /// The central that has sent the request.
     public let central: Peripheral.ID
 
     /// Creates a request, for a test of a handler.
@@ -22,19 +22,20 @@ public struct MessageRequest: Sendable, Hashable {
     }
 }
 
-/// Why a handler does not answer a request.
+/// The reason why a request is not answered.
 public enum MessageRejection: Error, Hashable, Sendable {
     /// The device does not know the command.
     case unknownCommand
-    /// The payload is not one of the command.
+    /// The payload is not valid for the command.
     case wrongPayload
-    /// The command is only for encrypted messages.
+    /// The command requires an encrypted message.
     case notEncrypted
-    /// The device does not let the central pair now.
+    /// The device does not allow the central to pair now.
     case pairingRefused
-    /// The device keeps ``MessagePeripheral/maximumPairings`` pairings already.
+    /// The device already stores ``MessagePeripheral/maximumPairings`` pairings.
     case tooManyPairings
-    /// The central has proved an exchange of keys while another one has the session that the system does not tell apart.
+    /// The central has completed a key exchange while another central holds the session, because the system does not
+    /// distinguish them.
     case sessionClaimed
     /// The message is a reply or a notification.
     case notARequest

@@ -1,6 +1,6 @@
 internal import BLE
 
-/// The pairings in a storage, whose changes take turns, so that none is lost.
+/// The pairings in a storage. Changes run one after another, so that none is lost.
 actor PairingStore {
     private let storage: any PeripheralPairings
     /// The last change.
@@ -11,7 +11,7 @@ actor PairingStore {
     /// Returns the keys, the oldest first. Throws `storageFailed`.
     func keys() async throws(BLEError) -> [MessageKey] { try await storage.keys() }
 
-    /// Adds a key, unless it is there.
+    /// Adds a key, unless it is stored already.
     ///
     /// Throws `MessageRejection.tooManyPairings` if there are `limit` others, and `storageFailed`.
     func remember(_ key: MessageKey, limit: Int) async throws {
@@ -22,8 +22,8 @@ actor PairingStore {
         guard hasRoom else { throw MessageRejection.tooManyPairings }
     }
 
-    /// Replaces the keys, unless `change` returns nil. Returns whether it did not. Goes on if the caller is cancelled.
-    /// Throws `storageFailed`.
+    /// Replaces the keys with the result of `change`, unless that is nil. Returns false if it is nil. Continues if the
+    /// caller is cancelled. Throws `storageFailed`.
     @discardableResult
     func change(_ change: @escaping @Sendable ([MessageKey]) -> [MessageKey]?) async throws(BLEError) -> Bool {
         let earlier = last

@@ -1,12 +1,12 @@
-/// A device's keys for one link: those in use, and those of an exchange in progress.
+/// A device's keys for one link: the keys in use, and the keys of an exchange in progress.
 ///
-/// The other half of ``LinkKeys``; `Docs/MessageEncryption.md` has the rules.
+/// The counterpart of ``LinkKeys``; `Docs/MessageEncryption.md` has the rules.
 struct PeripheralLinkKeys {
     /// Keys that the central has yet to confirm.
     private struct Candidate {
         let pairingKey: MessageKey
         var cipher: MessageCipher
-        /// When the exchange of a new pairing ends. Nil if it resumes one.
+        /// The time at which the exchange of a new pairing ends. Nil if the exchange resumes a pairing.
         let end: Duration?
         /// Whether the central has confirmed the keys, which are being stored.
         var isConfirmed = false
@@ -18,13 +18,14 @@ struct PeripheralLinkKeys {
     private let encryption: MessageEncryption?
     /// Opens requests and seals replies. Nil without keys.
     private var cipher: MessageCipher?
-    /// In `firmware` mode, the keys of further pairings: the first message that can be opened tells whose link it is.
+    /// In `firmware` mode, the keys of further pairings: the first message that can be decrypted determines the pairing
+    /// of the link.
     private var alternatives: [MessageKey] = []
     /// Opens and seals the messages of the exchange in progress.
     private var candidate: Candidate?
 
-    /// The keys of a new link. In `firmware` mode, the key is that of the last pairing, until a message is opened with
-    /// that of another one.
+    /// The keys of a new link. In `firmware` mode, the key of the last pairing is used, until a message is decrypted
+    /// with the key of another pairing.
     init(_ encryption: MessageEncryption?, pairings: [MessageKey]) {
         self.encryption = encryption
         if let encryption, encryption.mode == .firmware, let key = pairings.last {
@@ -34,9 +35,9 @@ struct PeripheralLinkKeys {
     }
 
     /// Returns the payload of the reply to a key exchange, and the pairing key if the exchange is complete. The payload
-    /// is empty if the pairing that is to be resumed is not known.
+    /// is empty if the pairing to resume is not known.
     ///
-    /// - Parameter now: the time, since any moment.
+    /// - Parameter now: the time since any fixed instant.
     mutating func exchange(
         _ payload: [UInt8], among pairings: [MessageKey], at now: Duration
     ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?) {
@@ -44,7 +45,7 @@ struct PeripheralLinkKeys {
         let request = try KeyExchangeRequest(decoding: payload)
         var resumed: MessageKey?
         if request.identifier != nil {
-            // In `firmware` mode, devices only pair anew.
+            // In `firmware` mode, pairings cannot be resumed.
             guard encryption.mode == .bound else { throw .invalidPublicKey }
             guard let known = request.pairingKey(among: pairings) else { return ([], nil) }
             resumed = known
@@ -64,8 +65,9 @@ struct PeripheralLinkKeys {
     /// The pairing key of the exchange in progress.
     var candidateKey: MessageKey? { candidate?.pairingKey }
 
-    /// The central has confirmed the keys of the exchange in progress. Returns the pairing key, and whether it is new.
-    /// Returns nil if there is no exchange in progress, or it began too long ago: the permission to pair is over.
+    /// Handles the central's confirmation of the keys of the exchange in progress. Returns the pairing key, and whether
+    /// it is new. Returns nil if there is no exchange in progress, or if it began too long ago, so that the permission
+    /// to pair has ended.
     mutating func confirmed(at now: Duration) -> (key: MessageKey, isNew: Bool)? {
         guard let candidate else { return nil }
         if let end = candidate.end, now >= end {
@@ -76,7 +78,7 @@ struct PeripheralLinkKeys {
         return (candidate.pairingKey, candidate.end != nil)
     }
 
-    /// Ends the exchange in progress if it is that of a new pairing, and not confirmed.
+    /// Ends the exchange in progress if it is for a new pairing and not confirmed.
     mutating func dropNewPairing() {
         if candidate?.end != nil, candidate?.isConfirmed == false { candidate = nil }
     }

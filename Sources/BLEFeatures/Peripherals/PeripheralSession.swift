@@ -1,27 +1,28 @@
 internal import BLE
 
-/// A central's session with a device: its keys, and what waits to be handled.
+/// A central's session with a device: its keys, and its waiting requests and messages.
 ///
-/// It begins with a subscription, or with the central's first request on one that the system does not tell apart.
+/// It begins with the central's subscription, or with its first request if the system does not distinguish the
+/// subscribers.
 struct PeripheralSession {
-    /// A request that waits, and the central that has sent it.
+    /// A waiting request, and its central.
     typealias Request = (frame: [UInt8], central: Peripheral.ID)
 
-    /// The number of requests, and of messages to send, that may wait.
+    /// The maximum number of waiting requests, and of waiting messages to send.
     static let capacity = 64
 
     /// A unique number.
     let number: Int
-    /// The number of the subscription that its replies are sent over.
+    /// The number of the subscription over which replies are sent.
     let subscription: Int
-    /// Whether the system does not tell the subscription's centrals apart, so that all of them receive the replies.
+    /// Whether all centrals of the subscription receive the replies, because the system does not distinguish them.
     let isShared: Bool
     /// The ATT MTU of the link, in bytes.
     private(set) var attMTU = 23
     /// The number of messages that wait to be sent.
     var frameCount = 0
     private var keys: PeripheralLinkKeys
-    /// The keys for the reply of the handler that runs, if they have been forgotten meanwhile.
+    /// The keys for the reply of the running handler, if they were forgotten meanwhile.
     private var retired: PeripheralLinkKeys?
     private var isHandling = false
     private let requests: AsyncStream<Request>.Continuation
@@ -41,13 +42,13 @@ struct PeripheralSession {
         self.work = work(requests)
     }
 
-    /// Ends the session: cancels its handler, and drops what waits.
+    /// Ends the session: cancels its handler, and drops waiting requests.
     func end() {
         work?.cancel()
         requests.finish()
     }
 
-    // MARK: What waits
+    // MARK: Queues
 
     /// Takes a request. Returns false if too many wait.
     mutating func take(_ frame: [UInt8], _ request: AttributeRequest) -> Bool {
@@ -82,7 +83,7 @@ struct PeripheralSession {
         return try retired!.encode(message, answering: counter)
     }
 
-    /// Forgets all keys, but for the reply of the handler that runs.
+    /// Forgets all keys. The reply of the running handler still uses them.
     mutating func forgetKeys() {
         if isHandling, retired == nil { retired = keys }
         keys.forget()
@@ -91,7 +92,7 @@ struct PeripheralSession {
     /// The pairing key of the exchange in progress.
     var candidateKey: MessageKey? { keys.candidateKey }
 
-    /// Answers a key exchange. Returns the reply and the keys to ``use(_:)`` then.
+    /// Answers a key exchange. Returns the reply, and the keys to pass to ``use(_:)`` then.
     func exchange(
         _ payload: [UInt8], among pairings: [MessageKey], at now: Duration
     ) throws(MessageError) -> (reply: [UInt8], pairingKey: MessageKey?, keys: PeripheralLinkKeys) {
@@ -102,10 +103,10 @@ struct PeripheralSession {
 
     mutating func use(_ keys: PeripheralLinkKeys) { self.keys = keys }
 
-    /// The central has confirmed the keys of the exchange in progress.
+    /// Handles the central's confirmation of the keys of the exchange in progress.
     mutating func confirmed(at now: Duration) -> (key: MessageKey, isNew: Bool)? { keys.confirmed(at: now) }
 
-    /// Ends the exchange in progress if it is that of a new pairing, and not confirmed.
+    /// Ends the exchange in progress if it is for a new pairing and not confirmed.
     mutating func dropNewPairing() { keys.dropNewPairing() }
 
     /// Uses the keys of the exchange in progress, which have been stored.

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The subscriptions to a reply characteristic.
 ///
-/// A subscription is added in the first step of its handler, which a host takes before the central's next request: a
-/// request without a subscription has none that is about to be made.
+/// A subscription is added in the first step of its handler, which a host runs before the central's next request.
+/// Therefore, the subscription of a request's central is already in this list, if there is one.
 final class ReplySubscribers: Sendable {
     /// A subscription.
     struct Subscriber: Sendable {
@@ -14,7 +14,7 @@ final class ReplySubscribers: Sendable {
     }
 
     private struct State {
-        /// By central. Nil for those that the system does not tell apart.
+        /// The subscriptions, by central. Nil for centrals that the system does not distinguish.
         var subscribers: [Peripheral.ID?: Subscriber] = [:]
         var lastNumber = 0
     }

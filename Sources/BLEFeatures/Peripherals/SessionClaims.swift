@@ -1,27 +1,27 @@
 internal import BLE
 
-/// Which centrals have sessions on a subscription that the system does not tell apart from others, as BlueZ before 5.80.
+/// Decides which centrals have sessions, if the system does not distinguish subscribers, like BlueZ before 5.80.
 ///
-/// There, a request does not tell whether its central is subscribed, so anybody in range could take the session. The
-/// rules keep it for the central that it belongs to:
+/// In this case, it is unknown whether the central of a request is subscribed, so any central in range could take the
+/// session. These rules protect the session of its central:
 ///
 /// - Without a subscription, there is no session, and a request claims nothing.
-/// - One central at a time holds the session. In `bound` mode, it is the one that has proved an exchange of keys: until
-///   then, the requests of up to ``maximumGuests`` centrals, its guests, are handled side by side. Otherwise, nothing
-///   can be proved, and it is the first to send a request.
-/// - While the holder's last request is younger than ``idleTime`` or is being handled, others are refused. Later, they
-///   may send requests again, and the next that claims the session takes it. The holder keeps it until then.
-/// - A guest can be replaced when its last request is older than that, even if it is being handled. A central that
-///   resumes a known pairing replaces the guest with the oldest last request at any time.
-/// - A link that ends takes its central's claim and session with it.
+/// - One central at a time holds the session. In `bound` mode, the holder is the central that has proved an exchange of
+///   keys; until then, the requests of up to ``maximumGuests`` centrals, the guests, are handled concurrently. In other
+///   modes, nothing can be proved, and the holder is the first central to send a request.
+/// - While the holder's last request is younger than ``idleTime`` or is being handled, other centrals are refused.
+///   After that, they may send requests again, and the next one that claims the session replaces the holder.
+/// - A guest can be replaced when its last request is older than ``idleTime``, even if that request is being handled. A
+///   central that resumes a known pairing replaces the guest with the oldest last request at any time.
+/// - When a link ends, its central's claim and session end.
 ///
-/// Time is that of the host's clock, since the subscription began.
+/// Times are measured with the host's clock, since the subscription began.
 struct SessionClaims {
     /// The outcome of a request.
     enum Admission: Hashable {
-        /// It is handled. The session of another central ends, if there is one in its place.
+        /// The request is handled. The session of the given central ends, if its place is taken.
         case admitted(ending: Peripheral.ID?)
-        /// It is rejected.
+        /// The request is rejected.
         case refused
     }
 
@@ -30,20 +30,20 @@ struct SessionClaims {
         var lastUse: Duration
     }
 
-    /// The time after its last request from which a holder, or a guest among too many, can be replaced.
+    /// The time after its last request when a holder, or a guest among too many, can be replaced.
     static let idleTime = Duration.seconds(30)
-    /// The number of centrals without a claim that have sessions.
+    /// The maximum number of centrals with a session and without a claim.
     static let maximumGuests = 8
 
     private let needsProof: Bool
-    /// The central that the session belongs to.
+    /// The central that holds the session.
     private(set) var holder: Peripheral.ID?
     private var members: [Peripheral.ID: Member] = [:]
 
     /// - Parameter needsProof: whether only a proved exchange of keys claims the session.
     init(needsProof: Bool) { self.needsProof = needsProof }
 
-    /// A central has sent a request. If it is admitted, ``finish(_:at:)`` follows, or ``remove(_:)``.
+    /// Handles a request of a central. If it is admitted, ``finish(_:at:)`` or ``remove(_:)`` must follow.
     ///
     /// - Parameter isKnown: whether the request resumes a known pairing.
     mutating func admit(_ central: Peripheral.ID, at now: Duration, isKnown: Bool = false) -> Admission {
@@ -68,14 +68,14 @@ struct SessionClaims {
         return .admitted(ending: ended)
     }
 
-    /// A request has been handled.
+    /// Records that a request has been handled.
     mutating func finish(_ central: Peripheral.ID, at now: Duration) {
         members[central]?.requests -= 1
         members[central]?.lastUse = now
     }
 
-    /// A central has proved that it has the keys of an exchange: the session is its own, and that of the central that
-    /// held it before ends. Refused while that one is not idle, because its own proof came first.
+    /// Gives the session to a central that has proved that it has the keys of an exchange. The session of the former
+    /// holder ends. Refused if the holder is not idle, because its proof came first.
     mutating func prove(_ central: Peripheral.ID, at now: Duration) -> Admission {
         guard let former = holder, former != central else {
             holder = central
@@ -87,7 +87,7 @@ struct SessionClaims {
         return .admitted(ending: former)
     }
 
-    /// The session of a central has ended.
+    /// Records that the session of a central has ended.
     mutating func remove(_ central: Peripheral.ID) {
         members[central] = nil
         if holder == central { holder = nil }

@@ -3,7 +3,7 @@ struct PendingExchange: Sendable {
     /// The request that starts the exchange.
     let request: Message
     private let exchange: KeyExchange
-    /// The key of the pairing to resume. Nil to pair anew.
+    /// The key of the pairing to resume. Nil for a new pairing.
     private let pairingKey: MessageKey?
     private let encryption: MessageEncryption
 
@@ -18,8 +18,8 @@ struct PendingExchange: Sendable {
     /// The mode of encryption with the new keys.
     var mode: MessageCipher.Mode { encryption.mode }
 
-    /// The message that confirms the keys, encrypted with them. Its reply ends the exchange. Nil in `firmware` mode, in
-    /// which the reply to ``request`` ends the exchange.
+    /// The message that confirms the keys, encrypted with these keys. Its reply ends the exchange. Nil in `firmware`
+    /// mode, where the reply to ``request`` ends the exchange.
     var confirmation: Message? {
         mode == .bound ? Message(encryption.command, isEncrypted: true) : nil
     }

@@ -29,7 +29,7 @@ public protocol TransactionCodec: Sendable {
 }
 
 extension TransactionCodec {
-    /// Does nothing. This suffices if the beginning of a reply cannot be mistaken for the rest of another.
+    /// Does nothing. This suffices if the beginning of a reply cannot be mistaken for the rest of another reply.
     public mutating func discardPartial() {}
 }
 
@@ -41,6 +41,6 @@ public enum TransactionInput<Key: Sendable, Reply: Sendable>: Sendable {
     case failure(Key, BLEError)
     /// An unsolicited message.
     case notification(Reply)
-    /// Invalid bytes. They end no wait.
+    /// Invalid bytes. They do not end a wait.
     case malformed(BLEError)
 }

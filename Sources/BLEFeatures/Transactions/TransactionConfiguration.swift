@@ -14,13 +14,13 @@ public struct TransactionConfiguration: Sendable {
     public var request: CharacteristicKey
     /// The characteristic that notifies replies.
     public var reply: CharacteristicKey
-    /// How requests are written.
+    /// The type of writing requests.
     public var writeType: WriteType
     /// The maximum time for a request, from the call to the reply.
     public var replyTimeout: Duration
     /// How long a request that was abandoned after it was written blocks requests with the same key, in case its reply
-    /// is late. A reply that arrives even later is taken for that of the next request, unless the codec can distinguish
-    /// them, as with encrypted messages in `bound` mode.
+    /// is late. A reply that arrives even later is taken for the reply to the next request, unless the codec can
+    /// distinguish the replies, as with encrypted messages in `bound` mode.
     public var lateReplyGrace: Duration
     /// The handling of requests that do not fit in one packet.
     public var longFrames: LongFrames

@@ -1,8 +1,8 @@
 /// Determines which request may be written next, and which request a reply belongs to.
 ///
 /// Replies are distinguished only by their key, so only one request with a given key is in progress at a time. If a
-/// request is abandoned after it was written, its key stays blocked, so that its late reply is not taken for that of
-/// the next request. The key is free again when the late reply has arrived, or when the grace period is over.
+/// request is abandoned after it was written, its key stays blocked, so that its late reply is not taken for the reply
+/// to the next request. The key is free again when the late reply has arrived, or when the grace period is over.
 struct TransactionQueue<Key: Hashable & Sendable>: Sendable {
     typealias ID = Int
 

@@ -46,7 +46,7 @@ extension TransactionSession {
                 graces.removeValue(forKey: id)?.cancel()
             case .none:
                 counters.unmatched += 1
-                note(BLEError(.invalidMessage, "a reply came that nobody waits for", peripheral: peripheral.id))
+                note(BLEError(.invalidMessage, "an unexpected reply arrived", peripheral: peripheral.id))
             }
         case .failure(let key, let error):
             let error = error.at(peripheral.id)
@@ -90,6 +90,6 @@ extension TransactionSession {
         for id in requests.keys where requests[id]?.isUnderWay == true { requests[id]?.problem = error }
         listeners.tell(error)
         peripheral.central.configuration.logger.debug(
-            "not taken", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
+            "invalid input", metadata: ["peripheral": "\(peripheral.id)", "error": "\(error)"])
     }
 }

@@ -6,7 +6,7 @@ extension TransactionSession {
     /// Starts to write the requests that may be written, one after another.
     func writeNext() {
         guard writing == nil, end == nil, !requests.isEmpty else { return }
-        // Where the central is: without the preference, each wait would lead through another thread.
+        // Runs on the central's thread: without the preference, each wait would switch to another thread.
         writing = Task(executorPreference: peripheral.central.taskExecutor) { await self.writeUntilDone() }
     }
 
@@ -39,7 +39,7 @@ extension TransactionSession {
     private func connected() async -> Result<Int, BLEError> {
         do throws(BLEError) {
             if listening != nil, await peripheral.connectionState != .connected {
-                // The end of the link, with its reason, is about to arrive here.
+                // The end of the link, with its reason, is about to be reported.
                 guard configuration.outlastsLinks else { throw try await untilClosed() }
                 interrupt(BLEError(.disconnected, "the link has ended", peripheral: peripheral.id))
             }
@@ -102,7 +102,7 @@ extension TransactionSession {
 
     private func tooLong(_ count: Int, _ limit: Int) -> BLEError {
         BLEError(
-            .invalidLength, "the request has \(count) bytes, and one packet takes \(limit)", peripheral: peripheral.id,
-            isRetryable: false, remedy: "Send less at a time, or let long frames be written in parts.")
+            .invalidLength, "the request has \(count) bytes, but a packet only \(limit)", peripheral: peripheral.id,
+            isRetryable: false, remedy: "Send shorter requests, or allow long writes with longFrames.")
     }
 }

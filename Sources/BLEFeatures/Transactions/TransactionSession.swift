@@ -5,10 +5,10 @@ internal import Waiting
 ///
 /// A request waits for the reply with its key (``TransactionCodec``). Only one request with a given key is in progress
 /// at a time; others wait. A request ends with its reply, at its deadline, by cancellation, or with the link. Requests
-/// are written one after another, in the order in which they were sent, except that a request whose key is in use lets
-/// others pass.
+/// are written one after another, in the order in which they were sent, except that a request whose key is in use is
+/// passed by others.
 ///
-/// Use only one session at a time for the same characteristics: two would take each other's replies.
+/// Use only one session at a time for the same characteristics: two would receive each other's replies.
 public actor TransactionSession<Codec: TransactionCodec> {
     struct Request {
         let request: Codec.Request
@@ -45,7 +45,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
     var end: BLEError?
     private var endWaiters: [Int: Outcome<BLEError>] = [:]
 
-    /// The central's executor, so that values are processed where they arrive.
+    /// The central's executor, so that values are processed on the thread where they arrive.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { peripheral.central.unownedExecutor }
 
     /// Creates a session. Nothing happens before ``start()`` or the first request.
@@ -115,14 +115,14 @@ public actor TransactionSession<Codec: TransactionCodec> {
 
     /// Sends a request and returns its reply.
     ///
-    /// Throws `commandTimedOut` if there is no reply in time, caused by the last problem while it was in progress;
+    /// Throws `commandTimedOut` if there is no reply in time, with the last problem during the request as its cause;
     /// `disconnected` if the link ends first; and the errors of writing.
     ///
     /// - Parameter timeout: the maximum time for waiting, connecting, writing and the reply together. Nil for the
-    ///   configuration's.
+    ///   configuration's timeout.
     public func send(_ request: Codec.Request, timeout: Duration? = nil) async throws(BLEError) -> Codec.Reply {
         guard let reply = try await submit(request, isAnswered: true, timeout) else {
-            preconditionFailure("what is answered ends with a reply or an error")
+            preconditionFailure("a request with a reply ends with the reply or an error")
         }
         return reply
     }
@@ -158,7 +158,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
             if request.isUnderWay {
                 "no reply to \(name) within \(timeout)"
             } else {
-                "\(name) could not be sent within \(timeout): \(isConnecting ? "there was no link" : "others came first")"
+                "\(name) could not be sent within \(timeout): "
+                    + (isConnecting ? "there was no link" : "other requests were first")
             }
         let error = BLEError(
             .commandTimedOut, message, peripheral: peripheral.id, service: configuration.request.service,
@@ -173,7 +174,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         requests.removeValue(forKey: id)?.outcome.deliver(result)
     }
 
-    /// Abandons a request, because its caller is gone. A written request blocks its key for the grace period.
+    /// Abandons a request whose caller no longer waits. A written request blocks its key for the grace period.
     private func giveUp(_ id: Int) {
         guard let request = requests.removeValue(forKey: id) else { return }
         let mayComeLate = queue.giveUp(id, request.key)

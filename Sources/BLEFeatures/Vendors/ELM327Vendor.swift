@@ -4,7 +4,7 @@ public import BLE
 public struct ELM327Vendor: Vendor {
     /// The vendor's name, "ELM327".
     public let name = "ELM327"
-    /// The service FFF0. It is not specific to these adapters: other devices advertise it, too.
+    /// The service FFF0. Other devices advertise it, too.
     public let services: Set<BluetoothUUID> = [BluetoothUUID(0xFFF0)]
 
     /// Creates the vendor.
@@ -15,6 +15,6 @@ public struct ELM327Vendor: Vendor {
         !services.isDisjoint(with: advertisement.serviceUUIDs)
     }
 
-    /// Returns the adapter behind a peripheral.
+    /// Returns the adapter for a peripheral.
     public func device(_ peripheral: Peripheral) -> ELM327 { ELM327(peripheral) }
 }

@@ -23,10 +23,10 @@ public protocol Vendor: Sendable {
 
 /// The vendors that a program supports. The first one that claims a peripheral owns it.
 public struct Vendors: Sendable {
-    /// The vendors, in the order in which they are asked.
+    /// The vendors, in order of precedence.
     public let all: [any Vendor]
 
-    /// Creates a list of vendors, in the order in which they are asked.
+    /// Creates a list of vendors, in order of precedence.
     public init(_ all: [any Vendor]) { self.all = all }
 
     /// Returns the vendor that owns a peripheral with the given advertisement. Nil if no vendor claims it.
@@ -38,8 +38,8 @@ public struct Vendors: Sendable {
     ///
     /// - Parameters:
     ///   - central: the central that scans.
-    ///   - onlyClaimed: whether to report only claimed peripherals. The scan is then limited to the vendors' services
-    ///     if every vendor has some. Otherwise, all peripherals are reported, including those that no vendor claims.
+    ///   - onlyClaimed: whether to report only claimed peripherals. If true, and if every vendor has services, the scan
+    ///     is limited to these. If false, all peripherals are reported, including those that no vendor claims.
     public func discoveries(_ central: Central, onlyClaimed: Bool = false) -> VendorDiscoveries {
         var criteria = DiscoveryCriteria.any
         if onlyClaimed {

@@ -23,7 +23,10 @@ public struct AutomationAggregate: Hashable, Codable, Sendable {
             decode: { (bytes) throws(BLEError) in try decode(bytes, digitalCounts, analogCount) },
             encode: { (aggregate) throws(BLEError) in
                 guard aggregate.digitals.map(\.count) == digitalCounts, aggregate.analogs.count == analogCount else {
-                    throw BLEError(.invalidValue, "the values are not those of \(digitalCounts) and \(analogCount)")
+                    throw BLEError(
+                        .invalidValue,
+                        "the number of values does not match the inputs: \(digitalCounts) digital signals "
+                            + "and \(analogCount) analog inputs")
                 }
                 var writer = ValueWriter()
                 for states in aggregate.digitals { writer.bytes(DigitalState.bytes(states)) }
@@ -39,7 +42,8 @@ public struct AutomationAggregate: Hashable, Codable, Sendable {
         guard bytes.count == digitalLength + 2 * analogCount else {
             throw BLEError(
                 .invalidValue,
-                "the value 0x\(Hex.string(bytes)) is not the \(digitalLength + 2 * analogCount) bytes of all inputs")
+                "the value 0x\(Hex.string(bytes)) does not have the \(digitalLength + 2 * analogCount) bytes "
+                    + "of all inputs")
         }
         var aggregate = AutomationAggregate()
         var rest = bytes[...]

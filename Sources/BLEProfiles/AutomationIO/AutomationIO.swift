@@ -24,8 +24,8 @@ public struct AutomationIO: Profile {
 
     /// Returns the digital characteristics, in order of handles. Connects and discovers if necessary.
     ///
-    /// The number of signals of each is that in its Number of Digitals descriptor (0x2909). Without a descriptor, there
-    /// are four for each byte.
+    /// The number of signals of each is in its Number of Digitals descriptor (0x2909). Without a descriptor, there are
+    /// four for each byte.
     public func digitals() async throws(BLEError) -> [AutomationSignal<[DigitalState]>] {
         var digitals: [AutomationSignal<[DigitalState]>] = []
         for found in try await service.discover()[all: Characteristic.digital.uuid] {
@@ -57,8 +57,10 @@ public struct AutomationIO: Profile {
         var counts: [Int] = []
         for found in inputs where found.uuid == Characteristic.digital.uuid {
             guard let count = try await count(of: found) else {
-                throw BLEError(.invalidValue, "a digital input does not tell its number of signals", isRetryable: false)
-                    .on(peripheral, found)
+                throw BLEError(
+                    .invalidValue, "a digital input does not report its number of signals", isRetryable: false
+                )
+                .on(peripheral, found)
             }
             counts.append(count)
         }
@@ -67,9 +69,9 @@ public struct AutomationIO: Profile {
         return Characteristic(coding, BluetoothUUID(0x2A5A), service: .automationIO)
     }
 
-    /// Sorts characteristics as the aggregate does: by the description in the presentation format, which each has if
-    /// there are several of a type, otherwise by handle. Infineon's implementation of the service sorts in this way.
-    /// This was not compared with the text of the specification.
+    /// Sorts characteristics in the order of the aggregate: by the description in the presentation format, which each
+    /// has if there are several of a type, otherwise by handle. Infineon's implementation of the service sorts in this
+    /// way; this was not compared with the text of the specification.
     private func inOrder(_ found: [GATTCharacteristic]) async throws(BLEError) -> [GATTCharacteristic] {
         guard Dictionary(grouping: found, by: \.uuid).values.contains(where: { $0.count > 1 }) else { return found }
         var places: [UInt16: UInt16] = [:]

@@ -16,7 +16,7 @@ public struct AutomationSignal<Value: Sendable>: Sendable {
     /// Whether the value can be set.
     public var isOutput: Bool { !discovered.properties.isDisjoint(with: [.write, .writeWithoutResponse]) }
 
-    /// Returns the current value. Throws `notSupported` if it can only be set.
+    /// Returns the current value. Throws `notSupported` if the signal can only be set.
     public func value() async throws(BLEError) -> Value { try await peripheral.read(characteristic) }
 
     /// Returns the values from now on, according to the triggers. Throws `notSupported` if the signal does not notify.

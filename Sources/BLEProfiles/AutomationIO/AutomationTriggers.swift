@@ -4,17 +4,17 @@ public import BLE
 public enum ValueTrigger: Hashable, Codable, Sendable {
     /// Any change.
     case changed
-    /// An analog value crosses the given one.
+    /// An analog value crosses the given value.
     case crossed(UInt16)
-    /// An analog value reaches or leaves the given one.
+    /// An analog value reaches or leaves the given value.
     case onBoundary(UInt16)
     /// An analog value changes by more than the given difference.
     case changedByMore(than: UInt16)
-    /// A digital signal changes whose bits are set in the given mask, which has the format of the value.
+    /// A digital signal changes whose bits are set in the given mask. The mask has the format of the value.
     case masked([UInt8])
-    /// An analog value enters or leaves the range between the given ones.
+    /// An analog value enters or leaves the range between the given values.
     case inside(UInt16, UInt16)
-    /// An analog value reaches or leaves one of the given ones.
+    /// An analog value reaches or leaves one of the given values.
     case onBoundaries(UInt16, UInt16)
     /// No change.
     case never

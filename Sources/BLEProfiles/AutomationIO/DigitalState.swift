@@ -24,7 +24,8 @@ extension ValueCoding where Value == [DigitalState] {
                 guard let count else { return DigitalState.all(of: bytes) }
                 guard bytes.count == DigitalState.byteCount(count) else {
                     throw BLEError(
-                        .invalidValue, "the value 0x\(Hex.string(bytes)) is not that of \(count) digital signals")
+                        .invalidValue,
+                        "the value 0x\(Hex.string(bytes)) does not have the length for \(count) digital signals")
                 }
                 return Array(DigitalState.all(of: bytes).prefix(max(0, count)))
             },

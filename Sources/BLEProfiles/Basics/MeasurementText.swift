@@ -1,6 +1,6 @@
 internal import BLE
 
-// The words of which the descriptions of measurements consist.
+// The parts of the descriptions of measurements.
 
 extension [String?] {
     /// The parts that are present, separated by commas. `not known` if there are none.
@@ -38,13 +38,13 @@ extension Double {
 }
 
 extension MedFloat {
-    /// Returns the number with its unit, in the same form as that of a Double.
+    /// Returns the number with its unit, in the same form as for a Double.
     func text(_ unit: String = "") -> String { doubleValue.text(unit) }
 
     /// Returns the number with its unit, such as `72 bpm`, or the name of a special value, such as `pulse not known`.
     func text(_ unit: String, of name: String) -> String { (isNumber ? "" : "\(name) ") + text(unit) }
 
-    /// Whether it is a number, as opposed to a special value.
+    /// Whether the value is a number, not a special value.
     var isNumber: Bool { decimal != nil }
 }
 

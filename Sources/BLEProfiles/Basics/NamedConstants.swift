@@ -1,7 +1,7 @@
 /// A choice or a set of flags, described by the names of its constants: `chest`; `lowBatteryDetection, multipleBonds`.
 ///
-/// The description of a choice without a name is its number. That of flags without a name is their bits, such as
-/// `0x8000`, and that of an empty set is `none`.
+/// The description of a choice without a name is its number. Flags without a name are described by their bits, such as
+/// `0x8000`, and an empty set by `none`.
 protocol NamedConstants: RawRepresentable, CustomStringConvertible where RawValue: FixedWidthInteger {
     /// The names of the constants: of the numbers of a choice, or of the bits of a set.
     static var names: [RawValue: String] { get }
@@ -15,7 +15,7 @@ extension NamedConstants {
 
     static func text(of rawValue: RawValue) -> String { names[rawValue] ?? "\(rawValue)" }
 
-    /// Returns the names of consecutive numbers, and of others.
+    /// Returns the names of consecutive numbers, and of other numbers.
     static func consecutive(
         from first: RawValue = 0, _ names: String..., and others: [RawValue: String] = [:]
     ) -> [RawValue: String] {

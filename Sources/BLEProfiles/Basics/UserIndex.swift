@@ -11,7 +11,7 @@ public struct UserIndex: RawRepresentable, Hashable, Codable, ValueCodable {
     /// A user unknown to the device (255).
     public static let unknown = UserIndex(rawValue: 0xFF)
 
-    /// Whether it is one of the device's users, 0 to 254.
+    /// Whether the user is known to the device, 0 to 254.
     public var isKnown: Bool { self != .unknown }
 }
 

@@ -31,7 +31,7 @@ public struct BatteryInformation: Hashable, Codable, ValueCodable {
     public var chemistry: BatteryChemistry?
     /// The nominal voltage.
     public var nominalVolts: MedFloat16?
-    /// The group of batteries that it works with, 1 to 254. 0 means no group; 255 is reserved.
+    /// The group of batteries that the battery belongs to, 1 to 254. 0 means no group; 255 is reserved.
     public var aggregationGroup: UInt8?
 
     /// Creates the information.

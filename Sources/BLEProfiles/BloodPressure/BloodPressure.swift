@@ -18,7 +18,7 @@ public struct BloodPressure: Profile {
     }
 
     /// Returns the measurements from now on, each of which is confirmed to the meter. The meter first sends stored
-    /// ones. Keeps the newest 256 unread measurements.
+    /// measurements. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<BloodPressureMeasurement> {
         try await service.notifications(.bloodPressureMeasurement)
     }
@@ -30,7 +30,7 @@ public struct BloodPressure: Profile {
     }
 
     /// Returns the measurements from now on, with both kinds of time. Throws `characteristicNotFound` if the meter does
-    /// not support it.
+    /// not support them.
     public func enhancedMeasurements() async throws(BLEError) -> NotificationStream<EnhancedBloodPressureMeasurement> {
         try await service.notifications(.enhancedBloodPressureMeasurement)
     }

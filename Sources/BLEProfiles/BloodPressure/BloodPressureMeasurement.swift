@@ -138,7 +138,7 @@ struct BloodPressureFlags: OptionSet {
     static let pulseRate = BloodPressureFlags(rawValue: 0x04)
     static let user = BloodPressureFlags(rawValue: 0x08)
     static let status = BloodPressureFlags(rawValue: 0x10)
-    /// Only in enhanced values, as the next flag.
+    /// This flag and the next are used in enhanced values only.
     static let userFacingTime = BloodPressureFlags(rawValue: 0x20)
     static let epoch2000 = BloodPressureFlags(rawValue: 0x40)
 

@@ -4,7 +4,7 @@ public import BLE
 public struct BloodPressureRecord: Hashable, Codable, Sendable {
     /// The number of the record, counted for each user from 0. It continues with 0 after 65535.
     public var sequenceNumber: UInt16
-    /// The type of the recorded characteristic, such as that of ``EnhancedBloodPressureMeasurement``.
+    /// The type of the recorded characteristic, such as the type of ``EnhancedBloodPressureMeasurement``.
     public var characteristic: BluetoothUUID
     /// The recorded value.
     public var value: [UInt8]
@@ -78,7 +78,7 @@ public struct BloodPressureRecordSegment: Hashable, Codable, ValueCodable {
 
 /// Merges the parts of records.
 ///
-/// Each part repeats the number and the type of its record. A record of which a part is missing is omitted.
+/// Each part repeats the number and the type of its record. A record with a missing part is omitted.
 public struct BloodPressureRecordMerger: Sendable {
     /// Whether records end with a checksum: ``BloodPressureFeature/endToEndCRC``.
     public let hasChecksum: Bool
@@ -87,7 +87,7 @@ public struct BloodPressureRecordMerger: Sendable {
     /// Creates a merger without parts.
     public init(hasChecksum: Bool) { self.hasChecksum = hasChecksum }
 
-    /// Adds a part. Returns the record that it completes, or nil.
+    /// Adds a part. Returns the record that the part completes, or nil.
     public mutating func add(_ segment: BloodPressureRecordSegment) -> BloodPressureRecord? {
         if segment.isFirst {
             record = (segment, segment.bytes)
@@ -123,11 +123,11 @@ extension BloodPressure {
     /// `recordAccess.records(of: .bloodPressureMeasurement)` returns these.
     public var recordAccess: RecordAccessControlPoint { RecordAccessControlPoint(of: service) }
 
-    /// Returns the selected records. Throws `characteristicNotFound` if the meter does not have this kind of records, and
-    /// otherwise the errors of ``RecordAccessControlPoint``.
+    /// Returns the selected records. Throws `characteristicNotFound` if the meter does not have this kind of records,
+    /// and otherwise the errors of ``RecordAccessControlPoint``.
     ///
-    /// The format of the parts is from the GATT Specification Supplement. The text of the service's specification was not
-    /// available; a meter whose later parts do not repeat the number and the type is not supported.
+    /// The format of the parts is from the GATT Specification Supplement. The text of the service's specification was
+    /// not available. A meter whose later parts do not repeat the number and the type is not supported.
     ///
     /// - Parameters:
     ///   - timeout: the maximum time. Nil for the configuration's operation timeout.

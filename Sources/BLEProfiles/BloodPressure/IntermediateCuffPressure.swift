@@ -28,7 +28,7 @@ public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
         self.status = status
     }
 
-    /// Decodes a measurement whose first pressure is that of the cuff. The others are ignored.
+    /// Decodes a measurement whose first pressure is the cuff pressure. The other two are ignored.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let measurement = try BloodPressureMeasurement(from: &reader)
         self.init(
@@ -37,7 +37,7 @@ public struct IntermediateCuffPressure: Hashable, Codable, ValueCodable {
             status: measurement.status)
     }
 
-    /// Encodes a measurement whose first pressure is that of the cuff. The others are NaN.
+    /// Encodes a measurement whose first pressure is the cuff pressure. The other two are NaN.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         let pressures = BloodPressures(systolic: pressure, diastolic: .nan, meanArterial: .nan, unit: unit)
         try BloodPressureMeasurement(

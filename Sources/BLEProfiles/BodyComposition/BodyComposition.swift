@@ -18,7 +18,7 @@ public struct BodyComposition: Profile {
     }
 
     /// Returns the measurements from now on. Measurements in two parts are merged. Each part is confirmed to the
-    /// device, which first sends stored ones. Keeps the newest 256 unread parts.
+    /// device, which first sends stored measurements. Keeps the newest 256 unread parts.
     public func measurements() async throws(BLEError) -> BodyCompositionMeasurements {
         BodyCompositionMeasurements(try await service.notifications(.bodyCompositionMeasurement))
     }

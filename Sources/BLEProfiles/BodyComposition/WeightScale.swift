@@ -18,7 +18,7 @@ public struct WeightScale: Profile {
     }
 
     /// Returns the measurements from now on, each of which is confirmed to the scale. The scale first sends stored
-    /// ones. Keeps the newest 256 unread measurements.
+    /// measurements. Keeps the newest 256 unread measurements.
     public func measurements() async throws(BLEError) -> NotificationStream<WeightMeasurement> {
         try await service.notifications(.weightMeasurement)
     }
@@ -156,11 +156,11 @@ public struct WeightMeasurement: Hashable, Codable, ValueCodable {
 }
 
 extension ValueWriter {
-    /// Encodes a number in two bytes. 0xFFFF stands for a failed measurement.
+    /// Encodes a number in two bytes, with 0xFFFF for a failed measurement.
     mutating func unlessUnsuccessful(_ value: Double?, steps: Double) throws(BLEError) {
         guard let value else { return uint16(.max) }
         guard (value * steps).rounded() != 65535 else {
-            throw BLEError(.invalidValue, "\(value) would say that the measurement was not successful")
+            throw BLEError(.invalidValue, "\(value) cannot be encoded: its number means a failed measurement")
         }
         try rounded(value * steps, .uint16)
     }

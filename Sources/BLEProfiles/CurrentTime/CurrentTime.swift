@@ -36,10 +36,10 @@ public struct CurrentTime: Profile {
 
     /// Sets the clock.
     ///
-    /// The client chooses the reasons: `.manual` for a time that a person entered, `.externalReference` for one that
-    /// comes from a clock, for example that of a computer or a network. The device may ignore them and report its own.
+    /// The client chooses the reasons: `.manual` for a time that a person entered, `.externalReference` for a time from
+    /// a clock, for example of a computer or a network. The device may ignore these reasons and report its own.
     ///
-    /// Throws `notSupported` if the device does not allow it, and `attributeError` with
+    /// Throws `notSupported` if the device does not allow its clock to be set, and `attributeError` with
     /// ``BLE/ATTError/currentTimeFieldIgnored`` if it accepted only a part of the value.
     public func setTime(_ time: CurrentTimeValue) async throws(BLEError) {
         try await service.write(time, to: .currentTime)

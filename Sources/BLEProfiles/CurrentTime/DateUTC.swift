@@ -18,7 +18,7 @@ public struct DateUTC: Hashable, Codable, ValueCodable {
         daysSince1970 = seconds / 86400
     }
 
-    /// The midnight at which the day begins. Nil if the date is unknown, or after the year 9999.
+    /// The beginning of the day. Nil if the date is unknown, or after the year 9999.
     public var dateTime: DateTime? {
         guard let daysSince1970 else { return nil }
         let (seconds, isTooLarge) = daysSince1970.multipliedReportingOverflow(by: 86400)
@@ -28,11 +28,11 @@ public struct DateUTC: Hashable, Codable, ValueCodable {
     /// Decodes three bytes.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let days = Int(try reader.uint24())
-        guard days <= Self.last else { throw reader.invalid("\(days) is no date") }
+        guard days <= Self.last else { throw reader.invalid("day \(days) is not a valid date") }
         daysSince1970 = days == 0 ? nil : days
     }
 
-    /// Encodes three bytes. Throws `invalidValue` if the date cannot be represented, as January 1, 1970.
+    /// Encodes three bytes. Throws `invalidValue` if the date cannot be represented, such as January 1, 1970.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
         if let daysSince1970 {
             guard 1...Self.last ~= daysSince1970 else {

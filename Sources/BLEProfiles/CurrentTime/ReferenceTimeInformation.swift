@@ -29,7 +29,7 @@ public struct ReferenceTimeInformation: Hashable, ValueCodable {
         let days = Int(try reader.uint8())
         let hours = Int(try reader.uint8())
         guard days != 255, hours != 255 else { return }
-        guard hours <= 23 else { throw reader.invalid("\(hours) is no hour of a day") }
+        guard hours <= 23 else { throw reader.invalid("\(hours) hours are not in the range 0 to 23") }
         hoursSinceUpdate = days * 24 + hours
     }
 

@@ -7,7 +7,7 @@ extension BluetoothUUID {
 
 /// The Cycling Power service of a power meter or a trainer (Cycling Power Service 1.1).
 ///
-/// ``controlPoint`` performs procedures to adjust and calibrate it.
+/// ``controlPoint`` performs the procedures that adjust and calibrate the device.
 public struct CyclingPower: Profile {
     /// 0x1818.
     public static let serviceUUID = BluetoothUUID.cyclingPower
@@ -37,7 +37,7 @@ public struct CyclingPower: Profile {
         try await service.read(.cyclingPowerFeature)
     }
 
-    /// Returns the location of the sensor. Nil if it does not have the characteristic.
+    /// Returns the location of the sensor. Nil if the sensor does not have the characteristic.
     public func sensorLocation() async throws(BLEError) -> SensorLocation? {
         try await service.readIfPresent(.sensorLocation)
     }

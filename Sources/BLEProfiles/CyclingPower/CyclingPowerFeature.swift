@@ -39,7 +39,7 @@ public struct CyclingPowerFeature: OptionSet, Hashable, Codable, ValueCodable {
     public static let chainWeightAdjustment = CyclingPowerFeature(rawValue: 1 << 14)
     /// The span length can be set.
     public static let spanLengthAdjustment = CyclingPowerFeature(rawValue: 1 << 15)
-    /// The power meter measures a torque. Without this bit, a force.
+    /// The power meter measures a torque. Without this bit, it measures a force.
     public static let measuresTorque = CyclingPowerFeature(rawValue: 1 << 16)
     /// The power meter reports the direction of its vectors.
     public static let measurementDirection = CyclingPowerFeature(rawValue: 1 << 17)

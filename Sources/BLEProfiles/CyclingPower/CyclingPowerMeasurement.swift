@@ -53,7 +53,7 @@ public struct CyclingPowerMeasurement: Hashable, Codable, ValueCodable {
     public struct PedalPowerBalance: Hashable, Codable, Sendable {
         /// The share of one pedal in percent, 0 to 127.5, with a resolution of 0.5 %.
         public var percent: Double
-        /// Whether it is the share of the left pedal. False if the pedal is unknown.
+        /// Whether the share is that of the left pedal. False if the pedal is unknown.
         public var isLeft: Bool
 
         /// Creates a share.
@@ -67,7 +67,7 @@ public struct CyclingPowerMeasurement: Hashable, Codable, ValueCodable {
     public struct AccumulatedTorque: Hashable, Codable, Sendable {
         /// The torque in newton meters, with a resolution of 1/32. Wraps around at 2048.
         public var newtonMeters: Double
-        /// Whether the torque is measured at the crank. Otherwise, at the wheel.
+        /// Whether the torque is measured at the crank. If false, it is measured at the wheel.
         public var isAtCrank: Bool
 
         /// Creates a torque.
@@ -100,12 +100,11 @@ extension CyclingPowerMeasurement: RevolutionMeasurement {
 
     /// Returns the mean speed in meters per second since an earlier measurement, less than 32 s ago.
     ///
-    /// Nil if the time of the last revolution is the same in both measurements, as while the wheel stands still or
-    /// turns slowly; if the count decreased, because it was set or the wheel rolled back; and if one of the
-    /// measurements has no wheel revolutions. 0 if the time changed and the count did not. Handles a wrap-around of the
-    /// count.
+    /// Nil if the time of the last revolution is the same in both measurements, such as when the wheel is stopped or
+    /// slow; if the count decreased, because it was set or the wheel rolled back; or if either measurement has no wheel
+    /// revolutions. 0 if the time changed but the count did not. Handles wraparound of the count.
     ///
-    /// A sensor repeats its values until the next revolution is complete. Keep the last value shown, and show 0 after
+    /// A sensor repeats its values until the next revolution is complete. Keep showing the last speed, and show 0 after
     /// about 3 s of nil.
     public func speedMetersPerSecond(
         since earlier: CyclingPowerMeasurement, wheelCircumferenceMeters: Double

@@ -81,7 +81,7 @@ public enum OffsetCompensationFailure: Hashable, Codable, Sendable {
 
 extension BLEError {
     /// The reason for a failed enhanced offset compensation. Nil for other errors, and if the power meter does not send
-    /// it.
+    /// the reason.
     public var offsetCompensationFailure: OffsetCompensationFailure? {
         guard let answer = cause as? ControlPointError<CyclingPowerControlPointResult>, answer.opcode == 0x10,
             answer.result == .operationFailed

@@ -80,7 +80,7 @@ public enum CyclingPowerRequest: Hashable, Codable, ValueCodable {
             break
         case .other(let opcode, let parameter):
             guard !(0x01...0x10 ~= opcode) else {
-                throw BLEError(.invalidValue, "the opcode \(opcode) is not of a later edition")
+                throw BLEError(.invalidValue, "opcode \(opcode) has a case of its own; use it instead of other")
             }
             writer.bytes(parameter)
         }

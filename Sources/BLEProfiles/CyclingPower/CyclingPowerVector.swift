@@ -51,10 +51,10 @@ public struct CyclingPowerVector: Hashable, Codable, ValueCodable {
     }
 
     /// Decodes a flag byte, the fields that it announces, and magnitudes up to the end. Reserved flags are ignored.
-    /// Flags for both forces and torques throw `invalidValue`, since these cannot be distinguished.
+    /// Flags for both forces and torques throw `invalidValue`, since these could not be distinguished.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let flags = try reader.uint8()
-        guard flags & 0x0C != 0x0C else { throw reader.invalid("forces and torques exclude each other") }
+        guard flags & 0x0C != 0x0C else { throw reader.invalid("the flags announce both forces and torques") }
         crankRevolutions = flags & 0x01 != 0 ? try Revolutions(from: &reader, .crank) : nil
         firstAngleDegrees = flags & 0x02 != 0 ? Int(try reader.uint16()) : nil
         direction = Direction(rawValue: flags >> 4 & 3) ?? .unknown

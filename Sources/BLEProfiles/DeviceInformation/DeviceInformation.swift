@@ -131,8 +131,8 @@ public struct DeviceInformation: Hashable, Codable, Sendable {
     ///
     /// Throws `serviceNotFound` if the service is missing, and the errors of reading a value.
     ///
-    /// - Parameter unreadable: called for each value that is refused or malformed, which is then nil. If this is nil,
-    ///   such a value throws.
+    /// - Parameter unreadable: called for each value that is refused or malformed; the value is then nil. If this is
+    ///   nil, such a value throws.
     public init(
         of peripheral: Peripheral, unreadable: ((BLEError) -> Void)? = nil
     ) async throws(BLEError) {

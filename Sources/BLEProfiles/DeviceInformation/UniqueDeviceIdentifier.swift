@@ -3,11 +3,11 @@ public import BLE
 /// The unique device identifier (UDI) of a medical device (Device Information Service 1.2; GATT Specification
 /// Supplement, UDI for Medical Devices). Values that were not sent are nil.
 public struct UniqueDeviceIdentifier: Hashable, Codable, ValueCodable {
-    /// The identifier in the form for people, as on the product.
+    /// The identifier in its human-readable form, as printed on the product.
     public var label: String?
     /// The fixed part of the identifier, which identifies the labeler and the model.
     public var deviceIdentifier: String?
-    /// The organization that issued it, as an object identifier (OID).
+    /// The organization that issued the identifier, as an object identifier (OID).
     public var issuer: String?
     /// The regional authority as an OID, such as 2.16.840.1.113883.3.24 for the FDA of the United States.
     public var authority: String?
@@ -38,7 +38,7 @@ public struct UniqueDeviceIdentifier: Hashable, Codable, ValueCodable {
         for (bit, text) in texts.enumerated() where text != nil { flags |= 1 << bit }
         writer.uint8(flags)
         for case let text? in texts {
-            guard !text.utf8.contains(0) else { throw BLEError(.invalidValue, "there is a NUL in \"\(text)\"") }
+            guard !text.utf8.contains(0) else { throw BLEError(.invalidValue, "\"\(text)\" contains a NUL") }
             writer.bytes(text.utf8)
             writer.uint8(0)
         }

@@ -11,9 +11,9 @@ extension Characteristic where Value == Double? {
     public static var humidity: Self {
         .environmental(.fixedPoint(.uint16, dividedBy: 100, unknown: 0xFFFF, allowed: 0...10000), 0x2A6F)
     }
-    /// The concentration of carbon dioxide in ppm, 0 to 65533; 65534 means at least that.
+    /// The concentration of carbon dioxide in ppm, 0 to 65533; 65534 means 65534 or more.
     public static var co2Concentration: Self { .environmental(.fixedPoint(.uint16, unknown: 0xFFFF), 0x2B8C) }
-    /// The concentration of volatile organic compounds in ppb, 0 to 65533; 65534 means at least that.
+    /// The concentration of volatile organic compounds in ppb, 0 to 65533; 65534 means 65534 or more.
     public static var vocConcentration: Self { .environmental(.fixedPoint(.uint16, unknown: 0xFFFF), 0x2BE7) }
 }
 

@@ -36,9 +36,9 @@ public struct EnvironmentalApplication: RawRepresentable, Hashable, Codable, Sen
     public static let front = EnvironmentalApplication(rawValue: 13)
     /// In the back.
     public static let back = EnvironmentalApplication(rawValue: 14)
-    /// The upper one.
+    /// The upper sensor.
     public static let upper = EnvironmentalApplication(rawValue: 15)
-    /// The lower one.
+    /// The lower sensor.
     public static let lower = EnvironmentalApplication(rawValue: 16)
     /// The primary sensor.
     public static let primary = EnvironmentalApplication(rawValue: 17)

@@ -9,7 +9,7 @@ public struct EnvironmentalDescriptorChange: Hashable, Codable, ValueCodable {
         /// Creates a set from its bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// The change was made by a client. Otherwise, by the sensor itself.
+        /// The change was made by a client. Without this bit, it was made by the sensor itself.
         public static let byClient = Changes(rawValue: 0x01)
         /// ES Trigger Setting descriptors.
         public static let triggers = Changes(rawValue: 0x02)

@@ -45,7 +45,8 @@ public struct EnvironmentalQuantity: Hashable, Sendable {
         self = quantity
     }
 
-    /// Returns a value with its unit, such as `21.37 °C`. Without a unit if there is none, or if the number is unknown.
+    /// Returns a value with its unit, such as `21.37 °C`. The unit is omitted if there is none, or if the number is
+    /// unknown.
     public func text(of value: EnvironmentalValue) -> String {
         guard !unit.isEmpty, value != .number(nil) else { return "\(value)" }
         return "\(value)" + (unit == "°" ? "" : " ") + unit
@@ -132,7 +133,7 @@ public struct EnvironmentalQuantity: Hashable, Sendable {
             decode: { (bytes) throws(BLEError) in value(try coding.decode(bytes)) },
             encode: { (any) throws(BLEError) in
                 guard let payload = payload(any) else {
-                    throw BLEError(.invalidValue, "\(any) is no value of such a sensor")
+                    throw BLEError(.invalidValue, "\(any) is not a value of such a sensor")
                 }
                 return try coding.encode(payload)
             })

@@ -25,8 +25,8 @@ public struct EnvironmentalSensor<Value: Sendable>: Sendable {
 // MARK: Descriptors
 
 extension EnvironmentalSensor {
-    /// Returns the properties of the measurement. Nil if there is no descriptor, which is optional for the only sensor
-    /// of a kind (section 3.1.2.1).
+    /// Returns the properties of the measurement. Nil if there is no descriptor. The descriptor is optional if there is
+    /// only one sensor of a kind (section 3.1.2.1).
     public func measurement() async throws(BLEError) -> EnvironmentalMeasurement? {
         try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x290C), of: characteristic.key, as: .codable)
     }
@@ -68,7 +68,7 @@ extension EnvironmentalSensor {
     public func setTrigger(_ trigger: EnvironmentalTrigger<Value>, at index: Int = 0) async throws(BLEError) {
         guard triggerDescriptors.indices.contains(index) else {
             throw place(
-                BLEError(.invalidArgument, "the sensor has \(triggerDescriptors.count) triggers, and none at \(index)"))
+                BLEError(.invalidArgument, "the sensor has \(triggerDescriptors.count) triggers, but none at \(index)"))
         }
         let descriptor = triggerDescriptors[index]
         try await peripheral.writeDescriptor(

@@ -13,17 +13,17 @@ public enum EnvironmentalTrigger<Value: Sendable>: Sendable {
     case noMoreOften(thanSeconds: Int)
     /// When the value changes.
     case changed
-    /// While the value is less than the given one.
+    /// While the value is less than the given value.
     case less(than: Value)
-    /// While the value is at most the given one.
+    /// While the value is at most the given value.
     case atMost(Value)
-    /// While the value is greater than the given one.
+    /// While the value is greater than the given value.
     case greater(than: Value)
-    /// While the value is at least the given one.
+    /// While the value is at least the given value.
     case atLeast(Value)
-    /// While the value equals the given one.
+    /// While the value equals the given value.
     case equal(to: Value)
-    /// While the value differs from the given one.
+    /// While the value differs from the given value.
     case notEqual(to: Value)
     /// A reserved condition, with the bytes that follow it.
     case reserved(condition: UInt8, operand: [UInt8])
@@ -42,12 +42,12 @@ extension EnvironmentalTrigger {
     }
 
     private static func decode(_ bytes: [UInt8], _ value: ValueCoding<Value>) throws(BLEError) -> Self {
-        guard let condition = bytes.first else { throw BLEError(.invalidValue, "a trigger without a condition") }
+        guard let condition = bytes.first else { throw BLEError(.invalidValue, "the trigger has no condition") }
         let operand = Array(bytes.dropFirst())
         switch condition {
         case 0x00, 0x03:
             guard operand.isEmpty else {
-                throw BLEError(.invalidValue, "condition \(condition) of a trigger takes no operand")
+                throw BLEError(.invalidValue, "condition \(condition) of a trigger does not have an operand")
             }
             return condition == 0x00 ? .inactive : .changed
         case 0x01: return .every(seconds: Int(try Seconds(bytes: operand).count))

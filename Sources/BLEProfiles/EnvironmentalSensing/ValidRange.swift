@@ -24,7 +24,8 @@ extension ValidRange {
         ValueCoding(
             decode: { (bytes) throws(BLEError) in
                 guard bytes.count % 2 == 0 else {
-                    throw BLEError(.invalidValue, "the range 0x\(Hex.string(bytes)) is not two values of one length")
+                    throw BLEError(
+                        .invalidValue, "the range 0x\(Hex.string(bytes)) is not two values of the same length")
                 }
                 let (lower, upper) = (bytes.prefix(bytes.count / 2), bytes.suffix(bytes.count / 2))
                 return ValidRange(try value.decode(Array(lower)), try value.decode(Array(upper)))

@@ -54,7 +54,7 @@ extension FitnessMachineAdvertisement: AdvertisementDecodable, AdvertisementEnco
             isAvailable: data[0] & 0x01 != 0, kinds: Kinds(rawValue: UInt16(data[1]) | UInt16(data[2]) << 8))
     }
 
-    /// The same.
+    /// Adds the service data of 1826 to an advertisement.
     public func encode(into advertisement: inout Advertisement) {
         advertisement.serviceData[.fitnessMachine] = [
             isAvailable ? 0x01 : 0x00, UInt8(truncatingIfNeeded: kinds.rawValue), UInt8(kinds.rawValue >> 8),

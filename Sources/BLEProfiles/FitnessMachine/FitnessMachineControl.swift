@@ -4,9 +4,10 @@ public import BLE
 /// ``FitnessMachine/requestControl()``.
 ///
 /// All procedures throw `procedureFailed` with a ``FitnessMachineResult`` if the machine cannot perform the procedure,
-/// for example ``FitnessMachineResult/controlNotPermitted`` if control was lost; `timedOut` if it does not answer
-/// within 30 s; `characteristicNotFound` if it has no control point; and `invalidArgument` for a number that is out of
-/// range of its field. ``FitnessMachineFeature`` and the supported ranges describe the settings that a machine accepts.
+/// for example ``FitnessMachineResult/controlNotPermitted`` if control was lost; `timedOut` if the machine does not
+/// answer within 30 s; `characteristicNotFound` if it has no control point; and `invalidArgument` for a number that is
+/// out of range of its field. ``FitnessMachineFeature`` and the supported ranges describe the settings that a machine
+/// accepts.
 public struct FitnessMachineControl: Sendable {
     private let service: PeripheralService
     private let controlPoint: ControlPoint<FitnessMachineResult>
@@ -36,7 +37,7 @@ public struct FitnessMachineControl: Sendable {
     /// Sets the target resistance level, without a unit, rounded to tenths.
     ///
     /// - Parameter isWide: whether to send two bytes, for levels from -3276.8 to 3276.7, which some machines require
-    ///   contrary to the specification. Otherwise one byte, for levels from 0 to 25.5.
+    ///   contrary to the specification. If false, one byte is sent, for levels from 0 to 25.5.
     public func setTargetResistanceLevel(_ level: Double, isWide: Bool = false) async throws(BLEError) {
         try await perform(.setTargetResistanceLevel(level, isWide: isWide))
     }

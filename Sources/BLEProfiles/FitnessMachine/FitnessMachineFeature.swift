@@ -93,7 +93,7 @@ public struct FitnessMachineFeature: Hashable, Codable, ValueCodable {
         public static let strideCount = Targets(rawValue: 1 << 7)
         /// A distance.
         public static let distance = Targets(rawValue: 1 << 8)
-        /// Creates a time.
+        /// A time.
         public static let trainingTime = Targets(rawValue: 1 << 9)
         /// The times in two heart rate zones.
         public static let timeInTwoHeartRateZones = Targets(rawValue: 1 << 10)

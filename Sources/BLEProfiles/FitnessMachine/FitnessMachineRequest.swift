@@ -13,8 +13,9 @@ public enum FitnessMachineRequest: Hashable, Codable, ValueCodable {
     case setTargetSpeed(kilometersPerHour: Double)
     /// Set the target inclination, -3276.8 to 3276.7 with a resolution of 0.1 %.
     case setTargetInclination(percent: Double)
-    /// Set the target resistance level, without a unit and with a resolution of 0.1. It has one byte, for 0 to 25.5. If
-    /// it `isWide`, it has two, for -3276.8 to 3276.7, which some machines require contrary to the specification.
+    /// Set the target resistance level, without a unit and with a resolution of 0.1. The level has one byte, for 0 to
+    /// 25.5, or with `isWide` two bytes, for -3276.8 to 3276.7, which some machines require contrary to the
+    /// specification.
     case setTargetResistanceLevel(Double, isWide: Bool)
     /// Set the target power in watts, -32768 to 32767.
     case setTargetPower(watts: Int)
@@ -48,7 +49,8 @@ public enum FitnessMachineRequest: Hashable, Codable, ValueCodable {
     case ignoreSpinDown
     /// Set the target cadence, 0 to 32767.5 revolutions per minute with a resolution of 0.5.
     case setTargetedCadence(perMinute: Double)
-    /// A request of a later edition, or one with a reserved parameter in place of stop or pause, or of start or ignore.
+    /// A request from a later edition of the specification, or a request to stop, pause or spin down with a reserved
+    /// parameter.
     case other(opcode: UInt8, parameter: [UInt8])
 
     /// Decodes an opcode and its parameter.
@@ -113,7 +115,7 @@ public enum FitnessMachineRequest: Hashable, Codable, ValueCodable {
             let isReservedChoice =
                 [0x08, 0x13].contains(opcode) && parameter.count == 1 && ![[1], [2]].contains(parameter)
             guard isReservedChoice || opcode > 0x14 else {
-                throw BLEError(.invalidValue, "the opcode \(opcode) is not of a later edition")
+                throw BLEError(.invalidValue, "opcode \(opcode) has a case of its own; use it instead of other")
             }
             writer.bytes(parameter)
         }

@@ -16,8 +16,8 @@ public enum FitnessMachineStatus: Hashable, Codable, ValueCodable {
     case targetSpeed(kilometersPerHour: Double)
     /// The target inclination changed. It has a resolution of 0.1 %.
     case targetInclination(percent: Double)
-    /// The target resistance level, without a unit, changed. It has a resolution of 0.1. `isWide` is true if it was
-    /// sent in two bytes, as by machines that also expect two.
+    /// The target resistance level, without a unit, changed. It has a resolution of 0.1. `isWide` is true if the level
+    /// was sent in two bytes, as by machines that also expect two bytes.
     case targetResistanceLevel(Double, isWide: Bool)
     /// The target power changed.
     case targetPower(watts: Int)
@@ -45,7 +45,7 @@ public enum FitnessMachineStatus: Hashable, Codable, ValueCodable {
     case targetedCadence(perMinute: Double)
     /// Control was lost. Request it again with ``FitnessMachine/requestControl()``.
     case controlPermissionLost
-    /// An event of a later edition, or one with a reserved parameter in place of stopped or paused.
+    /// An event from a later edition of the specification, or a stop event with a reserved parameter.
     case other(opcode: UInt8, parameter: [UInt8])
 
     /// The state of the spin down procedure. Other numbers are reserved.
@@ -128,7 +128,7 @@ public enum FitnessMachineStatus: Hashable, Codable, ValueCodable {
         case .other(let opcode, let parameter):
             let isReservedReason = opcode == 0x02 && parameter.count == 1 && ![1, 2].contains(parameter[0])
             guard isReservedReason || !(1...0x15 ~= opcode) && opcode != 0xFF else {
-                throw BLEError(.invalidValue, "the opcode \(opcode) is not of a later edition")
+                throw BLEError(.invalidValue, "opcode \(opcode) has a case of its own; use it instead of other")
             }
             writer.bytes(parameter)
         }

@@ -56,14 +56,14 @@ public enum HeartRateZoneTimes: Hashable, Codable, Sendable {
         case 2: self = .two(fatBurnSeconds: times[0], fitnessSeconds: times[1])
         case 3: self = .three(lightSeconds: times[0], moderateSeconds: times[1], hardSeconds: times[2])
         default:
-            guard times.count == 5 else { throw reader.invalid("there are no \(zoneCount) zones") }
+            guard times.count == 5 else { throw reader.invalid("\(zoneCount) is not a valid number of zones") }
             self = .five(
                 veryLightSeconds: times[0], lightSeconds: times[1], moderateSeconds: times[2], hardSeconds: times[3],
                 maximumSeconds: times[4])
         }
     }
 
-    /// The times, from the zone of the lowest heart rate to that of the highest.
+    /// The times, in order of the zones' heart rates, lowest first.
     public var seconds: [Int] {
         switch self {
         case .two(let fatBurn, let fitness): [fatBurn, fitness]

@@ -19,7 +19,7 @@ public struct SupportedResistanceLevelRange: Hashable, Codable, ValueCodable {
         self.edition = edition
     }
 
-    /// Decodes three numbers: of one byte in the current edition, of two in the first.
+    /// Decodes three numbers, each of one byte in the current edition, and of two bytes in the first.
     public init(from reader: inout ValueReader) throws(BLEError) {
         if reader.remaining >= 6 {
             minimum = Double(try reader.int16()) / 10

@@ -27,7 +27,7 @@ public struct TrainingStatus: Hashable, Codable, ValueCodable {
 
     /// Encodes the status. Throws `invalidValue` if the text contains a NUL, which would end it.
     public func encode(into writer: inout ValueWriter) throws(BLEError) {
-        guard text?.utf8.contains(0) != true else { throw BLEError(.invalidValue, "the text has a NUL in it") }
+        guard text?.utf8.contains(0) != true else { throw BLEError(.invalidValue, "the text contains a NUL") }
         writer.uint8((text == nil ? 0 : 0x01) | (hasMoreText ? 0x02 : 0))
         writer.raw(activity)
         text?.encode(into: &writer)
@@ -43,7 +43,7 @@ public struct TrainingStatus: Hashable, Codable, ValueCodable {
         /// Creates a value with any number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Another one.
+        /// Another activity.
         public static let other = Activity(rawValue: 0x00)
         /// Idle.
         public static let idle = Activity(rawValue: 0x01)

@@ -26,8 +26,8 @@ public struct Glucose: Profile {
     /// Returns the selected records with their contexts, oldest first. Empty if there are none.
     ///
     /// Subscribes to both characteristics for the duration of the transfer; see
-    /// ``RecordAccessControlPoint/records(_:of:timeout:malformed:)``. A context without a record is omitted. Of several
-    /// with the same number, the last is used.
+    /// ``RecordAccessControlPoint/records(_:of:timeout:malformed:)``. A context without a record is omitted. If several
+    /// contexts have the same number, the last is used.
     ///
     /// - Parameters:
     ///   - timeout: the maximum wait for the next record, or for the answer after the last.
@@ -67,7 +67,7 @@ public struct Glucose: Profile {
     }
 
     /// Returns the contexts that the meter sends from now on, each after its record. Throws `characteristicNotFound` if
-    /// it does not support them.
+    /// the meter does not support them.
     public func measurementContexts() async throws(BLEError) -> NotificationStream<GlucoseMeasurementContext> {
         try await service.notifications(.glucoseMeasurementContext)
     }

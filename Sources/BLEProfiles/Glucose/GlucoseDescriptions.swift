@@ -18,8 +18,8 @@ extension GlucoseSample: CustomStringConvertible {
 extension GlucoseMeasurement: CustomStringConvertible {
     /// A line such as `120 mg/dL, capillary whole blood, finger, battery low, 2026-02-28T23:59:00, record 5`.
     ///
-    /// The time is that of the clock that the user sees. If a part of the date is unknown, it is that of the meter's
-    /// own clock, with the offset: `2026-02-??T23:59:00, offset 60 min`.
+    /// The time is from the clock that the user sees. If a part of the date is unknown, it is from the meter's own
+    /// clock, followed by the offset: `2026-02-??T23:59:00, offset 60 min`.
     public var description: String { (parts + ["record \(sequenceNumber)"]).line }
 
     fileprivate var parts: [String?] {

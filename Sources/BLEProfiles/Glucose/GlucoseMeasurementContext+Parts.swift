@@ -88,7 +88,7 @@ extension GlucoseMeasurementContext {
 
         func encode(into writer: inout ValueWriter) throws(BLEError) {
             guard tester.rawValue < 16, health.rawValue < 16 else {
-                throw BLEError(.invalidValue, "tester and health are numbers up to 15")
+                throw BLEError(.invalidValue, "tester and health are not both in the range 0 to 15")
             }
             writer.uint8(tester.rawValue | health.rawValue << 4)
         }

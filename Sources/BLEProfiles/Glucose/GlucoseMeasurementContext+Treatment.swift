@@ -22,7 +22,7 @@ extension GlucoseMeasurementContext {
 
         func encode(into writer: inout ValueWriter) throws(BLEError) {
             guard durationSeconds != Int(UInt16.max) else {
-                throw BLEError(.invalidValue, "an exercise of 65535 s is told as one that is longer: nil")
+                throw BLEError(.invalidValue, "the number 65535 means an exercise of more than 65534 s; use nil for it")
             }
             try writer.integer(durationSeconds ?? Int(UInt16.max), .uint16)
             try writer.integer(intensityPercent, .uint8)

@@ -76,7 +76,7 @@ public struct GlucoseSample: Hashable, Codable, Sendable {
         public static let undeterminedPlasma = Fluid(rawValue: 8)
         /// Interstitial fluid.
         public static let interstitialFluid = Fluid(rawValue: 9)
-        /// A control solution, which checks the meter, in place of a sample.
+        /// A control solution in place of a sample, to check the meter.
         public static let controlSolution = Fluid(rawValue: 10)
     }
 
@@ -93,7 +93,7 @@ public struct GlucoseSample: Hashable, Codable, Sendable {
         public static let alternateSite = Location(rawValue: 2)
         /// An ear lobe.
         public static let earLobe = Location(rawValue: 3)
-        /// A control solution, which checks the meter, in place of a sample.
+        /// A control solution in place of a sample, to check the meter.
         public static let controlSolution = Location(rawValue: 4)
         /// Not available.
         public static let notAvailable = Location(rawValue: 15)
@@ -109,7 +109,7 @@ public struct GlucoseSample: Hashable, Codable, Sendable {
 
     func encode(into writer: inout ValueWriter) throws(BLEError) {
         guard fluid.rawValue < 16, location.rawValue < 16 else {
-            throw BLEError(.invalidValue, "fluid and place of a sample are numbers up to 15")
+            throw BLEError(.invalidValue, "fluid and location are not both in the range 0 to 15")
         }
         writer.raw(concentration)
         writer.uint8(fluid.rawValue | location.rawValue << 4)

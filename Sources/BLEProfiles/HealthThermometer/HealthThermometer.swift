@@ -104,7 +104,9 @@ public struct MeasurementIntervalRange: Hashable, Codable, ValueCodable {
     /// Decodes the minimum and the maximum. Throws `invalidValue` if they are in reverse order.
     public init(from reader: inout ValueReader) throws(BLEError) {
         let (least, greatest) = (try reader.uint16(), try reader.uint16())
-        guard least <= greatest else { throw reader.invalid("nothing is from \(least) to \(greatest)") }
+        guard least <= greatest else {
+            throw reader.invalid("the minimum \(least) is greater than the maximum \(greatest)")
+        }
         seconds = least...greatest
     }
 

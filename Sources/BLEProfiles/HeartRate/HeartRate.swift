@@ -23,7 +23,7 @@ public struct HeartRate: Profile {
         try await service.notifications(.heartRateMeasurement)
     }
 
-    /// Returns the location of the sensor on the body. Nil if it does not have the characteristic.
+    /// Returns the location of the sensor on the body. Nil if the sensor does not have the characteristic.
     public func bodySensorLocation() async throws(BLEError) -> BodySensorLocation? {
         try await service.readIfPresent(.bodySensorLocation)
     }
@@ -61,10 +61,9 @@ extension ATTError {
 public struct HeartRateMeasurement: Hashable, Codable, ValueCodable {
     /// The heart rate in beats per minute, 0 to 65535.
     public var beatsPerMinute: Int
-    /// Whether the sensor has skin contact. Nil if it cannot detect that.
+    /// Whether the sensor has skin contact. Nil if the sensor cannot detect it.
     public var contact: Bool?
-    /// The energy expended since the last reset in kilojoules, 0 to 65535. Nil if not sent. 65535 means at least that
-    /// much.
+    /// The energy expended since the last reset in kilojoules, 0 to 65535. Nil if not sent. 65535 means 65535 or more.
     public var energyExpendedKilojoules: Int?
     /// The times between beats in seconds, oldest first, with a resolution of 1/1024 s.
     public var rrIntervalsSeconds: [Double]

@@ -4,7 +4,7 @@ public enum TextLineError: Error, Hashable, Sendable {
     case tooLong(limit: Int)
 }
 
-/// Splits bytes, which may arrive in any parts, into lines. A line ends with LF or CR LF, and may be empty.
+/// Splits bytes, which may arrive in parts of any length, into lines. A line ends with LF or CR LF, and may be empty.
 struct LineSplitter: Sendable {
     private let limit: Int
     private var line: [UInt8] = []
@@ -12,7 +12,7 @@ struct LineSplitter: Sendable {
 
     init(limit: Int) { self.limit = max(0, limit) }
 
-    /// The number of bytes held of an incomplete line. At most the limit, plus one for a CR.
+    /// The number of bytes of an incomplete line that are held. At most the limit, plus one for a CR.
     var heldCount: Int { line.count }
 
     /// Adds bytes, and returns the lines that they complete, in order, with an error for each line that is too long.

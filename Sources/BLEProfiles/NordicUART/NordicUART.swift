@@ -62,8 +62,8 @@ public struct NordicUART: Profile {
 
     /// Returns a writer of bytes to the peripheral. Connects and discovers if necessary.
     ///
-    /// It writes without response if the peripheral supports that. There can be only one such writer at a time; others
-    /// throw `busy`. Otherwise, it writes with response.
+    /// It writes without response if the peripheral supports that, and otherwise with response. There can be only one
+    /// writer without response at a time; others throw `busy`.
     public func writer() async throws(BLEError) -> NordicUARTWriter {
         let key = service.key(.nordicUARTRx)
         let properties = try await service.characteristic(key)?.properties

@@ -2,7 +2,7 @@ public import BLE
 
 /// Writes bytes to a Nordic UART as fast as the system accepts them, in packets of the maximum length.
 ///
-/// Bytes that one task writes arrive in order; those of concurrent tasks may be interleaved. The writer is closed when
+/// Bytes that one task writes arrive in order; bytes of concurrent tasks may be interleaved. The writer is closed when
 /// its last reference is released, by ``close()``, and when the link ends.
 public final class NordicUARTWriter: Sendable {
     private let peripheral: Peripheral
@@ -16,7 +16,8 @@ public final class NordicUARTWriter: Sendable {
         self.packets = packets
     }
 
-    /// Writes bytes. Returns when the system has accepted them, or with response, when the peripheral has.
+    /// Writes bytes. Returns when the system has accepted them, or, with response, when the peripheral has accepted
+    /// them.
     ///
     /// Throws the errors of `PacketWriter.write(_:timeout:)`. Some of the bytes may then have been sent.
     public func write(_ bytes: [UInt8]) async throws(BLEError) {
@@ -37,7 +38,8 @@ public final class NordicUARTWriter: Sendable {
     /// Closes the writer, so that another one can be opened. Bytes already written are still sent.
     public func close() { packets?.close() }
 
-    /// Returns the maximum length of a packet, so that no long writes occur, which such receivers do not support.
+    /// Returns the maximum length of a packet. Longer packets would become long writes, which such receivers do not
+    /// support.
     private func packetLength() async throws(BLEError) -> Int {
         if let packets { return max(1, packets.maximumLength) }
         do throws(BLEError) {

@@ -19,7 +19,7 @@ public struct PulseOximeter: Profile {
     }
 
     /// Returns the spot-check measurements from now on, each of which is confirmed to the oximeter. Throws
-    /// `characteristicNotFound` if it does not support them. Keeps the newest 256 unread measurements.
+    /// `characteristicNotFound` if the oximeter does not support them. Keeps the newest 256 unread measurements.
     public func spotChecks() async throws(BLEError) -> NotificationStream<PLXSpotCheckMeasurement> {
         try await service.notifications(.plxSpotCheckMeasurement)
     }

@@ -39,7 +39,7 @@ extension RecordAccessControlPoint {
     func collect(
         _ collectors: [any RecordCollection], _ selection: RecordSelection, _ timeout: Duration?
     ) async throws(BLEError) {
-        // Kept, so that indications are enabled for an abort.
+        // The stream is kept, so that indications are enabled for an abort.
         let indications = try await service.notifications(
             .recordAccessControlPoint, overflow: .dropOldest(capacity: 1))
         do throws(BLEError) {
@@ -78,7 +78,7 @@ extension RecordAccessControlPoint {
                 return true
             }
             while try await group.next() == false {}
-            // Records that were sent before the answer arrived before it. The collectors process them, then end.
+            // Records that were sent before the answer have arrived. The collectors process them, then end.
             group.cancelAll()
             while try await group.next() != nil {}
         }
@@ -87,7 +87,7 @@ extension RecordAccessControlPoint {
 
 /// Collects the records of a transfer.
 protocol RecordCollection: Sendable {
-    /// Collects records until the task is cancelled, and then those that have already arrived.
+    /// Collects records until the task is cancelled, and then the records that have already arrived.
     func collect(_ noteProgress: @Sendable () -> Void) async throws(BLEError)
 }
 
@@ -115,7 +115,7 @@ final class RecordCollector<Record: Sendable>: RecordCollection {
                 guard let record = try await records.next() else { return }
                 try take(record)
             } catch {
-                // An empty stream throws this.
+                // A stream without remaining records throws this error.
                 if error.code == .cancelled, Task.isCancelled { return }
                 guard let malformed, error.code == .invalidValue else { throw error }
                 malformed(error)
@@ -153,7 +153,7 @@ private final class TransferWatch: Sendable {
         while true {
             let left = lastProgress.withLock { $0 } + timeout - central.elapsed()
             guard left > .zero else {
-                throw BLEError(.timedOut, "no record, and no answer, came within \(timeout)")
+                throw BLEError(.timedOut, "neither a record nor an answer arrived within \(timeout)")
             }
             do {
                 try await central.clock.sleep(for: left)

@@ -40,16 +40,16 @@ public struct RecordAccessControlPoint: Sendable {
     ///
     /// In most cases, use ``records(_:of:timeout:malformed:)`` instead.
     ///
-    /// Cancelling this, or its deadline, does not stop the device. ``abort(timeout:)`` does.
+    /// Cancellation or a timeout of this call does not stop the device. ``abort(timeout:)`` does.
     ///
-    /// If there are no records, the result is ``RecordAccessResult/noRecordsFound``. After an ``abort(timeout:)`` it is
-    /// ``RecordAccessResult/procedureNotCompleted``.
+    /// If there are no records, the result is ``RecordAccessResult/noRecordsFound``. After ``abort(timeout:)``, the
+    /// result is ``RecordAccessResult/procedureNotCompleted``.
     public func report(_ selection: RecordSelection = .all, timeout: Duration?) async throws(BLEError) {
         try check(await request(.reportRecords, selection, timeout), of: .reportRecords)
     }
 
-    /// Makes the device send the selected records, as ``report(_:timeout:)`` does, and returns their number. Few
-    /// devices support it.
+    /// Makes the device send the selected records, like ``report(_:timeout:)``, and returns their number. Few devices
+    /// support this.
     public func combinedReport(
         _ selection: RecordSelection = .all, timeout: Duration?
     ) async throws(BLEError) -> Int {
@@ -57,10 +57,10 @@ public struct RecordAccessControlPoint: Sendable {
     }
 
     /// Stops the current report or deletion. The result is ``RecordAccessResult/abortUnsuccessful`` if the device
-    /// cannot stop it, or if there is nothing to stop.
+    /// cannot stop, or if there is nothing to stop.
     public func abort(timeout: Duration? = nil) async throws(BLEError) {
         let key = service.key(.recordAccessControlPoint)
-        // This does not use a request, because the one to be stopped may be waiting for its answer.
+        // This does not use a request, because the request to be stopped may still wait for its answer.
         let answers = try await service.notifications(.recordAccessControlPoint)
         let answer: RecordAccessMessage? = try await typed {
             try await service.peripheral.central.withDeadline(self.timeout(timeout)) {
@@ -70,7 +70,7 @@ public struct RecordAccessControlPoint: Sendable {
             }
         }
         guard let answer else {
-            throw BLEError(.disconnected, "the indications ended before the answer came").at(
+            throw BLEError(.disconnected, "the indications ended before the answer arrived").at(
                 service.peripheral.id, service: service.uuid, characteristic: key.uuid)
         }
         try check(answer, of: .abort)
@@ -87,10 +87,10 @@ public struct RecordAccessControlPoint: Sendable {
         let answer = try await request(opcode, selection, timeout)
         guard answer.opcode != .response else {
             try check(answer, of: opcode)
-            throw invalid(answer, "tells no number")
+            throw invalid(answer, "does not contain a number")
         }
         // The service defines the width. All known services use two bytes.
-        guard 1...4 ~= answer.operand.count else { throw invalid(answer, "has no number of records") }
+        guard 1...4 ~= answer.operand.count else { throw invalid(answer, "does not contain a number of records") }
         return answer.operand.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
@@ -104,9 +104,11 @@ public struct RecordAccessControlPoint: Sendable {
         }
     }
 
-    /// Throws unless the answer is success.
+    /// Throws unless the answer reports success.
     private func check(_ answer: RecordAccessMessage, of opcode: RecordAccessMessage.Opcode) throws(BLEError) {
-        guard answer.opcode == .response, answer.operand.count >= 2 else { throw invalid(answer, "has no result") }
+        guard answer.opcode == .response, answer.operand.count >= 2 else {
+            throw invalid(answer, "does not contain a result")
+        }
         let isAborted = answer.isAbortion && opcode != .abort
         let result = isAborted ? .procedureNotCompleted : RecordAccessResult(rawValue: answer.operand[1])
         try ControlPoint<RecordAccessResult>(

@@ -7,7 +7,7 @@ public import BLE
 public struct RecordAccessMessage: Hashable, Codable, ValueCodable {
     /// The opcode of a request or an answer.
     public var opcode: Opcode
-    /// The operator, which selects records. None in answers.
+    /// The operator, which selects records. `none` in answers.
     public var `operator`: Operator
     /// The operand of the operator, or the contents of an answer.
     public var operand: [UInt8]
@@ -144,15 +144,15 @@ public struct RecordAccessResult: ControlPointResult {
     public var meaning: String? {
         switch self {
         case .success: "success"
-        case .opcodeNotSupported: "it does not know this request"
-        case .invalidOperator: "the operator does not go with the request"
-        case .operatorNotSupported: "it does not know this operator"
+        case .opcodeNotSupported: "the device does not support this request"
+        case .invalidOperator: "the operator is not valid for the request"
+        case .operatorNotSupported: "the device does not support this operator"
         case .invalidOperand: "the operand is not valid"
-        case .noRecordsFound: "it has no such records"
-        case .abortUnsuccessful: "there was nothing that could be aborted"
+        case .noRecordsFound: "the device has no such records"
+        case .abortUnsuccessful: "nothing could be aborted"
         case .procedureNotCompleted: "the procedure was not completed"
-        case .operandNotSupported: "it does not know this operand"
-        case .serverBusy: "it is busy"
+        case .operandNotSupported: "the device does not support this operand"
+        case .serverBusy: "the device is busy"
         default: nil
         }
     }

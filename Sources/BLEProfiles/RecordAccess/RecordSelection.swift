@@ -2,7 +2,7 @@ public import BLE
 
 /// A selection of records on a device.
 ///
-/// All devices support ``all``. The service specifies which other selections are supported; devices reject the rest
+/// All devices support ``all``. The service specifies which other selections are supported; devices reject the others
 /// with `operatorNotSupported`.
 ///
 /// ```swift

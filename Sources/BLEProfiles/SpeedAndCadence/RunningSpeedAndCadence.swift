@@ -27,7 +27,7 @@ public struct RunningSpeedAndCadence: Profile {
         try await service.read(.rscFeature)
     }
 
-    /// Returns the location of the sensor. Nil if it does not have the characteristic.
+    /// Returns the location of the sensor. Nil if the sensor does not have the characteristic.
     public func sensorLocation() async throws(BLEError) -> SensorLocation? {
         try await service.readIfPresent(.sensorLocation)
     }
@@ -39,7 +39,7 @@ public struct RunningSpeedAndCadence: Profile {
     /// other distances, and the errors of ``SCControlPoint``.
     public func setTotalDistance(meters: Double) async throws(BLEError) {
         guard let tenths = UInt32(exactly: (meters * 10).rounded()) else {
-            throw BLEError(.invalidArgument, "\(meters) m is no distance that a sensor can count")
+            throw BLEError(.invalidArgument, "\(meters) m are not in the range 0 to 429,496,729.5")
         }
         try await controlPoint.setCumulativeValue(tenths)
     }
@@ -80,7 +80,7 @@ public struct RSCMeasurement: Hashable, Codable, ValueCodable {
     public var strideLengthMeters: Double?
     /// The distance since the last reset in meters, with a resolution of 0.1 m. Nil if not sent.
     public var totalDistanceMeters: Double?
-    /// Whether the user is running. False while walking, and if the sensor cannot distinguish them
+    /// Whether the user is running. False while walking, and if the sensor cannot distinguish running from walking
     /// (``RSCFeature/runningStatus``).
     public var isRunning: Bool
 

@@ -64,7 +64,7 @@ public actor SimulatedBackend: CentralBackend {
     /// Stops receiving advertisements.
     public func stopDiscovery() async throws(BLEError) { try await radio.setFilter(nil, port) }
 
-    /// Makes a link to a peripheral as soon as it advertises.
+    /// Makes a link to a peripheral as soon as the peripheral advertises.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try await traced("connect", peripheral) { () throws(BLEError) in try await radio.connect(peripheral, port) }
     }
@@ -79,7 +79,7 @@ public actor SimulatedBackend: CentralBackend {
         try await radio.database(peripheral, port)
     }
 
-    /// Those of bluetoothd, which this backend behaves like.
+    /// The limits of bluetoothd, because this backend behaves like bluetoothd.
     public nonisolated var limits: BackendLimits {
         BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
     }
@@ -140,7 +140,7 @@ public actor SimulatedBackend: CentralBackend {
         }
     }
 
-    /// Starts the definition's subscription handler. Values that the reader has no room for wait in memory.
+    /// Starts the definition's subscription handler. Values for which the reader has no room wait in memory.
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {

@@ -10,8 +10,8 @@ extension PeripheralBackend where Self == SimulatedPeripheralBackend {
 
 /// One host's backend on a simulated radio.
 ///
-/// It runs on the radio's executor, as does its host. Its advertisements are one to the radio's centrals, with the
-/// content of all of them. As every peripheral of a simulated radio, it has one link at a time.
+/// It runs on the radio's executor, as does its host. The radio's centrals receive its advertisements as one, with the
+/// content of all of them. Like every peripheral of a simulated radio, it has one link at a time.
 public actor SimulatedPeripheralBackend: PeripheralBackend {
     private let radio: SimulatedRadio
     private var context: PeripheralContext?
@@ -26,7 +26,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
 
-    /// Those of bluetoothd, except that subscribers are told apart.
+    /// The limits of bluetoothd, except that this backend distinguishes subscribers.
     public nonisolated var limits: PeripheralLimits {
         PeripheralLimits(
             reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], requestTimeout: .seconds(5))
@@ -77,7 +77,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         try await radio.checkReady()
         let forwarding = services.enumerated().map { position, service in
             var service = service
-            // The host tells of ended links itself.
+            // The host reports ended links itself.
             service.onDisconnect = nil
             service.characteristics = service.characteristics.enumerated().map { index, characteristic in
                 forward(
@@ -94,7 +94,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     private func forward(
         _ characteristic: CharacteristicDefinition, _ attribute: ServedAttribute, _ context: PeripheralContext
     ) -> CharacteristicDefinition {
-        // Not captured as `self`, so that a subscription reaches the host before it is answered.
+        // The closures do not capture `self` itself, so that a subscription reaches the host before it is answered.
         weak let backend = self
         return CharacteristicDefinition(
             characteristic.uuid, characteristic.properties, security: characteristic.security,
@@ -109,7 +109,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                     })
             },
             onRead: { (request) throws(ATTError) in
-                // The radio takes the part that is asked for.
+                // The radio returns only the requested part.
                 var whole = request
                 whole.offset = 0
                 return try await context.read(attribute, whole)
@@ -122,10 +122,10 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             },
             onSubscribe: { notifier in
                 guard let backend, let central = notifier.central else { return }
-                // The radio calls it on its executor, and the host's decision is the answer to the subscription.
+                // The radio calls this on its executor, so that the host's decision is the answer to the subscription.
                 let subscription = backend.subscribeNow(attribute, central, notifier)
                 do throws(BLEError) {
-                    // Until it is cancelled, or the host ends it.
+                    // Waits until the task is cancelled, or the host ends the subscription.
                     try await subscription.end.wait()
                 } catch {
                     if let rejection = error.attError { throw rejection }
@@ -153,7 +153,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         return subscription
     }
 
-    /// Ends a subscription, whose handler has failed. The radio rejects one that it is about to accept.
+    /// Ends a subscription whose handler has failed. If the radio has not accepted the subscription yet, it rejects it.
     public func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {
         guard let central else { return }
         notifiers[attribute]?.removeValue(forKey: central)?.end.deliver(.failure(BLEError(error)))
@@ -182,7 +182,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         }
     }
 
-    /// Delivers a value to subscribers, which confirm it at once.
+    /// Delivers a value to subscribers, which confirm the value at once.
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {

@@ -4,26 +4,26 @@ internal import Waiting
 
 /// One end of an L2CAP channel in memory.
 ///
-/// Packets go to the other end at once, and wait there. As with the credits of a real channel, a sender waits while
-/// many packets wait there.
+/// Packets go to the other end at once, and wait there for the reader. As with the credits of a real channel, a sender
+/// waits while many packets wait at the other end.
 final class SimulatedTransport: ChannelTransport {
     let maximumLength: Int
     let maximumReceiveLength: Int
     private let radio: SimulatedRadio
     private let state: Mutex<State>
 
-    /// The number of packets that an end takes in advance of its reader.
+    /// The maximum number of packets that wait for the reader at an end.
     private static let credits = 64
 
     private struct State {
         /// The other end. Nil when either end is closed.
         var other: SimulatedTransport?
         var arrived: [[UInt8]] = []
-        /// Those who wait until the other end has room for another packet.
+        /// The senders that wait until the other end has room for another packet.
         var senders: [Outcome<Void>] = []
         var isPaused = false
         var isClosed = false
-        /// How the channel has ended for this side, which is told after the last packet.
+        /// The end of the channel for this side, which is reported after the last packet.
         var end: Result<Void, BLEError>?
         var deliver: (@Sendable ([UInt8]) -> Bool)?
         var onEnd: (@Sendable (BLEError?) -> Void)?
@@ -60,8 +60,8 @@ final class SimulatedTransport: ChannelTransport {
         pump()
     }
 
-    /// In the radio's isolation, where it cannot be before the pause that it ends: the reader may have room again before
-    /// ``pump(isDraining:)`` knows that it had none.
+    /// Resumes delivery, in the radio's isolation. There, this cannot precede the pause that it ends: the reader may
+    /// have room again before ``pump(isDraining:)`` knows that it had none.
     func resume() {
         Task { [radio] in
             await radio.perform {
@@ -77,7 +77,8 @@ final class SimulatedTransport: ChannelTransport {
         Task { [radio] in await radio.perform { self.pump() } }
     }
 
-    /// Delivers what has arrived while there is room. In the radio's isolation only, so that the order is kept.
+    /// Delivers the packets that have arrived while there is room. Called only in the radio's isolation, so that the
+    /// order is kept.
     private func pump(isDraining: Bool = false) {
         radio.assertIsolated()
         while true {
@@ -106,7 +107,7 @@ final class SimulatedTransport: ChannelTransport {
         ended?()
     }
 
-    /// Takes a packet of the other end. Returns false if there is no room.
+    /// Receives a packet from the other end. Returns false if there is no room.
     private func take(_ packet: [UInt8]) -> Bool {
         let (isTaken, isFirst) = state.withLock { state in
             guard state.arrived.count < Self.credits else { return (false, false) }
@@ -132,13 +133,13 @@ final class SimulatedTransport: ChannelTransport {
             if state.other == nil { outcome.deliver(.failure(Self.ended)) } else { state.senders.append(outcome) }
             return state.other
         }
-        // It may have appeared before this one waited.
+        // The room may have appeared before this wait began.
         if other?.hasRoom == true { outcome.deliver(.success(())) }
         defer { state.withLock { $0.senders.removeAll { $0 === outcome } } }
         try await outcome.wait()
     }
 
-    /// What the other end has not delivered to its reader.
+    /// Whether packets wait for the reader at the other end.
     func hasUnsentPackets() throws(BLEError) -> Bool {
         guard let other = state.withLock({ $0.other }) else { throw Self.ended }
         return other.state.withLock { !$0.arrived.isEmpty }

@@ -68,7 +68,7 @@ public final class ManualClock: Clock {
     /// Creates a clock at zero.
     public init() {}
 
-    /// The current moment, to which the test has advanced the clock.
+    /// The moment to which the test has advanced the clock.
     public var now: Instant { state.withLock { $0.now } }
 
     /// Zero: any two moments are distinguishable.
@@ -119,7 +119,7 @@ public final class ManualClock: Clock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// The time to the earliest deadline of those sleeps that were to last `longest` at most. Nil if there is none.
+    /// The time to the earliest deadline of the sleeps with a duration of at most `longest`. Nil if there is none.
     package func remaining(ofSleepsUpTo longest: Duration) -> Duration? {
         state.withLock { state in
             let deadline = state.sleepers.pending.filter { $0.duration <= longest }.map(\.deadline).min()
@@ -132,8 +132,8 @@ public final class ManualClock: Clock {
 
     /// Returns when at least `count` tasks sleep on this clock for exactly `duration`, from the start of their sleep.
     ///
-    /// A test identifies a sleep by a duration that nothing else has, such as 1.25 s. Also returns if the task is
-    /// cancelled, so that a test that waits for the wrong duration ends at its time limit.
+    /// A test identifies a sleep by a unique duration, such as 1.25 s. Also returns if the task is cancelled, so that a
+    /// test that waits for the wrong duration ends at its time limit.
     public func sleepers(_ count: Int = 1, for duration: Duration) async {
         await sleepers(count, lasting: duration)
     }

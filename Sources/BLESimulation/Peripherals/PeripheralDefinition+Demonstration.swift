@@ -3,8 +3,8 @@ internal import Synchronization
 
 extension PeripheralDefinition {
     /// A lamp: the service FF00 with the brightness FF01, in percent, which can be read and written, with and without
-    /// response. Values above 100 are rejected with the ATT error 0xFF (out of range). An L2CAP channel at 0x0080 returns
-    /// each packet.
+    /// response. Values above 100 are rejected with the ATT error 0xFF (out of range). An L2CAP channel at 0x0080
+    /// returns each packet.
     public static func lamp(name: String = "Simulated Lamp") -> PeripheralDefinition {
         let brightness = Brightness()
         return PeripheralDefinition(
@@ -48,7 +48,7 @@ extension PeripheralDefinition {
 
     /// An iBeacon, a RuuviTag (format 5) and a BTHome thermometer, which only advertise.
     static var beacons: [PeripheralDefinition] {
-        // The bytes are examples of the formats' specifications.
+        // The bytes are examples from the specifications of the formats.
         let data: [(String?, [UInt16: String], [BluetoothUUID: String])] = [
             (nil, [0x004C: "0215e2c56db5dffb48d2b060d0f5a71096e00001f002c5"], [:]),
             ("Ruuvi 884F", [0x0499: "0512fc5394c37c0004fffc040cac364200cdcbb8334c884f"], [:]),

@@ -40,8 +40,8 @@ extension PeripheralDefinition {
 
 extension PeripheralDefinition {
     /// A weather station with two thermometers, which have the user descriptions `inside` and `outside`, and a
-    /// hygrometer. While notifications are on, the values change: every second for the thermometers, every two for the
-    /// hygrometer.
+    /// hygrometer. While notifications are on, the values change: every second for the thermometers, every two seconds
+    /// for the hygrometer.
     public static func weatherStation(name: String = "Simulated Weather Station") -> PeripheralDefinition {
         let service = BluetoothUUID(0x181A)
         return PeripheralDefinition(
@@ -61,8 +61,8 @@ extension PeripheralDefinition {
     /// Ear buds with one battery each, which presentation formats distinguish.
     ///
     /// - Parameters:
-    ///   - left: the charge of the left one in percent, 0 to 100.
-    ///   - right: the charge of the right one in percent, 0 to 100.
+    ///   - left: the charge of the left ear bud in percent, 0 to 100.
+    ///   - right: the charge of the right ear bud in percent, 0 to 100.
     public static func earBuds(
         name: String = "Simulated Ear Buds", left: UInt8 = 80, right: UInt8 = 65
     ) -> PeripheralDefinition {
@@ -176,8 +176,8 @@ extension ServiceDefinition {
 }
 
 extension SimulatedRadio {
-    /// A radio for trying a program, in real time: a heart rate strap of varying rate, a battery, a weather station, ear
-    /// buds, a lamp that can be written, a lock that pairs with a number, and three beacons.
+    /// A radio for trying a program, in real time: a heart rate strap of varying rate, a battery, a weather station,
+    /// ear buds, a lamp that can be written, a lock that pairs with a number, and three beacons.
     ///
     /// - Parameter logger: receives log messages; see ``init(clock:logger:)``.
     public static func demonstration(logger: Logger = Logger(label: "ble")) async -> SimulatedRadio {

@@ -2,10 +2,10 @@ internal import BLE
 
 /// The attributes of a simulated peripheral: a definition with its handles and current values.
 ///
-/// Handles are assigned as in most peripherals: a service's declaration and those of the services that it includes,
+/// Handles are assigned as in most peripherals: a service's declaration and the declarations of its included services,
 /// then for each characteristic its declaration, its value, the client characteristic configuration if it notifies or
-/// indicates, the extended properties if it has any, and its other descriptors. Services without a fixed handle follow
-/// those with one.
+/// indicates, the extended properties if it has any, and its other descriptors. Services with a fixed handle precede
+/// the others.
 struct SimulatedAttributes {
     struct Attribute {
         let definition: CharacteristicDefinition

@@ -6,10 +6,10 @@ final class SimulatedDevice {
     var definition: PeripheralDefinition
     var attributes: SimulatedAttributes
     var isAdvertising = true
-    /// The number of its next advertisement in the schedule. Nil while it does not advertise.
+    /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
     var next: UInt64?
     var link: SimulatedLink?
-    /// The numbers at which it accepts L2CAP channels.
+    /// The numbers at which the device accepts L2CAP channels.
     var listeners: [PSM: SimulatedListener] = [:]
     /// The open channels of its definition, by number.
     var channelCounts: [PSM: ChannelCounts] = [:]
@@ -32,7 +32,8 @@ final class SimulatedDevice {
     var isTrusted = false
     var isBlocked = false
 
-    /// The advertisement that centrals receive. The default address type is that of most devices of its transport.
+    /// The advertisement that centrals receive. The default address type is the one that most devices of its transport
+    /// have.
     var advertisement: Advertisement {
         var advertisement = definition.advertisement
         let usual: AddressType = advertisement.deviceClass == nil ? .random : .public
@@ -40,7 +41,7 @@ final class SimulatedDevice {
         return advertisement
     }
 
-    /// Whether a scan on a transport receives it. A device with a device class uses Bluetooth Classic.
+    /// Whether a scan on a transport receives the device. A device with a device class uses Bluetooth Classic.
     func isHeard(on transport: Transport) -> Bool {
         switch transport {
         case .any: true
@@ -73,7 +74,7 @@ struct SimulatedLink {
     var channels: [SimulatedTransport] = []
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
-    /// The running handlers of writes without response. Nil for one that is about to begin.
+    /// The running handlers of writes without response. Nil for a handler that has not begun yet.
     var commands: [Int: Task<Void, Never>?] = [:]
 
     init(number: Int, port: Int, security: AttributeSecurity) {
@@ -101,7 +102,7 @@ struct SimulatedSubscription {
     let number: Int
     /// Receives a value. Returns false if there is no room for another.
     let deliver: @Sendable ([UInt8]) -> Bool
-    /// Whether the values use a channel, which holds those that the reader has no room for.
+    /// Whether the values use a channel, which holds values for which the reader has no room.
     let isChannel: Bool
     private var waiting: [[UInt8]] = []
     private var isPaused = false

@@ -42,7 +42,8 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.stopChannels(of: characteristic, id)
     }
 
-    /// Sets the signal strength of the peripheral's links, in dBm. Nil, the default, if unknown, as with bluetoothd.
+    /// Sets the signal strength of the peripheral's links, in dBm. Nil, the default, if it is unknown, as with
+    /// bluetoothd.
     public func setSignalStrength(_ strength: Int?) async {
         await radio.setSignalStrength(strength, id)
     }
@@ -72,7 +73,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         get async { await radio.isConnected(id) }
     }
 
-    /// Returns how many of the peripheral's characteristics of a type have a subscriber.
+    /// Returns the number of the peripheral's characteristics of a type that have a subscriber.
     public func subscriberCount(of characteristic: BluetoothUUID) async -> Int {
         await radio.subscriberCount(characteristic, id)
     }
@@ -83,7 +84,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.setPairing(method, id)
     }
 
-    /// Removes the peripheral's half of the bond, as a factory reset does. Later links are not secure.
+    /// Removes the peripheral's half of the bond, like a factory reset. Later links are not secure.
     public func loseBond() async {
         radio.log(fault: "loseBond", of: id)
         await radio.loseBond(id)

@@ -10,8 +10,9 @@ internal import Synchronization
 
 /// Runs the actors of a radio, and the tasks that prefer it, one step after the other.
 ///
-/// It has no thread of its own: while there is work, a thread of the global executor is busy with it. A step that leads
-/// to another, as from a central to its backend, goes on there, where waking up a thread would cost more than the step.
+/// The executor has no thread of its own: while there is work, a thread of the global executor runs it. A step that
+/// causes another one, such as a call of a central to its backend, continues on this thread, because waking up another
+/// thread would cost more than the step.
 final class RadioExecutor: SerialExecutor {
     private enum Work: Sendable {
         case isolated(UnownedJob)
@@ -26,12 +27,12 @@ final class RadioExecutor: SerialExecutor {
     }
 
     private let queue = Mutex(Queue())
-    /// The identity of the thread that runs the work. Zero if none does.
+    /// The identity of the thread that runs the work. Zero if no thread does.
     private let thread = Atomic<UInt>(0)
-    /// How often a task has offered to take turns.
+    /// The number of calls of ``takeSomeTurns()``.
     private let calls = Atomic<Int>(0)
 
-    /// How much of the work is run before other tasks of the process have their turn.
+    /// The number of steps to run before other tasks of the process have their turn.
     private static let turn = 4096
 
     func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
@@ -49,12 +50,12 @@ final class RadioExecutor: SerialExecutor {
         if isFirst { Task.detached { await self.run() } }
     }
 
-    /// Lets the work run that is waiting, after every 64th call: for a task that would go on without a pause.
+    /// Runs the waiting work, at every 64th call. For a task that would otherwise continue without a pause.
     func takeSomeTurns() async {
         if calls.wrappingAdd(1, ordering: .relaxed).newValue % 64 == 0 { await takeTurns() }
     }
 
-    /// Lets the work run that is waiting. `Task.yield()` would lead through the global executor.
+    /// Runs the waiting work. `Task.yield()` would switch to the global executor.
     func takeTurns() async { await withUnsafeContinuation { enqueue(.resume($0)) } }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -82,7 +83,7 @@ final class RadioExecutor: SerialExecutor {
             let isEmpty = queue.withLock { queue in
                 swap(&queue.work, &batch)
                 queue.isRunning = !batch.isEmpty
-                // Before another thread can begin.
+                // Reset before another thread can begin.
                 if batch.isEmpty { thread.store(0, ordering: .relaxed) }
                 return batch.isEmpty
             }
@@ -104,7 +105,7 @@ final class RadioExecutor: SerialExecutor {
 
 /// Runs tasks among the steps of a radio's actors.
 ///
-/// It is separate because a job must run as the kind of job that it was enqueued as.
+/// It is separate from ``RadioExecutor`` because a job must run as the kind of job that it was enqueued as.
 final class RadioTaskExecutor: TaskExecutor {
     private let executor: RadioExecutor
 

@@ -4,8 +4,8 @@ extension SimulatedRadio {
     static let adapterID = "hci0"
     static let adapterName = "simulated"
 
-    /// Blocks or unblocks the radio, as a kill switch does. A blocked adapter is off, and cannot be powered on.
-    /// Unblocking powers it on if it was on before.
+    /// Blocks or unblocks the radio, like a kill switch. A blocked adapter is off, and cannot be powered on. Unblocking
+    /// powers it on if it was on before.
     public func setBlocked(_ isBlocked: Bool) {
         guard isBlocked != self.isBlocked else { return }
         if isBlocked {
@@ -36,7 +36,7 @@ extension SimulatedRadio {
         try check(adapter)
         guard !isPowered || !isBlocked else {
             throw BLEError(
-                .blocked, "a radio kill switch holds the adapter off", remedy: "Unblock it: setBlocked(false).")
+                .blocked, "a radio kill switch blocks the adapter", remedy: "Unblock it: setBlocked(false).")
         }
         setPowered(isPowered)
     }

@@ -3,21 +3,21 @@ internal import Waiting
 
 /// Peripherals advertise while the adapter is on, a central scans, advertising is enabled, and there is no link.
 ///
-/// One task waits for all of them, so that an advertisement costs no task and no sleep of its own.
+/// One task waits for all advertisements, so that an advertisement does not need a task and a sleep of its own.
 extension SimulatedRadio {
     /// The task that waits for the next advertisement.
     struct Pacer {
         let task: Task<Void, Never>
-        /// Until when it waits.
+        /// The time until which the task waits.
         var deadline: Duration
     }
 
-    /// How many advertisements are handed out before others, such as those who read them, have their turn.
+    /// The number of advertisements to deliver before other tasks, such as their readers, have their turn.
     private static let turn = 64
 
     /// Starts or stops advertising.
     ///
-    /// - Parameter anew: whether a peripheral that advertises does so at once.
+    /// - Parameter anew: whether a peripheral that advertises already does so again at once.
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
         let should =
@@ -48,7 +48,7 @@ extension SimulatedRadio {
         pacer = Pacer(task: task, deadline: deadline)
     }
 
-    /// Advertises for those whose time has come. Returns the next time; nil if there is none.
+    /// Sends the advertisements that are due. Returns the next time; nil if there is none.
     private func advertiseDue() async -> Duration? {
         while !Task.isCancelled {
             let now = time.now()
@@ -82,7 +82,7 @@ extension SimulatedRadio {
     }
 }
 
-/// The time since its creation, on a clock of any type.
+/// The time since the creation of this value, on a clock of any type.
 struct ElapsedTime: Sendable {
     let now: @Sendable () -> Duration
     private let wait: @Sendable (Duration) async throws -> Void

@@ -26,7 +26,7 @@ extension SimulatedRadio {
 
     func systemProperties(_ id: Peripheral.ID) throws(BLEError) -> [String: SystemValue] {
         guard let device = peripherals[id] else {
-            throw BLEError(.peripheralNotFound, "the radio does not have it: \(id)")
+            throw BLEError(.peripheralNotFound, "the radio does not have the peripheral \(id)")
         }
         var properties: [String: SystemValue] = [
             "Address": .text(id.rawValue), "Connected": .boolean(device.link != nil),
@@ -61,7 +61,7 @@ extension SimulatedRadio {
         if let authorize = characteristic.definition.authorize {
             try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.read, request) }
         }
-        // It may have changed meanwhile.
+        // The characteristic may have changed meanwhile.
         let current = try self.characteristic(attribute, port)
         let value = try await value(of: current, attribute.peripheral, request)
         guard offset > 0 else { return value }
@@ -81,7 +81,7 @@ extension SimulatedRadio {
         return try await operate(id) { () throws(ATTError) in try await handler(request) }
     }
 
-    /// Returns what a central's request says of it.
+    /// Returns the properties of a central's request.
     private func request(
         _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
     ) throws(BLEError) -> AttributeRequest {
@@ -96,7 +96,7 @@ extension SimulatedRadio {
     ) async throws(BLEError) {
         let characteristic = try characteristic(attribute, port)
         let length = try device(attribute.peripheral, port).attMTU
-        // Refused before anything is sent.
+        // Such a write is refused before anything is sent.
         if type == .withoutResponse, offset > 0 || value.count > length - 3 {
             throw BLEError(.failed, "the write does not fit a packet")
         }
@@ -121,7 +121,7 @@ extension SimulatedRadio {
         }
         var value = value
         if offset > 0 {
-            // It may have changed meanwhile.
+            // The characteristic may have changed meanwhile.
             let characteristic = try self.characteristic(attribute, port)
             let present = try await self.value(of: characteristic, attribute.peripheral, request)
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
@@ -136,7 +136,7 @@ extension SimulatedRadio {
         try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, request) }
     }
 
-    /// Carries out a write without response if the definition allows it.
+    /// Performs a write without response if the definition allows it.
     nonisolated func carryOut(
         _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
         _ request: AttributeRequest
@@ -151,16 +151,16 @@ extension SimulatedRadio {
         }
     }
 
-    /// Runs a handler without waiting for its end. The end of the link cancels it.
+    /// Runs a handler without waiting for its end. The end of the link cancels the handler.
     private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
         let token = number()
         peripherals[id]?.link?.commands.updateValue(nil, forKey: token)
-        // Begins at once: tasks of different priorities would overtake each other.
+        // The task begins at once, because tasks of different priorities would overtake each other.
         let task = Task.immediate {
             await handler()
             self.commandEnded(token, id)
         }
-        // It may have ended already.
+        // The task may have ended already.
         if peripherals[id]?.link?.commands.keys.contains(token) == true {
             peripherals[id]?.link?.commands.updateValue(task, forKey: token)
         }
@@ -210,7 +210,7 @@ extension SimulatedRadio {
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
         }
-        // bluetoothd makes no channel for indications.
+        // bluetoothd does not make channels for indications.
         let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
         guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
             throw BLEError(.requestNotSupported)
@@ -226,9 +226,10 @@ extension SimulatedRadio {
         } indicate: { [weak self] (value) throws(BLEError) in
             try await self?.indicate(value, attribute, number, isPossible: indicates)
         }
-        // The handler starts before the central knows that it has subscribed, and is ready for the central's next write.
+        // The handler starts before the central knows that it has subscribed, and is ready for the central's next
+        // write.
         let failure = HandlerFailure()
-        // Not captured as `self`, which the task would leave this executor for.
+        // The task does not capture `self` itself, because it would then leave this executor.
         weak let radio = self
         let task = Task.immediate {
             do {
@@ -249,7 +250,7 @@ extension SimulatedRadio {
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
     }
 
-    /// Returns the error of a subscription whose handler has thrown another before it waited for anything.
+    /// Returns the error of a subscription whose handler has thrown an error before its first suspension.
     private static func rejection(_ error: any Error) -> BLEError {
         var rejection = BLEError(error as? ATTError ?? .unlikelyError)
         if !(error is ATTError) { rejection.message += ": its subscription handler has thrown \(error)" }
@@ -257,7 +258,8 @@ extension SimulatedRadio {
         return rejection
     }
 
-    /// Ends a subscription whose handler has failed. The central is not told: the protocol has no word for it.
+    /// Ends a subscription whose handler has failed. The central is not notified, because the protocol has no message
+    /// for this.
     private func endSubscription(_ attribute: AttributeID, _ number: Int) {
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = nil
@@ -269,7 +271,7 @@ extension SimulatedRadio {
     ) throws(BLEError) {
         guard isPossible else {
             throw BLEError(
-                .notSupported, "the characteristic does not indicate", remedy: "Give it the property .indicate.")
+                .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
         }
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
             throw BLEError(.disconnected, "the subscription has ended")
@@ -289,7 +291,7 @@ extension SimulatedRadio {
     }
 }
 
-/// What a subscription's handler has thrown.
+/// The error that a subscription's handler has thrown.
 private final class HandlerFailure: Sendable {
     private let state = Mutex<(any Error)?>(nil)
 

@@ -25,8 +25,8 @@ extension SimulatedRadio {
         remove(id)
     }
 
-    /// Replaces the services of a host. A central with a link is told that they have changed. Its subscriptions remain
-    /// if services were only added.
+    /// Replaces the services of a host. A central with a link is notified of the change. Its subscriptions remain if
+    /// services were only added.
     func setServices(_ services: [ServiceDefinition], _ id: Peripheral.ID) {
         guard let device = peripherals[id] else { return }
         let before = device.definition.services
@@ -40,7 +40,7 @@ extension SimulatedRadio {
         ports[link.port]?.handle(.servicesChanged(id))
     }
 
-    /// Changes what a host advertises. Nil if it does not advertise.
+    /// Changes the advertisement of a host. Nil if it does not advertise.
     func setHostedAdvertisement(_ advertisement: Advertisement?, _ id: Peripheral.ID) {
         if let advertisement { setAdvertisement(advertisement, id) }
         setAdvertising(advertisement != nil, id)
@@ -52,13 +52,13 @@ extension SimulatedRadio {
         endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
-    /// Tells the host of a peripheral, if it has one, of a link.
+    /// Reports a link to the host of the peripheral, if it has one.
     func tellHost(_ id: Peripheral.ID, _ port: Int, isConnected: Bool) {
         let central = Self.central(port)
         hosts[id]?(isConnected ? .centralConnected(central) : .centralDisconnected(central))
     }
 
-    /// Tells all hosts of the adapter, and forgets what they serve or advertise if that is lost.
+    /// Reports the adapter's state to all hosts, and removes their services and advertisements if these are lost.
     func announceToHosts(_ event: BackendEvent) {
         for (id, handle) in hosts {
             switch event {

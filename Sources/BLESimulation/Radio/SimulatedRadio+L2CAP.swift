@@ -19,7 +19,7 @@ extension SimulatedRadio {
     ) async throws(BLEError) -> SimulatedTransport {
         guard let asked = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
         try await secure(id, max(options.security, asked.options.security), port)
-        // Pairing takes time, in which there may be another listener.
+        // The listener may have changed while the link was paired.
         guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
         let (ours, theirs) = SimulatedTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
@@ -32,7 +32,7 @@ extension SimulatedRadio {
     private static func refused(_ psm: PSM) -> BLEError {
         BLEError(
             .channelRefused, "the peripheral refused the channel \(psm)", isRetryable: false,
-            remedy: "Check the number, and the security that the peripheral asks for.")
+            remedy: "Check the number, and the security that the peripheral requires.")
     }
 
     /// Accepts the channels of a definition.
@@ -72,7 +72,7 @@ extension SimulatedRadio {
         let free = (PSM.dynamic.lowerBound.rawValue...PSM.dynamic.upperBound.rawValue).lazy
             .map(PSM.init(rawValue:)).first { device.listeners[$0] == nil }
         guard let chosen = psm ?? free, device.listeners[chosen] == nil else {
-            throw BLEError(.busy, "another listener has the channel number", remedy: "Use another one.")
+            throw BLEError(.busy, "another listener uses the channel number", remedy: "Use another one.")
         }
         peripherals[id]?.listeners[chosen] = SimulatedListener(options: options) { accept($0, $1, chosen) }
         return chosen

@@ -74,7 +74,7 @@ extension SimulatedRadio {
         endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
     }
 
-    /// Returns the peripheral, which must have a link to that central.
+    /// Returns the peripheral. Throws if it does not have a link to the central.
     func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice {
         guard isRunning else { throw Self.lost }
         guard let device = peripherals[id], device.link?.port == port else {

@@ -6,10 +6,10 @@ struct SimulatedBond {
     let security: AttributeSecurity
 }
 
-/// Pairing as in bluetoothd and the Linux kernel, whose behavior the contract records.
+/// Pairing as in bluetoothd and the Linux kernel. The contract specifies this behavior.
 extension SimulatedRadio {
-    /// The maximum time that either side waits for the other's next step: 30 s (Core Specification 5.4, volume 3, part
-    /// H, section 3.4).
+    /// The maximum time that either side waits for the other side's next step: 30 s (Core Specification 5.4, volume 3,
+    /// part H, section 3.4).
     private static let stepTimeout = Duration.seconds(30)
 
     func pair(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
@@ -28,8 +28,8 @@ extension SimulatedRadio {
 
     private static let authenticationFailed = BLEError(.disconnected, "the link ended: pairing failed")
 
-    /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without a call to
-    /// `pair`.
+    /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
+    /// a call to `pair`.
     func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
         guard let link = try device(id, port).link, link.security < security else { return }
         if peripherals[id]?.bond != nil {
@@ -69,7 +69,8 @@ extension SimulatedRadio {
         }
     }
 
-    /// Waits until the link ends or the caller gives up. BlueZ sends nothing on a link that it could not secure.
+    /// Waits until the link ends or the caller gives up, because BlueZ sends nothing on a link that it could not
+    /// secure.
     private func stall(_ id: Peripheral.ID) async throws(BLEError) -> Never {
         try await onLink(id) { while (try? await Outcome<Void>().wait()) != nil {} }
         throw Self.authenticationFailed
@@ -204,7 +205,7 @@ extension SimulatedRadio {
         peripherals[id]?.definition.pairing = method
     }
 
-    /// Removes the peripheral's half of the bond, without the knowledge of this machine.
+    /// Removes the peripheral's half of the bond, which this machine does not notice.
     func loseBond(_ id: Peripheral.ID) {
         let hasBond = isPaired(id)
         peripherals[id]?.hasLostBond = hasBond
@@ -212,7 +213,7 @@ extension SimulatedRadio {
 }
 
 extension SimulatedPairing {
-    /// Returns the passkey that the peripheral shows: its fixed one if it has one, otherwise the given one.
+    /// Returns the passkey that the peripheral shows: its fixed passkey if it has one, otherwise the given one.
     fileprivate func shown(_ number: Passkey) -> Passkey {
         if case .display(let passkey) = self { passkey } else { number }
     }

@@ -1,8 +1,8 @@
 internal import BLE
 internal import Logging
 
-/// What a radio's logger receives. All its messages begin with "simulated", because centrals and hosts log the same
-/// from their side.
+/// The log messages of a radio. All begin with "simulated", because centrals and hosts log the same events from their
+/// side.
 extension SimulatedRadio {
     func trace(_ advertisement: Advertisement, from id: Peripheral.ID, to port: Int) {
         logger.trace(
@@ -24,7 +24,7 @@ extension SimulatedRadio {
             ])
     }
 
-    /// Carries out a write without response, and logs it with the answer, which no central receives.
+    /// Performs a write without response, and logs it with the answer, which the central does not receive.
     nonisolated func traced(
         _ value: [UInt8], to attribute: AttributeID, of central: Peripheral.ID,
         _ body: () async throws(ATTError) -> Void
@@ -44,14 +44,14 @@ extension SimulatedRadio {
         }
     }
 
-    /// Logs what a test does to a peripheral.
+    /// Logs a fault that a test causes.
     nonisolated func log(fault: @autoclosure () -> String, of id: Peripheral.ID) {
         logger.debug("simulated fault", metadata: ["fault": "\(fault())", "peripheral": "\(id)"])
     }
 }
 
 extension SimulatedBackend {
-    /// Carries out a central's request to a peripheral, and logs it with the answer.
+    /// Performs a central's request to a peripheral, and logs it with the answer.
     func traced<Value: Sendable>(
         _ name: String, _ peripheral: Peripheral.ID, handle: UInt16? = nil, offset: Int = 0,
         writes written: [UInt8]? = nil, _ body: () async throws(BLEError) -> Value

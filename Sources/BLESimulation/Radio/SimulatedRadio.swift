@@ -12,20 +12,20 @@ internal import Waiting
 /// await strap.dropLink()
 /// ```
 ///
-/// It behaves as bluetoothd and its kernel do with the same peripherals, which the suite `BackendContract` verifies.
+/// It behaves like bluetoothd and its kernel with the same peripherals, which the suite `BackendContract` verifies.
 /// Time passes only on the given clock.
 public actor SimulatedRadio {
     /// The clock of the simulation.
     public nonisolated let clock: any Clock<Duration>
 
     nonisolated let logger: Logger
-    /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.
+    /// Whether the logger accepts messages at trace level. Determined once, because it is needed for each value.
     nonisolated let isTracing: Bool
     nonisolated let executor = RadioExecutor()
     /// Runs tasks among the steps of the radio.
     nonisolated let tasks: RadioTaskExecutor
 
-    /// The radio's own, on which its centrals and hosts run, too.
+    /// The radio's executor, on which its centrals and hosts also run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// How long an attempt to connect waits for a peripheral that does not answer: the kernel's 20 s.
@@ -36,7 +36,7 @@ public actor SimulatedRadio {
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: @Sendable (PeripheralBackendEvent) -> Void] = [:]
     var pending: [Int: PendingConnect] = [:]
-    /// When each peripheral advertises next, as the time since the radio was created.
+    /// The next advertisement of each peripheral, by the time since the radio was created.
     var schedule = TimerQueue<Duration, Peripheral.ID>()
     /// Waits for the next advertisement that is due.
     var pacer: Pacer?
@@ -57,7 +57,7 @@ public actor SimulatedRadio {
         let handle: @Sendable (BackendEvent) -> Void
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
-        /// The peripherals that it knows, which are those that it can connect to.
+        /// The peripherals that the central knows, and can therefore connect to.
         var known: Set<Peripheral.ID>
 
         init(_ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent, known: Set<Peripheral.ID>) {
@@ -76,9 +76,9 @@ public actor SimulatedRadio {
 
     /// Creates a radio without peripherals, powered on.
     ///
-    /// - Parameter logger: receives log messages. At debug level, links, changes of the adapter and the faults that a
-    ///   test injects; at trace level, each received advertisement, each request of a central with its value, its
-    ///   answer and its duration, and each notified value.
+    /// - Parameter logger: receives log messages. At debug level, these are links, changes of the adapter and the
+    ///   faults that a test injects; at trace level, also each received advertisement, each request of a central with
+    ///   its value, its answer and its duration, and each notified value.
     public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")) {
         self.clock = clock
         self.logger = logger
@@ -96,7 +96,7 @@ public actor SimulatedRadio {
 
     // MARK: Tests
 
-    /// Adds a peripheral in range, which starts to advertise. A definition without an address is given one.
+    /// Adds a peripheral in range, which starts to advertise. A definition without an address gets one.
     ///
     /// - Precondition: The definition's address is a device address that no peripheral of this radio has.
     public func add(_ definition: PeripheralDefinition) -> SimulatedPeripheral {
@@ -204,7 +204,7 @@ public actor SimulatedRadio {
         endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
         endAdvertising(id)
         peripherals[id] = nil
-        // Nobody can connect to it any more, so that its address is all that would be kept.
+        // No central can connect to the peripheral any more, so only a useless address would be kept.
         for port in ports.values { port.known.remove(id) }
     }
 
@@ -220,8 +220,7 @@ public actor SimulatedRadio {
         return device.attributes.characteristics[handle]?.value
     }
 
-    /// Notifies if the current task runs on the radio's executor, and so need not wait for its turn. Returns whether it
-    /// does.
+    /// Notifies a value at once if the current task runs on the radio's executor. Returns false otherwise.
     nonisolated func notifyNow(_ value: [UInt8], _ uuid: BluetoothUUID, _ id: Peripheral.ID) -> Bool {
         guard executor.isCurrent else { return false }
         assumeIsolated { $0.notify(value, uuid, id) }
@@ -246,7 +245,7 @@ public actor SimulatedRadio {
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
         link.served.end()
-        // Before the host hears of it and closes its ends, which would look like their regular end.
+        // The channels end before the host is notified and closes its ends, which would look like a regular end.
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
         for operation in link.operations.values { operation(error) }

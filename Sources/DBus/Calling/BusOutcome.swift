@@ -1,6 +1,6 @@
 internal import Waiting
 
-/// The first of several ends, with this module's errors.
+/// The result of a wait, with this module's errors.
 typealias BusOutcome<Value: Sendable> = FirstOutcome<Value, BusWaitErrors>
 
 enum BusWaitErrors: WaitErrors {

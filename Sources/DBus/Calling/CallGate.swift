@@ -1,14 +1,14 @@
 /// How long the service takes to answer a call.
 package enum CallPace: Sendable {
-    /// It answers immediately, by itself.
+    /// The service answers immediately, by itself.
     case prompt
-    /// It asks another party first, which may take seconds.
+    /// The service asks another party first, which may take seconds.
     case slow
-    /// It may try for half a minute or more.
+    /// The service may take half a minute or more.
     case long
 }
 
-/// Decides when each call is sent, so that the bus refuses none.
+/// Decides when each call is sent, so that the bus refuses no call.
 ///
 /// A dbus-daemon refuses the calls of a connection while 128 of them wait for their answers
 /// (`max_replies_per_connection`), and counts each call until it is answered, even if its caller has given up. The gate
@@ -31,7 +31,7 @@ struct CallGate {
         let object: String
     }
 
-    /// The waiting calls of one pace: in order for each object, and one object after the other.
+    /// The waiting calls of one pace: in order for each object, with the objects taking turns.
     private struct Line {
         var queues: [String: Fifo<Ticket>] = [:]
         /// The objects with a queue that may have a turn. An object without a free place is not among them.
@@ -64,7 +64,8 @@ struct CallGate {
         return lastTicket
     }
 
-    /// Adds a call, and counts it as sent if there is a place for it and no other call waits. Returns whether it is.
+    /// Adds a call, and counts it as sent if there is a place for it and no other call waits. Returns whether the call
+    /// has its turn.
     mutating func enter(_ pace: CallPace, object: String) -> (ticket: Ticket, hasTurn: Bool) {
         let mayTake = pace != .slow || objectCounts[object] ?? 0 < Self.objectCapacity
         guard lines[pace] == nil, mayTake, hasPlace(for: pace) else { return (join(pace, object: object), false) }
@@ -88,7 +89,8 @@ struct CallGate {
         leavePlace(call)
     }
 
-    /// Frees the place of a call that will never be answered, except among all calls, where the bus counts it.
+    /// Frees the places of a call that will never be answered among the slow and long calls and those of its object. It
+    /// keeps its place among all calls, because the bus still counts it.
     mutating func lose(_ ticket: Ticket) {
         guard let call = sent[ticket] else { return }
         leavePlace(call)

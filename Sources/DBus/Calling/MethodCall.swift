@@ -9,10 +9,10 @@ package struct MethodCall: Sendable {
     package var descriptors: [FileDescriptor]
     /// How long the service takes to answer.
     package var pace = CallPace.prompt
-    /// The object that the call is about, so that one object does not take all places; nil for `path`.
+    /// The object that the call concerns, so that the calls for one object do not take all places; nil for `path`.
     package var object: String?
-    /// Called on the loop's thread when it is the call's turn to be sent. A reply from here is the answer, and nothing
-    /// is sent.
+    /// Called on the loop's thread when it is the call's turn to be sent. If it returns a reply, that is the answer,
+    /// and nothing is sent.
     package var onTurn: (@Sendable () -> MethodReply?)?
 
     /// The message without its serial number, once ``prepare()`` has written it.
@@ -30,7 +30,7 @@ package struct MethodCall: Sendable {
         self.descriptors = descriptors
     }
 
-    /// Writes the message, for a call that is made again and again. What the call says must not change afterwards.
+    /// Writes the message once, for a call that is made repeatedly. The call's properties must not change afterwards.
     package mutating func prepare() { message = try? OutgoingMessage.call(self, serial: 0) }
 }
 

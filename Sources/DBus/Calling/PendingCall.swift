@@ -12,7 +12,7 @@ package final class PendingCall: @unchecked Sendable {
     let serial: UInt32
     let ticket: CallGate.Ticket
     let timeout: Duration
-    /// Ends the wait. That of a long call starts when it is sent.
+    /// Ends the wait. The timer of a long call starts when the call is sent.
     var timer: LoopTimer?
     var hasBeenSent = false
     /// Whether it will never be answered, and was not answered nevertheless.
@@ -20,7 +20,7 @@ package final class PendingCall: @unchecked Sendable {
     /// The owner of the service's name when the call was sent.
     var owner: String?
     var atTurn: (() -> Bool)?
-    /// Receives the result. Nil once it has, and after the call is abandoned or withdrawn.
+    /// Receives the result. Nil after that, and after the call is abandoned or withdrawn.
     var completion: ((Result<PendingCalls.Answer, DBusError>) -> Void)?
 
     init(

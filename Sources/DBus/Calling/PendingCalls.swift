@@ -1,6 +1,6 @@
 internal import Waiting
 
-/// The calls of a connection, in turn, whose answers are read in order with the signals.
+/// The pending calls of a connection. Each is sent in its turn, and its answer is read in order with the signals.
 ///
 /// Safe to share because it is used only on the loop's thread.
 final class PendingCalls: @unchecked Sendable {
@@ -11,26 +11,26 @@ final class PendingCalls: @unchecked Sendable {
     private var gate = CallGate()
     /// The calls that have no answer yet.
     private var calls: [CallGate.Ticket: PendingCall] = [:]
-    /// Those that were sent.
+    /// The calls that were sent, by serial number.
     private var sent: [UInt32: PendingCall] = [:]
-    /// The number of those that will never be answered.
+    /// The number of calls that will never be answered.
     private var lostCount = 0
     /// The number of calls with a completion.
     private var awaitedCount = 0
 
     init(_ loop: EventLoop) { self.loop = loop }
 
-    /// Whether nobody waits for an answer or a turn.
+    /// Whether no caller waits for an answer or a turn.
     var isEmpty: Bool { awaitedCount == 0 }
 
     /// Makes a call over an open connection, as soon as it is the call's turn.
     ///
-    /// `completion` is called once on the loop's thread, with the answer in order with the signals, or with the error. It
-    /// may be called before this returns, and is not called after ``abandon(_:)`` or a successful ``withdraw(_:)``. The
-    /// answer is valid during the call.
+    /// `completion` is called once on the loop's thread, with the answer in order with the signals, or with the error.
+    /// It may be called before this returns, and is not called after ``abandon(_:)`` or a successful ``withdraw(_:)``.
+    /// The answer is valid during the call.
     ///
-    /// - Parameter atTurn: called when it is the call's turn. If it returns true, nothing is sent, and neither is
-    ///   `completion` called.
+    /// - Parameter atTurn: called when it is the call's turn. If it returns true, nothing is sent, and `completion` is
+    ///   not called.
     func start(
         _ call: MethodCall, over connection: BusConnection, timeout: Duration, atTurn: (() -> Bool)? = nil,
         completion: @escaping (Result<Answer, DBusError>) -> Void
@@ -50,8 +50,8 @@ final class PendingCalls: @unchecked Sendable {
         return pending
     }
 
-    /// Makes a call over an open connection and returns what `read` reads in its answer, on the loop's thread, in order
-    /// with the signals.
+    /// Makes a call over an open connection and returns the result of `read`, which reads the answer on the loop's
+    /// thread, in order with the signals.
     ///
     /// - Parameter onTurn: called when it is the call's turn. What it returns is the result, and nothing is sent.
     func make<Value: Sendable>(
@@ -67,7 +67,7 @@ final class PendingCalls: @unchecked Sendable {
         let pending = try start(call, over: connection, timeout: timeout, atTurn: atTurn) { answer in
             outcome.deliver(answer.reading(read))
         }
-        // However the wait has ended, the answer is no longer needed. This runs on the loop's thread again.
+        // The answer is no longer needed, however the wait has ended. This runs on the loop's thread again.
         defer { abandon(pending) }
         return try await outcome.wait()
     }
@@ -78,7 +78,7 @@ final class PendingCalls: @unchecked Sendable {
         end(call)
     }
 
-    /// Ends a call that was not sent yet. Returns whether it was one: otherwise, its completion is still called.
+    /// Ends a call that was not sent yet. Returns false if the call was sent: then its completion is still called.
     func withdraw(_ call: PendingCall) -> Bool {
         guard !call.hasBeenSent, calls[call.ticket] === call else { return false }
         end(call)
@@ -104,7 +104,7 @@ final class PendingCalls: @unchecked Sendable {
         return count
     }
 
-    /// Passes an answer or an error to its caller. Returns whether there is one.
+    /// Passes an answer or an error to its caller. Returns whether a caller has received it.
     ///
     /// - Parameter service: the only service that is called; its answers come from its owner. Nil accepts any sender.
     func answered(
@@ -129,8 +129,8 @@ final class PendingCalls: @unchecked Sendable {
         return isTaken
     }
 
-    /// Returns and removes the call that an answer belongs to, if the answer comes from the destination of the call. The
-    /// bus may refuse any call.
+    /// Returns and removes the call that an answer belongs to, if the answer comes from the destination of the call.
+    /// The bus may refuse any call.
     private func call(for message: IncomingMessage, _ service: NameOwner?) -> PendingCall? {
         guard let index = sent.index(forKey: message.replySerial) else { return nil }
         let call = sent.values[index]
@@ -184,7 +184,7 @@ final class PendingCalls: @unchecked Sendable {
         }
     }
 
-    /// Forgets a call that was not sent when it had its turn.
+    /// Removes a call that was not sent in its turn.
     private func forget(_ call: PendingCall) {
         calls[call.ticket] = nil
         gate.answered(call.ticket)
@@ -221,7 +221,7 @@ final class PendingCalls: @unchecked Sendable {
 }
 
 extension Result where Success == PendingCalls.Answer, Failure == DBusError {
-    /// Returns what `read` reads in the answer.
+    /// Returns the result of `read` for the answer.
     func reading<Value>(
         _ read: (IncomingMessage, [FileDescriptor]) throws(DBusError) -> Value
     ) -> Result<Value, DBusError> {

@@ -268,7 +268,7 @@ final class BusConnection: @unchecked Sendable {
         }
     }
 
-    /// Reads at once what has arrived and what follows. Called when somebody waits for it.
+    /// Reads at once what has arrived and what follows. Called when a caller waits for it.
     func endPause() {
         guard pause != nil else { return }
         pause = nil
@@ -352,8 +352,7 @@ final class BusConnection: @unchecked Sendable {
         if !isTaken { discard(descriptors) }
     }
 
-    /// Closes descriptors that nobody has asked for. Whoever sends so many that their closing cannot keep up ends the
-    /// session, and with it the flood.
+    /// Closes unrequested descriptors. If a sender sends them faster than they can be closed, the session ends.
     private func discard(_ descriptors: [FileDescriptor]) {
         if !DescriptorReaper.shared.close(descriptors) { lose() }
     }
@@ -414,10 +413,10 @@ final class BusConnection: @unchecked Sendable {
         try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
     }
 
-    /// Emits a signal: to the service, if there is only one, and to everybody otherwise.
+    /// Emits a signal: to the service, if there is only one, and to all subscribed connections otherwise.
     func emit(_ signal: OutgoingSignal, to destination: String?) throws(DBusError) {
         loop.checkIsolated()
-        // Before the service has an owner, nobody listens.
+        // Before the service has an owner, there is no receiver.
         if destination == nil, service != nil, owner == nil { return }
         guard output.send(try OutgoingMessage.signal(signal, to: destination ?? owner, serial: output.nextSerial()))
         else {

@@ -37,7 +37,7 @@ final class MessageOutput: Sendable {
         var waitingCount = 0
         /// What was not written yet, in order.
         var backlog: [Part] = []
-        /// Those who wait until the socket has room.
+        /// The senders that wait until the socket has room.
         var waiters: [BusOutcome<Void>] = []
 
         mutating func append(_ bytes: [UInt8], _ descriptors: [FileDescriptor]) {
@@ -102,7 +102,7 @@ final class MessageOutput: Sendable {
         set { state.withLock { $0.passesDescriptors = newValue } }
     }
 
-    /// Throws `.malformed` if descriptors cannot be sent. A bus disconnects whoever sends too many.
+    /// Throws `.malformed` if descriptors cannot be sent. A bus disconnects a sender of too many.
     func check(_ descriptors: [FileDescriptor]) throws(DBusError) {
         guard !descriptors.isEmpty else { return }
         guard passesDescriptors else {

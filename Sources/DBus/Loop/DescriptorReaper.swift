@@ -1,10 +1,10 @@
 internal import CGLib
 internal import Synchronization
 
-/// Closes descriptors that nobody has asked for, on a thread of its own.
+/// Closes unrequested descriptors on a thread of its own.
 ///
-/// Any user of a bus can send descriptors to any connection, and closing one can take as long as its sender wants: a
-/// socket that lingers, or a file of a file system that the sender runs.
+/// Any user of a bus can send descriptors to any connection, and closing a descriptor can take as long as its sender
+/// wants: it may be a socket that lingers, or a file of a file system that the sender runs.
 final class DescriptorReaper: Sendable {
     static let shared = DescriptorReaper()
 
@@ -18,8 +18,8 @@ final class DescriptorReaper: Sendable {
 
     private let state = Mutex(State())
 
-    /// Closes descriptors soon, if nothing else holds them. Returns false if so many are waiting already that somebody
-    /// must be holding up the thread; these then wait, too.
+    /// Closes descriptors soon, if nothing else holds them. Returns false if so many are waiting that a sender must be
+    /// blocking the thread; the new ones then wait, too.
     func close(_ descriptors: [FileDescriptor]) -> Bool {
         guard !descriptors.isEmpty else { return true }
         let (isFirst, hasRoom) = state.withLock { state in

@@ -19,7 +19,7 @@ package final class DescriptorWatch: @unchecked Sendable {
     private var source: UnsafeMutablePointer<GSource>?
     private var retained: DescriptorWatch?
 
-    /// - Parameter onReady: called on the loop's thread each time that the descriptor is found ready.
+    /// - Parameter onReady: called on the loop's thread each time the descriptor is ready.
     package init(
         _ descriptor: FileDescriptor, on loop: EventLoop, for readiness: Readiness,
         onReady: @escaping (DescriptorWatch) -> Void
@@ -47,12 +47,12 @@ package final class DescriptorWatch: @unchecked Sendable {
     private func run() {
         withExtendedLifetime(self) {
             onReady?(self)
-            // The work that this has started runs immediately, without another turn of the loop.
+            // The work that the function has started runs immediately, without another turn of the loop.
             loop.runPending()
         }
     }
 
-    /// Stops watching for a while, in which the descriptor may be ready.
+    /// Stops watching for a while, even if the descriptor is ready.
     package func pause(for duration: Duration) {
         loop.checkIsolated()
         detach()

@@ -6,8 +6,8 @@ internal import Waiting
 /// A callback of the connection enters an actor that returns this loop as its `unownedExecutor` without a switch of
 /// threads: the callback already runs on the actor's executor.
 ///
-/// The thread lives as long as the loop object, so that a job enqueued late still runs. It needs descriptors for sources
-/// only: without any, tasks run and sleeps end.
+/// The thread lives as long as the loop object, so that a job enqueued late still runs. Only sources need file
+/// descriptors: tasks run and sleeps end without any.
 package final class EventLoop: SerialExecutor {
     private let core: LoopCore
 
@@ -53,20 +53,20 @@ package final class EventLoop: SerialExecutor {
         core.runQueue()
     }
 
-    /// Calls `work` on the loop's thread each time that the loop was busy with tasks and events for longer than
-    /// `threshold`, with that time. Nothing else could happen meanwhile.
+    /// Calls `work` on the loop's thread, with the duration, each time tasks and events have kept the loop busy for
+    /// longer than `threshold`. Nothing else could run meanwhile.
     package func onStall(longerThan threshold: Duration = .seconds(1), _ work: @escaping @Sendable (Duration) -> Void) {
         core.onStall(threshold, work)
     }
 
-    /// The main context that sources are attached to. Only after ``prepare()``, or with the descriptors for it from the
-    /// beginning.
+    /// The main context that sources are attached to. Requires descriptors: available after ``prepare()``, or from the
+    /// beginning if there were descriptors when the loop was made.
     var context: OpaquePointer { core.context }
 
-    /// Makes what the loop waits for sources with, if there were no descriptors for it when the loop was made. Called on the
-    /// loop's thread.
+    /// Makes the main context and the timer, if there were no descriptors for them when the loop was made. Called on
+    /// the loop's thread.
     ///
-    /// Throws `.exhausted`. Tasks run and sleeps end also on a loop without descriptors.
+    /// Throws `.exhausted`. Tasks run and sleeps end even on a loop without descriptors.
     func prepare() throws(DBusError) {
         checkIsolated()
         guard core.prepare() else { throw .noDescriptors }
@@ -81,7 +81,7 @@ package final class EventLoop: SerialExecutor {
 
     func removeTimer(_ number: UInt64) { core.removeTimer(number) }
 
-    /// The number of sleeps and calls that are to come.
+    /// The number of pending sleeps and calls.
     var timerCount: Int { core.timerCount }
 
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
@@ -93,7 +93,7 @@ package final class EventLoop: SerialExecutor {
 /// A task executor on an event loop's thread. Consumers of streams that prefer it avoid a switch between threads.
 ///
 /// It is separate from the loop because a job must run as the kind of job that it was enqueued as. If a task's job ran
-/// as isolated to the loop's actors, it would be enqueued again at each step that is not.
+/// as isolated to the loop's actors, it would be enqueued again at each step that is not isolated to them.
 package final class LoopTaskExecutor: TaskExecutor {
     private let loop: EventLoop
 

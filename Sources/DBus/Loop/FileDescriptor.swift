@@ -19,11 +19,11 @@ package final class FileDescriptor: Sendable {
         if rawValue >= 0 { close(rawValue) }
     }
 
-    /// The number of descriptors that GLib takes to wait or to connect, and some more. It ends the process if it cannot
-    /// have one of them.
+    /// The number of descriptors that GLib needs to wait or to connect, and a reserve. GLib ends the process if it
+    /// cannot open one of them.
     private static let margin = 8
 
-    /// Whether this process can have as many descriptors now as GLib takes without asking whether it can.
+    /// Whether this process can open as many more descriptors as GLib opens without handling a failure.
     static func areAvailable() -> Bool {
         (0..<margin).map { _ in FileDescriptor(owning: ble_timer_create()) }.allSatisfy { $0.rawValue >= 0 }
     }

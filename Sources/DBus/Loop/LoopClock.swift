@@ -1,7 +1,7 @@
 internal import Waiting
 
 /// The continuous clock, with sleeps that end on an event loop's thread: a task that runs there continues without a
-/// switch between threads. Those of Dispatch wake a thread of its own first.
+/// switch between threads. A sleep on Swift's own clock ends on a thread of Dispatch first.
 package struct LoopClock: CallbackClock {
     package typealias Instant = ContinuousClock.Instant
 

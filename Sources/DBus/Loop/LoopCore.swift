@@ -17,11 +17,12 @@ enum LoopWork: Sendable {
 
 /// The state that the loop and its thread share. Both retain it, so that neither outlives what it uses.
 ///
-/// Safe to share: what several threads use is atomic or protected by a mutex, and the rest is used on the thread only.
+/// Safe to share: state used by several threads is atomic or protected by a mutex, and the rest is used on the thread
+/// only.
 final class LoopCore: @unchecked Sendable {
-    /// What the thread waits with; nil as long as there are no descriptors for it.
+    /// What the thread waits with; nil while there are no descriptors for it.
     private let polling = Mutex<LoopPolling?>(nil)
-    /// What it waits with until then.
+    /// What the thread waits with until then.
     private let parking = ThreadParking()
     private let queue = Mutex<Queue>(Queue())
     /// The thread's identity, which the thread stores before it runs anything.
@@ -29,7 +30,7 @@ final class LoopCore: @unchecked Sendable {
     private let hasWork = Atomic<Bool>(false)
     private var batch: [LoopWork] = []
     private let timers = Mutex(TimerQueue<ContinuousClock.Instant, @Sendable () -> Void>())
-    /// Whether the thread is to end. Only used on it.
+    /// Whether the thread should end. Used only on the thread.
     private var isStopped = false
 
     private struct Queue {
@@ -58,11 +59,12 @@ final class LoopCore: @unchecked Sendable {
         g_thread_unref(thread)
     }
 
-    /// Makes what the thread waits with, if it is not there yet. Returns false without descriptors. On the thread.
+    /// Makes what the thread waits with, unless it exists. Returns false if there are no descriptors. Called on the
+    /// thread.
     func prepare() -> Bool {
         if polling.withLock({ $0 != nil }) { return true }
         guard let made = makePolling() else { return false }
-        // What is connected here delivers here.
+        // Connections that are opened on this thread deliver to it.
         g_main_context_push_thread_default(made.context)
         timers.withLock { if let next = $0.next { made.setTimer(next) } }
         return true
@@ -105,7 +107,7 @@ final class LoopCore: @unchecked Sendable {
         return nil
     }
 
-    /// Runs work and what is due until the thread ends, or can wait for descriptors.
+    /// Runs enqueued work and expired timers, until the thread ends or can wait for descriptors.
     private func runWithoutDescriptors() {
         while polling.withLock({ $0 == nil }) {
             runQueue()
@@ -119,7 +121,7 @@ final class LoopCore: @unchecked Sendable {
         }
     }
 
-    /// Has the thread look at its work and its deadlines, from another thread.
+    /// Wakes the thread, from another one, to check its work and its deadlines.
     private func wake() {
         guard let polling = polling.withLock(\.self) else { return parking.unpark() }
         g_main_context_wakeup(polling.context)
@@ -146,7 +148,7 @@ final class LoopCore: @unchecked Sendable {
     func removeTimer(_ number: UInt64) { timers.withLock { _ = $0.remove(number) } }
     var timerCount: Int { timers.withLock { $0.count } }
 
-    /// Sets the timer, from any thread, which does not wake the loop.
+    /// Sets the timer, without waking the loop. Called from any thread.
     private func setTimer(_ deadline: ContinuousClock.Instant) {
         guard let polling = polling.withLock(\.self) else { return parking.unpark() }
         polling.setTimer(deadline)
@@ -164,7 +166,7 @@ final class LoopCore: @unchecked Sendable {
             return due
         }
         for work in due { work() }
-        // What they have enqueued here runs without another turn of the loop.
+        // The work that they have enqueued runs without another turn of the loop.
         runQueue()
     }
 
@@ -191,8 +193,8 @@ final class LoopCore: @unchecked Sendable {
     /// The maximum number of batches to run before the loop looks at its descriptors again.
     private static let batchesPerTurn = 16
 
-    /// Runs the enqueued work, and what that enqueues: a task that goes from actor to actor takes a dozen steps, and each
-    /// turn of the loop is a system call.
+    /// Runs the enqueued work, and the work that it enqueues: a task that moves from actor to actor takes a dozen
+    /// steps, and each turn of the loop is a system call.
     func runQueue() {
         guard hasWork.load(ordering: .acquiring) else { return }
         let start = ContinuousClock.now
@@ -201,7 +203,7 @@ final class LoopCore: @unchecked Sendable {
         checkStall(since: start)
     }
 
-    /// Runs what is enqueued now. Returns false if there was nothing.
+    /// Runs the work that is enqueued now. Returns false if there was none.
     func runBatch() -> Bool {
         hasWork.store(false, ordering: .sequentiallyConsistent)
         queue.withLock { swap(&$0.work, &batch) }

@@ -15,9 +15,9 @@ final class LoopPolling: @unchecked Sendable {
     /// Expires at the next deadline.
     let timer: FileDescriptor
 
-    /// Nil if the process can have no more descriptors.
+    /// Returns nil if the process can have no more descriptors.
     init?() {
-        // GLib ends the process if it cannot have one.
+        // GLib ends the process if it cannot open a descriptor.
         guard FileDescriptor.areAvailable() else { return nil }
         timer = FileDescriptor(owning: ble_timer_create())
         guard timer.rawValue >= 0 else { return nil }
@@ -31,19 +31,19 @@ final class LoopPolling: @unchecked Sendable {
     }
 
     func setTimer(_ deadline: ContinuousClock.Instant) {
-        // Zero would stop it.
+        // Zero would stop the timer.
         let (seconds, attoseconds) = max(ContinuousClock.now.duration(to: deadline), .nanoseconds(1)).components
         ble_timer_set(timer.rawValue, Int(clamping: seconds), Int(attoseconds / 1_000_000_000))
     }
 
-    /// Notes that the timer has expired.
+    /// Reads the timer after it has expired, so that it is not reported again.
     func clearTimer() {
         var expirations: UInt64 = 0
         _ = read(timer.rawValue, &expirations, 8)
     }
 }
 
-/// Has a thread wait for others, without a descriptor.
+/// Lets a thread wait for others without a descriptor.
 ///
 /// Safe to share: everything is protected by the mutex.
 final class ThreadParking: @unchecked Sendable {
@@ -63,7 +63,7 @@ final class ThreadParking: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Returns after ``unpark()``, also one from before, and at the deadline.
+    /// Returns after ``unpark()``, even if that was called before, or at the deadline.
     func park(until deadline: ContinuousClock.Instant?) {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
@@ -72,7 +72,8 @@ final class ThreadParking: @unchecked Sendable {
                 g_cond_wait(condition, mutex)
                 continue
             }
-            // In microseconds, at most an hour at a time. The clocks differ by the time for which the machine was suspended.
+            // In microseconds, at most an hour at a time: this clock and the deadline's differ by the time for which
+            // the machine was suspended.
             let left = min(ContinuousClock.now.duration(to: deadline).milliseconds, 3_600_000) * 1000
             guard left > 0 else { return }
             _ = g_cond_wait_until(condition, mutex, g_get_monotonic_time() + left)

@@ -90,8 +90,8 @@ package final class PacketSocket: @unchecked Sendable {
         source = ble_source_attach(loop.context, descriptor.rawValue, condition, actions)
     }
 
-    /// Watches for what is awaited now. The end of the socket would be reported again and again to an end that is paused,
-    /// which is therefore only watched for somebody who waits for room.
+    /// Watches for the events that are awaited now. GLib would report the end of the socket again and again while
+    /// reading is paused, so the socket is then watched only if a sender waits for room.
     private func updateWatch() {
         if isPaused, waiters.isEmpty { return detach() }
         guard let source else { return attach() }
@@ -137,8 +137,8 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Whether the other end has closed the socket, once it has ended. An L2CAP channel can also be ended by the kernel,
-    /// for a violation of the protocol or with the link: then nothing says that no more will come.
+    /// Whether the other end has closed the socket, once it has ended. The kernel can also end an L2CAP channel, for a
+    /// violation of the protocol or with the link: then nothing shows that no more packets will arrive.
     package private(set) var wasShutDownThere = false
 
     private func end() {
@@ -186,20 +186,21 @@ package final class PacketSocket: @unchecked Sendable {
                 default: break
                 }
             }
-            // The end of a channel is told once, as an error or as no bytes, before the packets that have arrived; and a
-            // packet may have arrived just before it.
+            // The end of a channel is reported once, as an error or as zero bytes, before the packets that have
+            // arrived, and a packet may have arrived just before the end.
             if isLast { return .end }
             isLast = true
         }
     }
 
-    /// Whether the other end is closed, so that a read of zero bytes means the end of the socket, and not an empty packet.
+    /// Whether the other end is closed, so that a read of zero bytes means the end of the socket, and not an empty
+    /// packet.
     package var isHungUp: Bool { state(of: 0) & Int16(POLLHUP) != 0 }
 
-    /// POLLRDHUP, which Linux has beside the POSIX ones.
+    /// POLLRDHUP, which Linux has in addition to the events of POSIX.
     private static let shutDownThere: Int16 = 0x2000
 
-    /// Returns which of the events, and of errors and hang-ups, are there.
+    /// Returns which of the events, and of errors and hang-ups, are present.
     private func state(of events: Int16) -> Int16 {
         var state = pollfd(fd: descriptor.rawValue, events: events, revents: 0)
         return poll(&state, 1, 0) > 0 ? state.revents & (events | Int16(POLLHUP) | Int16(POLLERR)) : 0
@@ -226,20 +227,22 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Returns whether packets that were sent still wait in the socket's buffer.
     ///
-    /// Throws `.disconnected` if the socket has ended: what waited then is lost. May be called from any thread.
+    /// Throws `.disconnected` if the socket has ended: packets that were waiting are lost. May be called from any
+    /// thread.
     package func hasUnsentPackets() throws(DBusError) -> Bool {
         var (family, room): (Int32, Int32) = (0, 0)
         var size = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor.rawValue, SOL_SOCKET, SO_DOMAIN, &family, &size)
         getsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &room, &size)
         let count = ble_socket_unread(descriptor.rawValue)
-        // The count of a socket that has ended in between is that of nothing.
+        // If the socket has ended in between, the count does not mean anything.
         guard state(of: Self.shutDownThere) == 0 else { throw Self.ended }
-        // A socket of Bluetooth tells the space that is free (the kernel's net/bluetooth/af_bluetooth.c).
+        // A Bluetooth socket reports the free space (the kernel's net/bluetooth/af_bluetooth.c).
         return family == AF_UNIX ? count > 0 : count >= 0 && count < room
     }
 
-    /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even if it is told not to.
+    /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even in a nonblocking
+    /// call.
     package var hasRoom: Bool {
         var state = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
         return poll(&state, 1, 0) > 0

@@ -17,14 +17,14 @@ package struct ExportedObject: Sendable {
 
     package let path: String
     package let interface: InterfaceDescription
-    /// Receives a call, in its place among the received signals, and returns what answers it.
+    /// Receives a call, in order with the received signals, and returns a function that answers it.
     let receive: @Sendable (IncomingCall) -> Handler
     let property: @Sendable (String) -> DBusValue?
 
     /// - Parameters:
-    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. It begins at
-    ///     once, on the session's loop; what it does on an actor follows the messages that were received together with
-    ///     the call. An actor's answer keeps its place among the signals that the actor sends.
+    ///   - handle: answers a call. Each call runs in its own task, so that a slow one does not delay others. The task
+    ///     begins at once, on the session's loop; its work on an actor follows the messages that were received together
+    ///     with the call. An actor's answer stays in order with the signals that the actor sends.
     ///   - property: returns the value of a property. Called on the session's loop.
     package init(
         path: String, interface: InterfaceDescription,
@@ -35,8 +35,8 @@ package struct ExportedObject: Sendable {
     }
 
     /// - Parameters:
-    ///   - receive: receives a call on the session's loop, in its place among the received signals, and returns what
-    ///     answers it in a task of its own.
+    ///   - receive: receives a call on the session's loop, in order with the received signals, and returns a function
+    ///     that answers it in a task of its own.
     ///   - property: returns the value of a property. Called on the session's loop.
     package init(
         path: String, interface: InterfaceDescription, receive: @escaping @Sendable (IncomingCall) -> Handler,

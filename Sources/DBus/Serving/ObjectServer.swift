@@ -25,8 +25,8 @@ package actor ObjectServer {
 
         /// - Parameters:
         ///   - property: returns the value of a property, or nil to omit the property. Called on the session's loop.
-        ///   - receive: receives a call on the session's loop, in its place among the received signals, and returns what
-        ///     answers it in a task of its own.
+        ///   - receive: receives a call on the session's loop, in order with the received signals, and returns a
+        ///     function that answers it in a task of its own.
         package init(
             _ description: InterfaceDescription, property: @escaping @Sendable (String) -> DBusValue?,
             receive: @escaping @Sendable (IncomingCall) -> ExportedObject.Handler

@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// Signals the new values of an object's property, from any thread: those who have nothing else to do on the loop do not
-/// wait for it.
+/// Signals the new values of an object's property from any thread, so that a sender need not wait for the loop.
 ///
-/// A value waits for the socket to have room, so at most a part of one is stored.
+/// A value waits until the socket has room, so at most a part of one value is stored.
 package final class PropertyEmitter: Sendable {
     /// The number of values after which a sender lets other tasks run.
     private static let turn = 64
@@ -34,12 +33,12 @@ package final class PropertyEmitter: Sendable {
 }
 
 extension BusSession {
-    /// Returns what signals the values of a property of bytes: in a session for one service, to the present owner of its
-    /// name alone.
+    /// Returns an emitter for a property of bytes. In a session for one service, it sends the values only to the
+    /// current owner of the service's name.
     package func makeEmitter(
         path: String, interface: String, property: String
     ) throws(DBusError) -> PropertyEmitter {
-        // Without an owner, everybody would see the values.
+        // Without an owner, the values would go to all connections.
         if service != nil, owner == nil { throw BusConnection.closed }
         return PropertyEmitter(
             try open().output,

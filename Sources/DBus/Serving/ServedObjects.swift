@@ -55,7 +55,7 @@ final class ServedObjects: @unchecked Sendable {
 
     /// Answers a call, at once or when its handler has returned. Returns whether a handler has taken the descriptors.
     ///
-    /// - Parameter isAdmitted: whether the caller may call what is served here. Others learn nothing.
+    /// - Parameter isAdmitted: whether the caller may call the served objects. Other callers learn nothing about them.
     func answer(
         _ message: IncomingMessage, _ descriptors: [FileDescriptor], isAdmitted: Bool, over output: MessageOutput
     ) -> Bool {
@@ -65,8 +65,8 @@ final class ServedObjects: @unchecked Sendable {
             switch try answer(message, descriptors) {
             case .now(let reply): Self.send(.success(reply), to: caller, over: output)
             case .later(let handler):
-                // Calls reach an actor in the order of their arrival. Returns to the loop as soon as there is an answer,
-                // which thereby keeps its place among what the actor sends.
+                // Calls reach an actor in the order of their arrival. The task returns to the loop as soon as there is
+                // an answer, so that the answer stays in order with what the actor sends.
                 Task.immediate(executorPreference: tasks) {
                     Self.send(await handler(), to: caller, over: output)
                 }
@@ -98,7 +98,7 @@ final class ServedObjects: @unchecked Sendable {
                 }
                 bytes += answer
             }
-            // At once, so that nothing comes between them.
+            // Sent together, so that no other message comes between them.
             output.send(bytes)
         } catch {
             guard !caller.wantsNoReply else { return }
@@ -146,7 +146,7 @@ final class ServedObjects: @unchecked Sendable {
         guard types == signature else {
             throw .remote(
                 "org.freedesktop.DBus.Error.InvalidArgs",
-                "it takes (\(signature))")
+                "the method takes (\(signature))")
         }
     }
 
@@ -181,7 +181,7 @@ final class ServedObjects: @unchecked Sendable {
             let name = call.arguments[1].string ?? ""
             guard let isWritable = object.interface.property(name) else { throw Self.unknownProperty }
             guard isWritable else {
-                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "it cannot be set")
+                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "the property cannot be set")
             }
             return .later(object.receive(call))
         default:
@@ -196,7 +196,7 @@ final class ServedObjects: @unchecked Sendable {
         return object
     }
 
-    /// The names of the objects right below a path, which lead to objects that are served.
+    /// The next elements of the paths of the served objects below a path.
     private func children(of path: String) -> [String] {
         let prefix = path == "/" ? path : path + "/"
         let names = exports.keys.filter { $0.hasPrefix(prefix) && $0 != path }
@@ -211,7 +211,7 @@ final class ServedObjects: @unchecked Sendable {
 
     // MARK: Errors
 
-    // Their texts repeat nothing of the call, which may be long.
+    // The texts contain nothing from the call, which may be long.
 
     private static let unknownMethod = DBusError.remote(
         "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method here")

@@ -133,7 +133,7 @@ package actor BusSession {
     }
 
     /// Sends a signal to one destination, whether or not it has subscribed. By default, a session for one service sends
-    /// it to that service, so that nobody else sees it, and any other session to all connections that have subscribed.
+    /// the signal only to that service, and any other session to all connections that have subscribed.
     package func emit(
         path: String, interface: String, signal: String, _ arguments: [DBusValue], to destination: String? = nil
     ) throws(DBusError) {

@@ -19,7 +19,7 @@ package struct MessageString {
 
     package var string: String { String(decoding: characters, as: UTF8.self) }
 
-    /// Whether it is valid by the specification's chapter "Valid Object Paths".
+    /// Whether the string is valid by the specification's chapter "Valid Object Paths".
     var isObjectPath: Bool {
         guard characters.first == UInt8(ascii: "/") else { return false }
         var before = UInt8(ascii: "/")
@@ -97,7 +97,7 @@ package struct IncomingMessage: @unchecked Sendable {
     static func length(_ header: UnsafeRawBufferPointer) throws(DBusError) -> Int {
         let length = bodyStart(header) + Int(number(header, at: 4))
         guard isOrder(header[0]), header[3] == 1, length <= maximum else {
-            throw DBusError(.malformed, message: "what came from the bus is no message")
+            throw DBusError(.malformed, message: "the bus sent bytes that are not a message")
         }
         return length
     }
@@ -182,7 +182,7 @@ private struct HeaderFields {
         }
     }
 
-    private static let malformed = DBusError(.malformed, message: "a message header that is none")
+    private static let malformed = DBusError(.malformed, message: "an invalid message header")
 
     /// Returns the number after the field's signature.
     private func number() throws(DBusError) -> UInt32 {

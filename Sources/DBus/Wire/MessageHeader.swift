@@ -48,13 +48,14 @@ struct MessageHeader {
             case one
             /// Several elements, with dots between them.
             case many
-            /// The same with dashes.
+            /// Several elements, which may contain dashes.
             case dashed
-            /// The same after a colon, with elements that may begin with a digit.
+            /// A colon, and elements that may contain dashes and begin with a digit.
             case unique
         }
 
-        /// Whether the elements of a name are letters, digits and underscores, and none is empty or begins with a digit.
+        /// Whether each element of a name consists of letters, digits and underscores, is not empty and does not begin
+        /// with a digit.
         private static func isName(_ name: String, _ form: Form) -> Bool {
             var isFirst = true
             var dots = 0

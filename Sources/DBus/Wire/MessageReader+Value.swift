@@ -1,6 +1,5 @@
 extension MessageReader {
-    /// Reads the value at the reader's position, whatever its type. A descriptor is not taken over, and read only as
-    /// its index.
+    /// Reads the value at the reader's position, whatever its type. A descriptor is read as its index only.
     package mutating func value() throws(DBusError) -> DBusValue {
         switch type {
         case UInt8(ascii: "y"): return .byte(try byte())

@@ -1,6 +1,6 @@
 /// Reads the values of a message body in order.
 ///
-/// Each read returns the value at the reader's position and moves on. A value of another type, and one that exceeds the
+/// Each read returns the value at the reader's position and moves on. A value of another type, or one that exceeds the
 /// message, throws ``DBusError/Kind/malformed``; ``skip()`` skips a value of any type. Only the requested values are
 /// copied. Valid as long as the message.
 ///
@@ -15,7 +15,7 @@ package struct MessageReader {
     private(set) var types: UnsafeRawBufferPointer
     /// Whether the reader is in an array, where the types stay the same from value to value.
     private let isArray: Bool
-    /// Whether the message's numbers are in the other byte order.
+    /// Whether the message's numbers are not in the machine's byte order.
     private let isSwapped: Bool
     /// The number of containers around this reader.
     private let depth: Int
@@ -89,7 +89,7 @@ package struct MessageReader {
     private mutating func characters(_ count: Int) throws(DBusError) -> UnsafeRawBufferPointer {
         let start = try pass(count + 1)
         guard start.load(fromByteOffset: count, as: UInt8.self) == 0 else {
-            throw Self.malformed("a text that does not end")
+            throw Self.malformed("a text without a zero at its end")
         }
         return UnsafeRawBufferPointer(start: start, count: count)
     }
@@ -114,7 +114,7 @@ package struct MessageReader {
             if depth == 0 { return index + 1 }
             if depth < 0 { break }
         }
-        throw malformed("a signature that is none")
+        throw malformed("an invalid signature")
     }
 
     static func alignment(of type: UInt8) -> Int {
@@ -197,7 +197,7 @@ package struct MessageReader {
     /// there.
     package mutating func path() throws(DBusError) -> MessageString {
         let path = try text(UInt8(ascii: "o"))
-        guard path.isObjectPath else { throw Self.malformed("an object path that is none") }
+        guard path.isObjectPath else { throw Self.malformed("an invalid object path") }
         return path
     }
 
@@ -215,10 +215,10 @@ package struct MessageReader {
 
     /// Returns a reader at the value of the variant at the reader's position, and moves over it.
     private mutating func variantHere() throws(DBusError) -> MessageReader {
-        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        guard depth < Self.maximumDepth else { throw Self.malformed("values nested too deeply") }
         let types = try characters(Int(try number(UInt8.self)))
         guard types.count > 0, try Self.length(ofTypeIn: types) == types.count else {
-            throw Self.malformed("a variant of other than one value")
+            throw Self.malformed("a variant that does not contain exactly one value")
         }
         let inner = MessageReader(inside: self, end: end, types: types, isArray: false)
         var behind = inner
@@ -230,7 +230,7 @@ package struct MessageReader {
     /// Returns a reader at the first element of an array or dictionary.
     package mutating func array() throws(DBusError) -> MessageReader {
         try expect(UInt8(ascii: "a"))
-        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        guard depth < Self.maximumDepth else { throw Self.malformed("values nested too deeply") }
         let count = Int(try number(UInt32.self))
         let elements = UnsafeRawBufferPointer(rebasing: types.dropFirst())
         let length = try Self.length(ofTypeIn: elements)
@@ -257,7 +257,7 @@ package struct MessageReader {
     }
 
     mutating func members() throws(DBusError) -> MessageReader {
-        guard depth < Self.maximumDepth else { throw Self.malformed("too many values inside each other") }
+        guard depth < Self.maximumDepth else { throw Self.malformed("values nested too deeply") }
         let length = try Self.length(ofTypeIn: types)
         align(to: 8)
         let inner = MessageReader(
@@ -302,7 +302,7 @@ package struct MessageReader {
         var entries = try array()
         guard entries.types.elementsEqual("{sv}".utf8) else { throw Self.malformed("expected an array of properties") }
         while !entries.isAtEnd {
-            // An entry's members, without a look at what follows them.
+            // Aligns to the entry's members, without checking what follows.
             entries.align(to: 8)
             let name = MessageString(try entries.characters(Int(try entries.number(UInt32.self))))
             var value = try entries.variantHere()

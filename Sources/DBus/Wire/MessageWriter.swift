@@ -1,7 +1,7 @@
 /// Writes a message, value by value, in the machine's byte order.
 ///
-/// The format is that of the D-Bus specification, chapter "Message Protocol". A bus disconnects whoever sends an invalid
-/// message, so what cannot be sent throws ``DBusError/Kind/malformed`` here.
+/// The format is that of the D-Bus specification, chapter "Message Protocol". A bus disconnects the sender of an
+/// invalid message, so a value that cannot be sent throws ``DBusError/Kind/malformed`` here.
 struct MessageWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -10,7 +10,7 @@ struct MessageWriter {
     private static let maximum = 1 << 27
     /// The maximum length of an array, by the specification.
     private static let maximumArray = 1 << 26
-    /// The maximum number of arrays inside each other, and of structures.
+    /// The maximum number of nested arrays, and of nested structures.
     private static let maximumDepth = 32
 
     /// The containers around a value.
@@ -85,12 +85,12 @@ struct MessageWriter {
         align(to: alignment)
         let start = bytes.count
         try elements(&self)
-        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("an array of such a length") }
+        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("an array of more than 64 MiB") }
         replace(at: place, with: UInt32(bytes.count - start))
     }
 
     mutating func append(_ value: DBusValue, depth: Depth = Depth()) throws(DBusError) {
-        guard depth.isAllowed else { throw Self.unsendable("a value of such a depth") }
+        guard depth.isAllowed else { throw Self.unsendable("a value nested so deeply") }
         var inside = depth
         switch value {
         case .byte(let value): append(value)
@@ -138,7 +138,7 @@ struct MessageWriter {
             let signature = value.signature
             guard DBusValue.isSignature(signature) else { throw Self.unsendable("a value of the type \(signature)") }
             try append(signature: signature)
-            // Its signature counts for itself.
+            // The value has its own signature, whose nesting counts from zero.
             try append(value, depth: Depth(variants: depth.variants + 1))
         }
     }
@@ -162,7 +162,7 @@ struct MessageWriter {
         if let text = header.destination { try append(.destination, text) }
         if !header.signature.isEmpty { try append(.signature, header.signature) }
         if header.descriptorCount > 0 { try append(.descriptorCount, UInt32(header.descriptorCount)) }
-        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("a header of such a length") }
+        guard bytes.count - start <= Self.maximumArray else { throw Self.unsendable("a header of more than 64 MiB") }
         replace(at: start - 4, with: UInt32(bytes.count - start))
         align(to: 8)
     }
@@ -186,7 +186,7 @@ struct MessageWriter {
 
     /// Returns the message, whose body starts at `start`.
     mutating func finish(bodyAt start: Int) throws(DBusError) -> [UInt8] {
-        guard bytes.count <= Self.maximum else { throw Self.unsendable("a message of such a length") }
+        guard bytes.count <= Self.maximum else { throw Self.unsendable("a message of more than 128 MiB") }
         replace(at: 4, with: UInt32(bytes.count - start))
         return bytes
     }
@@ -203,7 +203,7 @@ extension DBusValue {
         MessageReader.alignment(of: signature.utf8.first ?? 0)
     }
 
-    /// Whether it is valid by the specification's chapter "Valid Signatures".
+    /// Whether the signature is valid by the specification's chapter "Valid Signatures".
     static func isSignature(_ signature: String) -> Bool {
         var types = Array(signature.utf8)[...]
         guard types.count < 256 else { return false }

@@ -1,9 +1,9 @@
-/// The messages that are sent, as bytes. Each throws `.malformed` for what no bus accepts.
+/// Returns the messages to send, as bytes. Each function throws `.malformed` for a message that no bus accepts.
 enum OutgoingMessage {
     private static let wantsNoReply: UInt8 = 1
     private static let doesNotStartService: UInt8 = 2
 
-    /// The place of the serial number.
+    /// The offset of the serial number.
     private static let serialOffset = 8
 
     static func call(_ call: MethodCall, serial: UInt32) throws(DBusError) -> [UInt8] {
@@ -39,7 +39,7 @@ enum OutgoingMessage {
         return try message(.error, wantsNoReply, serial, header, [.string(text)])
     }
 
-    /// Who has made a call, and which.
+    /// The sender and the serial number of a call.
     struct Caller {
         let name: String
         let serial: UInt32

@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `a version that is not told is said to be unknown`() throws {
-        try expect(.bluetoothd, .ok, message: "does not tell its version") { $0.adapters[0].version = nil }
+        try expect(.bluetoothd, .ok, message: "does not report its version") { $0.adapters[0].version = nil }
     }
 
     @Test func `whoever is refused is told what would let them in`() throws {
@@ -140,7 +140,7 @@ import Testing
         try expect(
             .adapter, where: isUnknown,
             ("1-1:1.0", "modprobe btusb", { $0.system.driverlessControllers = ["1-1:1.0"] }),
-            ("the kernel has no Bluetooth", "modprobe bluetooth", { $0.system.isKernelReady = false }),
+            ("the kernel does not support Bluetooth", "modprobe bluetooth", { $0.system.isKernelReady = false }),
             ("there is no adapter", "Plug one in", { _ in }))
     }
 
@@ -198,14 +198,14 @@ import Testing
 
     @Test func `what bluetoothd does not offer is noted`() throws {
         try expect(.experimental, .ok, message: "are off") { $0.adapters[0].isExperimental = false }
-        try expect(.experimental, .note, message: "could not be found out") { $0.adapters[0].isExperimental = nil }
-        try expect(.passiveScan, .note, message: "not there", remedy: "--experimental") {
+        try expect(.experimental, .note, message: "could not be determined") { $0.adapters[0].isExperimental = nil }
+        try expect(.passiveScan, .note, message: "not supported", remedy: "--experimental") {
             $0.adapters[0].isExperimental = false
             $0.adapters[0].interfaces = []
         }
-        try expect(.passiveScan, .note, message: "not there", remedy: "Linux") { $0.adapters[0].interfaces = [] }
-        try expect(.advertising, .note, message: "not there") { $0.adapters[0].interfaces = [] }
-        try expect(.gattServer, .note, message: "not there") { $0.adapters[0].interfaces = [] }
+        try expect(.passiveScan, .note, message: "not supported", remedy: "Linux") { $0.adapters[0].interfaces = [] }
+        try expect(.advertising, .note, message: "not supported") { $0.adapters[0].interfaces = [] }
+        try expect(.gattServer, .note, message: "not supported") { $0.adapters[0].interfaces = [] }
         try expect(
             .servingPolicy, .note, message: "no policy of the bus names org.bluez.LEAdvertisement1",
             remedy: "Allow root"
@@ -229,7 +229,7 @@ import Testing
             $0.adapters[0].links = [.init(address: "A")]
             $0.system.kernelLinks = ["hci0": 2]
         }
-        try expect(.connectionSlots, .note, message: "neither the kernel nor bluetoothd tells") {
+        try expect(.connectionSlots, .note, message: "neither the kernel nor bluetoothd reports") {
             $0.adapters[0].links = [.init(address: "A")]
         }
     }

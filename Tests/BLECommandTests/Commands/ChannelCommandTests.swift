@@ -49,8 +49,8 @@ struct ChannelCommandTests {
             ["channel", "--listen", "--backend", "simulated", "--length", "1"] + arguments
         ).run()
         #expect(result.status == 64)
-        #expect(result.errors.contains("no question of a pairing can be answered") == !isRight)
-        #expect(result.errors.contains("--length is 23 to 65535") == isRight)
+        #expect(result.errors.contains("questions of a pairing cannot be answered") == !isRight)
+        #expect(result.errors.contains("--length is a number from 23 to 65535") == isRight)
     }
 
     @Test func `what cannot be is refused`() async throws {

@@ -92,7 +92,7 @@ struct NewUserTests {
         #expect(read.errors.contains("[BLE]"))
         let doctor = try await Tool.run("doctor", "--backend", "simulated")
         #expect(doctor.status == 64)
-        #expect(doctor.errors.contains("leave --backend out"))
+        #expect(doctor.errors.contains("remove --backend"))
     }
 
     @Test func `the help is short, and has the exit statuses as a topic`() async throws {
@@ -102,7 +102,7 @@ struct NewUserTests {
         #expect(wrong.errors.contains("two hexadecimal digits for each byte"))
         let statuses = try await Tool.run("help", "exit-status")
         #expect(statuses.status == 0)
-        #expect(statuses.output.contains("124  it took too long"))
+        #expect(statuses.output.contains("124  the operation took too long"))
     }
 
     @Test func `the second of two equal characteristics is read, subscribed to and shown by its number`() async throws {

@@ -63,7 +63,7 @@ struct NumbersCommandTests {
         let result = try await Tool(["numbers"] + arguments).run()
         #expect(result.status == 16)
         #expect(result.output == "")
-        #expect(result.errors.hasPrefix("ble: nothing is called or numbered \(arguments[0])"))
+        #expect(result.errors.hasPrefix("ble: nothing has the name or number \(arguments[0])"))
     }
 
     @Test(arguments: [["numbers"], ["numbers", "heart", "--kind", "color"]])

@@ -59,7 +59,7 @@ struct RealCommandLineTests {
         #expect(Guest.shell("echo 1 > /sys/class/rfkill/rfkill0/soft") == 0)
         let blocked = try await Tool.run("doctor")
         #expect(blocked.status == 1)
-        #expect(blocked.output.contains("a kill switch holds it"))
+        #expect(blocked.output.contains("a kill switch blocks it"))
         let refused = try await Tool.run("adapters", "--power", "on")
         #expect(refused.status == 11)
         #expect(refused.errors.contains("rfkill unblock"))

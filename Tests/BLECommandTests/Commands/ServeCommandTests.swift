@@ -78,7 +78,7 @@ struct ServeCommandTests {
         #expect(result.errors.contains("hexadecimal: nonsense"))
         #expect(result.errors.contains("hexadecimal: 2a19 zz"))
         #expect(result.errors.contains("value: is missing: {"))
-        #expect(result.errors.contains("valeu: not known; is \"value\" meant?"))
+        #expect(result.errors.contains("valeu: unknown key; did you mean \"value\"?"))
     }
 
     @Test func `serve goes on after bluetoothd has died`() async throws {
@@ -142,8 +142,8 @@ struct ServeCommandTests {
     @Test(
         arguments: [
             (["--name", String(repeating: "x", count: 30)], "Shorten it by 1"),
-            (["--manufacturer", "ffff:" + String(repeating: "00", count: 40)], "leave something out"),
-            (["--seconds", "0", "--name", "x"], "--seconds is 0"), ([], "Give --name, --service"),
+            (["--manufacturer", "ffff:" + String(repeating: "00", count: 40)], "remove another field"),
+            (["--seconds", "0", "--name", "x"], "--seconds is 0"), ([], "Add --name, --service"),
             (["--ibeacon", "180d,1,2"], "a UUID of 128 bits"),
             (["--service", "180d", "--service", "180d"], "--service contains"),
             (["--bthome", "temperature=hot"], "from -3276.8 to 3276.7 ("),
@@ -160,7 +160,7 @@ struct ServeCommandTests {
 
     @Test(
         arguments: [
-            ("temprature=21", "Is \"temperature\" meant?"), ("door=maybe", "door takes closed, off, on, open."),
+            ("temprature=21", "Did you mean \"temperature\"?"), ("door=maybe", "door takes closed, off, on, open."),
             ("battery=256", "battery takes a number from 0.0 to 255.0 (%)."),
             ("button=tripple", "button takes none, press, double-press"), ("firmware-version=1", "such as 1.2.3.4."),
             ("temperature", "such as temperature=21.5"),
@@ -235,7 +235,7 @@ struct ServeCommandTests {
     @Test(
         arguments: [
             ("{", "not JSON"), ("[]", "not an object"), ("{}", "services: is missing"),
-            (#"{"servises": []}"#, #"servises: not known; is "services" meant?"#),
+            (#"{"servises": []}"#, #"servises: unknown key; did you mean "services"?"#),
             (#"{"services": [{"uuid": "no-such"}]}"#, #"services[0].uuid: "no-such" is not"#),
             (
                 #"{"services": [{"uuid": "180f", "characteristics": [{"uuid": "2a19", "properties": ["reed"]}]}]}"#,
@@ -246,19 +246,19 @@ struct ServeCommandTests {
                 "services[0].characteristics[0].value: not bytes"
             ),
             (#"{"services": [], "appearance": 65536}"#, "appearance: not a number from 0 to 65535"),
-            (#"{"services": [], "manufacturerData": {"ffff": "", "FFFF": ""}}"#, "the company is there twice"),
+            (#"{"services": [], "manufacturerData": {"ffff": "", "FFFF": ""}}"#, "the company occurs twice"),
             (
                 #"{"services": [{"uuid": "180f", "characteristics": [{"uuid": "2a19", "properties": [], "value": "", "text": ""}]}]}"#,
-                "text: \"value\" and \"text\" exclude each other"
+                "text: \"value\" and \"text\" cannot be combined"
             ),
             (#"{"services": [], "interval": [0.2, 0.1]}"#, "interval: not the shortest and the longest time"),
             (#"{"services": [], "channels": [{"psm": 128, "every": 1}]}"#, "channels[0].every: there are no"),
             (#"{"services": [], "channels": [{"echo": true}]}"#, "channels[0].psm: is missing"),
             (#"{"services": [], "channels": [{"psm": 256}]}"#, "channels[0].psm: not a number from 1 to 255"),
-            (#"{"services": [], "services": []}"#, "services: the key is there twice"),
+            (#"{"services": [], "services": []}"#, "services: the key occurs twice"),
             (#"{"services": [],}"#, "a comma is before the end of the object"),
-            (#"{"services": [], "serviceData": {"battery": "01", "180f": "02"}}"#, "the service is there twice"),
-            (#"{"services": [], "\u001b[8m\u009b\u202e": 1}"#, "\u{FFFD}[8m\u{FFFD}\u{FFFD}: not known"),
+            (#"{"services": [], "serviceData": {"battery": "01", "180f": "02"}}"#, "the service occurs twice"),
+            (#"{"services": [], "\u001b[8m\u009b\u202e": 1}"#, "\u{FFFD}[8m\u{FFFD}\u{FFFD}: unknown key"),
             (#"{"$schema": "x", "services": [{"uuid": "1800"}]}"#, "1800: the system serves this service itself"),
             (
                 #"{"services": [{"uuid": "ff00", "handle": 9}, {"uuid": "ff01", "handle": 9}]}"#,
@@ -332,9 +332,9 @@ struct ServeCommandTests {
                 }
                 program.send(.interrupt)
             }
-            #expect(result.errors.contains("the definition has 3 of the characteristic 2a19: give its number"))
-            #expect(result.errors.contains("has 2 of the characteristic 2a19 in 180f"))
-            #expect(result.errors.contains("only 3 of the characteristic 2a19"))
+            #expect(result.errors.contains("the definition has 3 characteristics of type 2a19: add the number"))
+            #expect(result.errors.contains("has 2 characteristics of type 2a19 in 180f"))
+            #expect(result.errors.contains("only 3 characteristics of type 2a19"))
         }
     }
 
@@ -345,7 +345,7 @@ struct ServeCommandTests {
 
     @Test(
         arguments: [
-            ([], "give --pairing"), (["--pairing", "no-input-no-output"], "has no numbers"),
+            ([], "add --pairing"), (["--pairing", "no-input-no-output"], "has no numbers"),
             (["--pairing", "display-only"], nil),
         ] as [([String], String?)])
     func `what nobody could pair for is told before serving, and an agent is brought`(

@@ -67,12 +67,12 @@ struct ValueCommandTests {
         let world = try await world()
         let text = try await world.ble("read", "Sensor", "humidity", "--guess").run()
         #expect(text.status == 0)
-        #expect(text.output.hasPrefix("94  (Humidity is cut off"))
+        #expect(text.output.hasPrefix("94  (Humidity is truncated"))
         let object = try #require(try await world.ble("read", "Sensor", "humidity", "--json").run().objects.first)
         #expect(object["value"] as? String == "94")
         #expect(object["decoded"] is NSNull)
         #expect(object["fields"] is NSNull)
-        #expect((object["error"] as? String)?.hasPrefix("Humidity is cut off") == true)
+        #expect((object["error"] as? String)?.hasPrefix("Humidity is truncated") == true)
     }
 
     @Test func `a guess is asked for, and marked`() async throws {

@@ -36,17 +36,19 @@ import Testing
 
     @Test(
         arguments: [
-            ("", "it ends too early"),
+            ("", "the text ends too early"),
             ("[1,]", "[1]: not JSON in line 1, column 4: a comma is before the end of the list"),
             (#"{"a":1,}"#, "a comma is before the end of the object"),
             ("[1 2]", "a comma or the end of the list is missing"),
-            (#"{"a":{"b":1,"c":2,"b":3}}"#, "a.b: the key is there twice"),
-            (#"{"a":1,"a":1}"#, "a: the key is there twice"), ("[1]x", "something follows its end"),
+            (#"{"a":{"b":1,"c":2,"b":3}}"#, "a.b: the key occurs twice"),
+            (#"{"a":1,"a":1}"#, "a: the key occurs twice"), ("[1]x", "more text follows its end"),
             ("01", "not a number"), ("1.", "not a number"), ("-", "not a number"), ("+1", "a value is missing"),
-            ("1e999", "the number is too large"), ("\"a", "a text has no end"), ("\"\u{1}\"", "is not escaped"),
-            (#""\x""#, "an escape is not known"), (#""\ud800""#, "half of a character"), ("tru", "a value is missing"),
+            ("1e999", "the number is too large"), ("\"a", "a string is not terminated"),
+            ("\"\u{1}\"", "is not escaped"),
+            (#""\x""#, "an escape is unknown"), (#""\ud800""#, "half of a surrogate pair"),
+            ("tru", "a value is missing"),
             (#"{a:1}"#, "a key is missing"), (#"{"a" 1}"#, "a colon is missing"), ("'a'", "a value is missing"),
-            (String(repeating: "[", count: 65), "it is nested too deeply"),
+            (String(repeating: "[", count: 65), "values are nested too deeply"),
             ("{\n  \"a\": [\n    1,\n  ]\n}", "a[1]: not JSON in line 4, column 3"),
         ])
     func `what is not JSON is refused, with its place`(_ text: String, _ message: String) {

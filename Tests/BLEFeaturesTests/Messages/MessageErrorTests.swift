@@ -3,14 +3,14 @@ import Testing
 
 @Suite struct MessageErrorTests {
     static let errors: [(MessageError, String)] = [
-        (.tooShort(count: 3), "3 bytes"), (.lengthMismatch(declared: 9, actual: 7), "says it has 9 bytes, and has 7"),
+        (.tooShort(count: 3), "3 bytes"), (.lengthMismatch(declared: 9, actual: 7), "declares 9 bytes, but has 7"),
         (.unknownType(4), "type 4"), (.invalidEncryptedFlag(2), "2, neither 0 nor 1"),
-        (.payloadTooLong(count: 251, maximum: 250), "251 bytes, at most 250"),
-        (.bufferTooSmall(needed: 15, available: 14), "15 bytes, the buffer room for 14"),
+        (.payloadTooLong(count: 251, maximum: 250), "251 bytes, but at most 250"),
+        (.bufferTooSmall(needed: 15, available: 14), "15 bytes, but the buffer has room for 14"),
         (.missingKey, "pair()"), (.notEncrypted, "not encrypted"),
         (.authenticationFailed, "exchange keys again"), (.replayed, "used before"),
         (.malformedCiphertext, "the same mode"), (.invalidPublicKey, "32 bytes"), (.invalidPrivateKey, "32 bytes"),
-        (.keyUnknownToDevice, "pair anew"), (.confirmationFailed, "did not prove"),
+        (.keyUnknownToDevice, "pair again"), (.confirmationFailed, "did not prove"),
         (.unrequestedReply, "does not answer the request"),
     ]
 

@@ -2,7 +2,7 @@ public import BLE
 public import Testing
 internal import Waiting
 
-/// Checks that `body` throws a `BLEError` of that code, which is returned for a closer look.
+/// Checks that `body` throws a `BLEError` of that code, and returns the error.
 @discardableResult
 public func expectError(
     _ code: BLEError.Code, sourceLocation: SourceLocation = #_sourceLocation, from body: () async throws -> some Any
@@ -12,7 +12,7 @@ public func expectError(
     return error
 }
 
-/// Lets other tasks run until `condition` holds. It is an issue of the test if its time is up before.
+/// Lets other tasks run until `condition` holds. Records an issue if the time limit is reached first.
 public func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool) async {
     while await !condition() {
         if Task.isCancelled {
@@ -23,5 +23,5 @@ public func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition
     }
 }
 
-/// Waits for nothing but the task's cancellation.
+/// Waits until the task is cancelled.
 public func untilCancelled() async { try? await Outcome<Void>().wait() }

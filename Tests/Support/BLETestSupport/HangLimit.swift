@@ -1,8 +1,8 @@
 public import Testing
 
-/// The limits that only a hang reaches, however slow or busy the machine is.
+/// Limits that only a hang reaches, even on a slow or busy machine.
 public enum HangLimit {
-    /// For one step that takes no time to speak of, such as a call over a private bus.
+    /// For one step that takes almost no time, such as a call over a private bus.
     public static let step = Duration.seconds(600)
     /// The same in seconds, for command lines.
     public static let stepSeconds = 600

@@ -11,23 +11,24 @@ public import Testing
 
 /// A suite whose tests start processes: only a few of them run at the same time, in lanes.
 ///
-/// Beside a thousand running tests, a new process gets little processor time. `PrivateBus` and `TestProgram` refuse to start one
-/// in a test without a lane.
+/// While a thousand tests run, a new process gets little processor time. In a test without a lane, `PrivateBus` and
+/// `TestProgram` refuse to start a process.
 public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
     private static let lanes = Lanes(count: 6)
     @TaskLocal private static var hasLane = false
 
-    /// Thrown by what starts a process in a test without a lane.
+    /// Thrown when a test without a lane starts a process.
     public struct NoLane: Error, CustomStringConvertible {
         public let description = "the suite starts a process and lacks the trait .startsProcesses"
     }
 
     public var isRecursive: Bool { true }
 
-    /// The programs that these tests start, besides this package's own, and the packages of Debian and Ubuntu that install them.
+    /// The programs that these tests start, besides this package's own, and the packages of Debian and Ubuntu that
+    /// install them.
     private static let programs = [(name: "dbus-daemon", package: "dbus"), (name: "setpriv", package: "util-linux")]
 
-    /// Says once what is missing, as an instruction; nil if nothing is.
+    /// An instruction for the missing programs, printed once; nil if none is missing.
     private static let missing: String? = {
         let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
         let missing = programs.filter { program in !folders.contains { access("\($0)/\(program.name)", X_OK) == 0 } }
@@ -40,7 +41,7 @@ public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
         return message
     }()
 
-    /// Skips the tests if a program is missing that they start.
+    /// Skips the tests if they start a program that is missing.
     public func prepare(for test: Test) async throws {
         if let missing = Self.missing { try Test.cancel("\(missing)") }
     }
@@ -64,7 +65,7 @@ extension Trait where Self == StartsProcesses {
     public static var startsProcesses: Self { StartsProcesses() }
 }
 
-/// A fixed number of lanes, given to those who wait in the order in which they came.
+/// A fixed number of lanes, given to waiting tests in the order of their arrival.
 private final class Lanes: Sendable {
     private struct State {
         var free: Int

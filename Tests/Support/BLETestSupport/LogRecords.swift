@@ -1,6 +1,6 @@
 public import Logging
 
-/// What a logger was told, for a test to wait for.
+/// The messages of a logger, for a test to wait for.
 public final class LogRecords: Sendable {
     /// One message.
     public struct Record: Sendable {
@@ -25,7 +25,7 @@ public final class LogRecords: Sendable {
         state.value.filter { $0.message == message }.map(\.metadata)
     }
 
-    /// Returns once there is such a record.
+    /// Returns once the logger has had that message.
     public func until(_ message: String) async throws {
         try await state.until { $0.contains { $0.message == message } }
     }

@@ -26,9 +26,9 @@ public final class NotificationLog: Sendable {
         }
     }
 
-    /// Returns once so many values have been received.
+    /// Returns once that many values have been received.
     public func until(valueCount: Int) async throws { try await state.until { $0.values.count >= valueCount } }
 
-    /// Returns once there have been so many gaps.
+    /// Returns once there have been that many gaps.
     public func until(gapCount: Int) async throws { try await state.until { $0.gapCount >= gapCount } }
 }

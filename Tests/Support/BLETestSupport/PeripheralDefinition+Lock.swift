@@ -1,7 +1,7 @@
 public import BLE
 
 extension PeripheralDefinition {
-    /// A peripheral called "Lock", with characteristics for which it must be paired with.
+    /// A peripheral called "Lock", with characteristics that only a paired central can use.
     public static func lock(_ pairing: SimulatedPairing = .justWorks) -> PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: "Lock", rssi: -40),
@@ -22,10 +22,11 @@ extension PeripheralDefinition {
 }
 
 extension Characteristic<[UInt8]> {
-    /// The lock's value for whoever is paired: 1.
+    /// A value that a paired central can read: 1.
     public static let lockSecret = Characteristic(BluetoothUUID(0xFF01))
-    /// The lock's value for whoever is paired with a number that was compared or typed: 2. It notifies, too.
+    /// A value that a central can read after it has paired with a number that was compared or typed: 2. It notifies,
+    /// too.
     public static let lockSealed = Characteristic(BluetoothUUID(0xFF02))
-    /// What whoever is paired can write.
+    /// A value that a paired central can write.
     public static let lockSetting = Characteristic(BluetoothUUID(0xFF03))
 }

@@ -1,4 +1,5 @@
-/// A random number generator (SplitMix64) that repeats itself for the same seed, and so a failure with it.
+/// A random number generator (SplitMix64) that returns the same numbers for the same seed, so that a failure can be
+/// repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

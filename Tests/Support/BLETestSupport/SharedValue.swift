@@ -2,7 +2,7 @@ import BLE
 import Synchronization
 import Waiting
 
-/// A value that a test shares with what it has called: handlers, tasks, other threads.
+/// A value that a test shares with its handlers, tasks and other threads.
 public final class SharedValue<Value: Sendable>: Sendable {
     private struct Waiter {
         let holds: @Sendable (Value) -> Bool
@@ -20,7 +20,7 @@ public final class SharedValue<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value in place, undivided.
+    /// Changes the value in place, atomically.
     @discardableResult
     public func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state in

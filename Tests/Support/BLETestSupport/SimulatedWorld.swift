@@ -13,22 +13,22 @@ public struct SimulatedWorld: Sendable {
         central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
     }
 
-    /// A peripheral that the central has heard, and the grip on it.
+    /// A peripheral that the central has discovered, and the handle that controls it.
     public func add(
         _ definition: PeripheralDefinition
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
         let sleepers = clock.sleeperCount
         let grip = await radio.add(definition)
         let peripheral = try await central.find(grip.id)
-        // A scan that begins before the last is over hears nothing new before time passes.
+        // A scan that begins before the last one has ended discovers nothing new until time passes.
         await until { clock.sleeperCount <= sleepers }
         return (peripheral, grip)
     }
 
-    /// Runs `body` while time passes, a tenth of a second at a time, as long as something sleeps that does not sleep longer than
-    /// `longest`.
+    /// Runs `body` while time passes, a tenth of a second at a time, as long as a sleep of at most `longest` is
+    /// pending.
     ///
-    /// So the deadline of a step that is not to end by it does not pass while the step waits for a processor.
+    /// So a longer deadline does not pass while a step waits for a processor.
     public func asTimePasses<Value>(
         inSleepsOfAtMost longest: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Value
@@ -38,7 +38,7 @@ public struct SimulatedWorld: Sendable {
                 if let remaining = clock.remaining(ofSleepsUpTo: longest) {
                     clock.advance(by: min(remaining, .milliseconds(100)))
                 }
-                // Whoever waits for a processor gets one.
+                // Tasks that wait for a processor get one.
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Runs tasks only when it is told to, on the caller's thread: once it has nothing left to run, they all wait.
+/// Runs tasks only on demand, on the caller's thread. When it has nothing left to run, all of them wait.
 ///
 /// Tasks that are started with it as their `executorPreference` take their steps in ``run(atMost:)``, so that a test
-/// can say between which of them something happens.
+/// can decide between which steps something happens.
 public final class StepwiseExecutor: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
@@ -14,7 +14,8 @@ public final class StepwiseExecutor: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Runs what is ready and what becomes ready by that, at most `limit` jobs. True when nothing is left to run.
+    /// Runs the jobs that are ready, and those that become ready meanwhile, at most `limit`. Returns true when none is
+    /// left.
     @discardableResult
     public func run(atMost limit: Int = 1000) -> Bool {
         for _ in 0..<limit {

@@ -11,9 +11,9 @@ public struct BlueZWorld: Sendable {
     public let daemon: FakeBlueZ
 
     /// - Parameters:
-    ///   - policy: the bus's, in its configuration's XML.
+    ///   - policy: the bus's policy, in its configuration's XML.
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
-    ///   - minorVersion: the daemon's version is 5 and this.
+    ///   - minorVersion: the second part of the daemon's version: 66 for 5.66.
     public init(
         policy: String = PrivateBus.policy(), hasAgentManager: Bool = true, minorVersion: Int = 66
     ) async throws {
@@ -23,12 +23,12 @@ public struct BlueZWorld: Sendable {
         try await daemon.start()
     }
 
-    /// A central on the daemon, to be shut down by whoever asked for it.
+    /// A central on the daemon. The caller shuts it down.
     public func makeCentral(_ configuration: Central.Configuration = .quiet()) async throws -> Central {
         try await Central(backend: BlueZCentral(makeStack()), configuration: configuration)
     }
 
-    /// A host on the daemon, to be shut down by whoever asked for it. This daemon waits for answers as long as it takes.
+    /// A host on the daemon. The caller shuts it down. This daemon waits for answers without a limit.
     public func makeHost(
         _ configuration: PeripheralHost.Configuration = .quiet()
     ) async throws -> PeripheralHost {
@@ -36,7 +36,7 @@ public struct BlueZWorld: Sendable {
             backend: BlueZPeripheral(makeStack(), requestTimeout: HangLimit.step * 2), configuration: configuration)
     }
 
-    /// What the roles on one adapter share.
+    /// The state that the roles on one adapter share.
     package func makeStack() -> BlueZHost {
         BlueZHost(adapter: nil, address: .address(bus.address), channelSockets: daemon.channelSockets)
     }

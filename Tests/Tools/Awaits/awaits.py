@@ -1,7 +1,8 @@
 """Compares the asynchronous declarations of the public API with the tables of awaits in the tests.
 
 awaits.py GRAPHS TESTS EXEMPT: reads all symbol graphs in a folder, all rows in a folder of tests, and the exempt
-declarations of a file. Prints what is missing, and what no longer exists. Exit status 1 if there is any.
+declarations of a file. Prints declarations without a row, and rows and exemptions without a declaration. Exit status 1
+if there is one.
 """
 
 import fnmatch
@@ -37,14 +38,14 @@ def main(graphs, tests, exempt):
     def is_exempt(name):
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
-    # A sequence's two forms of next are one wait: the first calls the second.
+    # The two forms of a sequence's `next` are one wait: the first calls the second.
     called = rows | {row.replace("next()", "next(isolation:)") for row in rows}
-    problems = [f"no table of awaits has {name}" for name in sorted(public - called) if not is_exempt(name)]
-    problems += [f"a table of awaits has {row}, which the public API does not" for row in sorted(rows - public)]
+    problems = [f"{name} is in no table of awaits" for name in sorted(public - called) if not is_exempt(name)]
+    problems += [f"{row} is in a table of awaits, but not in the public API" for row in sorted(rows - public)]
     problems += [
-        f"{exempt} has {pattern}, which the public API does not"
+        f"{pattern} is in {exempt}, but not in the public API"
         for pattern in patterns if not any(fnmatch.fnmatchcase(name, pattern) for name in public)]
-    problems += [f"{exempt} has {row}, and so has a table of awaits" for row in sorted(rows) if is_exempt(row)]
+    problems += [f"{row} is in {exempt} and in a table of awaits" for row in sorted(rows) if is_exempt(row)]
     print("\n".join(problems) or f"{len(public)} asynchronous declarations, {len(rows)} rows")
     return 1 if problems else 0
 

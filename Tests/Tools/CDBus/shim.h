@@ -1,4 +1,4 @@
-// libdbus as it is, less what Swift cannot import: casts in macros and unions.
+// libdbus, with constants for macros that Swift cannot import because of their casts.
 #ifndef BLE_CDBUS_SHIM_H
 #define BLE_CDBUS_SHIM_H
 

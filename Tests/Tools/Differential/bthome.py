@@ -1,14 +1,14 @@
-"""Writes BTHome v2 packets and what the package bthome-ble makes of them, one a line.
+"""Writes BTHome v2 packets with the results of the package bthome-ble, one a line.
 
-Run by Scripts/test --differential, in a Python that has bthome-ble 3.25. Each line: the service data in hexadecimal, the key or
-"-", the address, and for each object in order what the package reported:
+Run by Scripts/test --differential, in a Python that has bthome-ble 3.25. Each line: the service data in hexadecimal,
+the key or "-", the address, and for each object in order what the package reported:
 
     n:NUMBER  f:0|1  e:BUTTON  d:DIRECTION:STEPS  c:COMMAND:ARGUMENTS  t:TEXT  r:BYTES  v:VERSION
 
 (texts and bytes in hexadecimal; a button or dimmer that was not used, which the package does not report, is "none").
 
-Every object id that the package knows comes alone, at the ends of its range and in between; then come packets of several objects,
-some with an address, some encrypted. The numbers are random, but the same in every run.
+Every object id that the package knows comes alone, with values at the ends of its range and in between; then come
+packets of several objects, some with an address, some encrypted. The numbers are random, but the same in every run.
 """
 
 import logging
@@ -50,13 +50,13 @@ def bodies(kind):
 
 
 def key_of(kind):
-    """Where the package reports the object: kinds with the same key but for the unit overwrite each other there."""
+    """The key under which the package reports the object; kinds that differ only in the unit overwrite each other."""
     meas_format = MEAS_TYPES[kind].meas_format
     return type(meas_format).__name__, str(getattr(meas_format, "device_class", meas_format))
 
 
 class Report:
-    """What the package makes of one packet."""
+    """The package's result for one packet."""
 
     def __init__(self, data, key, address):
         self.device = BTHomeBluetoothDeviceData(bindkey=key)

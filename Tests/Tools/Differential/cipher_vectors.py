@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Computes the constants of BLEFeaturesTests/CipherVectors.swift from Docs/MessageEncryption.md alone.
 
-Usage: cipher_vectors.py [--check FILE]. Without an option the constants are printed; with it, FILE must have each of them.
-Exit status: 0, or 1 if FILE lacks one or has it with another value.
+Usage: cipher_vectors.py [--check FILE]. Without an option the constants are printed; with it, FILE must have each of
+them. Exit status: 0, or 1 if FILE lacks a constant or has another value for it.
 
 Needs Python's `cryptography` (pip install cryptography).
 """
@@ -48,7 +48,7 @@ def header(kind, command, text):
 
 
 def bound(key, counter, kind, command, text=b"", answers=None):
-    """A sealed frame. The peer's counter says which request a reply answers."""
+    """A sealed frame. For a reply, the peer's counter identifies the request."""
     assert (kind == REPLY) == (answers is not None)
     nonce = struct.pack(">B3xQ", FROM_CENTRAL if kind == REQUEST else FROM_DEVICE, counter)
     start = header(kind, command, text)

@@ -1,9 +1,10 @@
-"""Holds what bluetooth-sig reads against the GATT Specification Supplement itself.
+"""Compares the values that bluetooth-sig reads with the GATT Specification Supplement itself.
 
     differences.py CASES LIST
 
-CASES is what values.py has written, LIST Tests/Tools/Differential/ValueDifferences.md. Each difference must be in the list, and each entry of the list
-must be found. (ValueDifferentialTests does the same with this package's reading in the supplement's place.)
+CASES is the output of values.py, LIST is Tests/Tools/Differential/ValueDifferences.md. Each difference must be in the
+list, and each entry of the list must be found. (ValueDifferentialTests does the same with this package instead of the
+supplement.)
 """
 
 import math
@@ -13,7 +14,7 @@ import sys
 import supplement
 import value_fields
 
-# Where this package follows what the supplement says in words alone.
+# Fields where this package follows the supplement's words, not its tables.
 IN_WORDS = {("2BF2", "Time Value", "×")}
 NO_VALUE = {"short": "shorter", "long": "longer", "prohibited": "prohibited", "text": "no text"}
 
@@ -35,7 +36,7 @@ def listed(path):
 
 
 def differences(form, data, verdict, what, pairs):
-    """Field, kind and theirs ÷ ours (nan for no number) of each difference."""
+    """Field, kind and theirs ÷ ours (nan if that is not a number) of each difference."""
     if verdict in NO_VALUE:
         if not what.startswith("refused"):
             yield "–", "endless" if what == "endless" else NO_VALUE[verdict], math.nan
@@ -83,7 +84,7 @@ def look_up(name, fields):
 
 
 def plain(name):
-    """Without the numbers of elements, `Record.Size`; those of bits stay."""
+    """The name without the numbers of elements, such as `Record.Size`; the numbers of bits stay."""
     return re.sub(r"(?<=^Record)\[\d+\]|(?<=^RR-interval)\[\d+\]|(?<=^Units)\[\d+\]|(?<= Array)\[\d+\]$", "", name)
 
 
@@ -122,10 +123,10 @@ def main(cases, document):
             problems.append(f"{' | '.join(key)} is not listed: {len(examples)} times, {examples[0]}")
         elif factors:
             wrong = [e for e in examples if not any(math.isclose(e[1], factor, rel_tol=1e-6) for factor in factors)]
-            problems += [f"{' | '.join(key)} {factors} is more than that: {wrong[0]}"] if wrong else []
+            problems += [f"{' | '.join(key)} {factors} does not explain {wrong[0]}"] if wrong else []
     for key in entries:
         if key not in found and not (key[2] == "other" and (*key[:2], "×") in found):
-            problems.append(f"{' | '.join(key)} is listed, but no difference")
+            problems.append(f"{' | '.join(key)} is listed, but is not a difference")
     print(f"{len(found)} differences, {len(entries)} listed", file=sys.stderr)
     sys.exit("\n".join(problems) or None)
 

@@ -1,8 +1,9 @@
-"""The SIG's GATT Specification Supplement as a reader of values: what its YAML files say, and nothing else.
+"""A reader of values by the SIG's GATT Specification Supplement alone, from its YAML files.
 
-The package bluetooth-sig carries the files; this reads them without using any of its code, so that what the package makes of a
-value can be held against what is published. `formats()` gives a Format for each characteristic; `Format.read` the fields of a
-value, by their published names ("Time Stamp.Year" for the field of a structure), `Format.make` random bytes that it can read.
+The package bluetooth-sig contains the files; this module reads them without any code of that package, so that the
+package's results can be compared with the published formats. `formats()` returns a Format for each characteristic;
+`Format.read` the fields of a value, by their published names ("Time Stamp.Year" for the field of a structure);
+`Format.make` random bytes that it can read.
 """
 
 import datetime
@@ -23,7 +24,8 @@ NUMBER = r"[-+]?\s*\d+(?:\.\d+)?"
 
 WEIGHT = (Fraction(5, 1000), Fraction(1, 100))  # by bit 0 of the flags: kilograms or pounds
 HEIGHT = (Fraction(1, 1000), Fraction(1, 10))  # metres or inches
-# What a raw number stands for where the structure does not say it, or says it twice. Tests/Tools/Differential/ValueDifferences.md has the reasons.
+# The meaning of raw numbers where the structure does not define it, or defines it twice.
+# Tests/Tools/Differential/ValueDifferences.md has the reasons.
 SCALES = {
     ("activity_goal", "Distance"): 1,
     ("body_composition_measurement", "Impedance"): Fraction(1, 10),
@@ -43,11 +45,11 @@ SCALES = {
     ("weight_measurement", "Weight"): WEIGHT,
     ("weight_measurement", "Height"): HEIGHT,
     ("enhanced_intermediate_cuff_pressure", "Intermediate Cuff Pressure Value"): (1, 1),  # mmHg, or kPa
-    # Units that Assigned Numbers only has the thousandth or so of: mg/dL, mmol/L, L/s.
+    # Units of which Assigned Numbers only has a fraction, such as a thousandth: mg/dL, mmol/L, L/s.
     ("glucose_measurement", "Glucose Concentration"): (100000, 100000, 100000, 100000, 1000, 1000, 1000, 1000),  # by bits 0 to 2
     ("kitchen_appliance_airflow", "Kitchen Appliance Airflow"): 1,
 }
-# Ranges of the numbers as they are sent.
+# Ranges of the raw numbers.
 RAW_RANGES = [("cooking_zone_perceived_power", "Cooking Zone Perceived Power"), ("cosine_of_the_angle", "Cosine of the Angle")]
 UUIDS = [("preferred_units", "Units"), ("blood_pressure_record", "UUID")]  # (numbers by their type)
 TIME = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
@@ -58,7 +60,7 @@ class Unreadable(Exception):
 
 
 class Special:
-    """A raw number that stands for something other than itself."""
+    """A raw number with a special meaning."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -104,7 +106,7 @@ class Field:
         scale = SCALES.get((characteristic, self.name))
         self.scales = scale if isinstance(scale, tuple) else None
         self.factor = self._factor() if scale is None or self.scales else Fraction(scale)
-        # Multiples of units in which the values are defined: kilojoules and kilopascals, microteslas.
+        # The multiples of units that values are defined in: kilojoules and kilopascals, microteslas.
         if self.factor == 1000 and re.search(r"energy\.joule|pressure\.pascal", self.text):
             self.factor = Fraction(1)
         elif "tesla" in self.text:
@@ -118,7 +120,8 @@ class Field:
             self.size = "0"
         repeated = re.search(r"\[(n|\d+[–-]\d+)\]$", self.type)
         self.repeated = bool(repeated) and self.kind != "boolean"
-        # A structure whose bytes are another characteristic's. (Some rows name the type instead and refer to the other one.)
+        # A structure whose bytes are another characteristic's. (Some rows name the type instead and refer to the other
+        # one.)
         reference = re.search(r"autoref\{sec:org\.bluetooth\.characteristic\.([^/}]+)\}", self.text)
         self.reference = reference[1] if reference and self.type == "struct" else None
         self.specials = {} if self.kind.startswith("medfloat") else self._specials()
@@ -134,7 +137,8 @@ class Field:
         return m * Fraction(10) ** d * Fraction(2) ** b
 
     def _condition(self):
-        """Pairs of a field before and the bits of it, with what they must be for this field to be there; None for always."""
+        """The condition for this field to be present: an earlier field, its bits, and their required value; None for
+        always."""
         found = re.search(r"Present if bits? (\d+)(?: and (\d+))? of (?:the )?(.+?) fields? (?:is|are) set to ([01])", self.text)
         if found:
             mask = sum(1 << int(bit) for bit in found.group(1, 2) if bit)
@@ -169,7 +173,7 @@ class Field:
         return (Fraction(low[1]), Fraction(high[1])) if low and high else (None, None)
 
     def number(self, raw, flags=0):
-        """The number that a raw one says, after these flags."""
+        """The number that a raw number stands for, after these flags."""
         factor = self.scales[(flags or 0) % len(self.scales)] if self.scales else self.factor
         if self.kind == "medfloat":
             value = medfloat(raw, self.bits)
@@ -186,7 +190,7 @@ class Field:
         return raw * factor
 
     def known_bits(self):
-        """The bits that mean something; None where nothing lists them."""
+        """The bits with a meaning; None if they are not listed."""
         known = 0
         for row in (self.table or {}).get("values") or []:
             found = re.fullmatch(r"(\d+)(?:\s*[–-]\s*(\d+))?", str(row.get("bit", "")).strip())
@@ -196,14 +200,14 @@ class Field:
         return known or None
 
     def bits_there(self, rest):
-        """Its bits, of so many bytes that are left."""
+        """The number of its bits, with that many bytes left."""
         return 8 if self.characteristic == "alert_category_id_bit_mask" and self.short and rest == 1 else self.bits
 
     short = False
 
     @property
     def fixed(self):
-        """The bytes that it has when it is there; None when that varies."""
+        """The number of its bytes when it is present; None if that varies."""
         found = re.fullmatch(r"(?:0 or )?(\d+)", self.size.strip())
         return int(found[1]) if found else None
 
@@ -231,7 +235,8 @@ class Format:
         return reader.values, reader.notes
 
     def make(self, rng, flags=None, force=None):
-        """Random bytes of the format: flags as told or random, numbers within their ranges or, by the name of the field, as told."""
+        """Random bytes of the format. Flags are random or given; numbers are within their ranges, or given by the
+        field's name."""
         maker = Maker(rng, flags)
         maker.force = force or {}
         maker.fields(self.fields, {})
@@ -239,7 +244,7 @@ class Format:
 
 
 def link(field, tables, identifier):
-    """Finds the parts of a structure that is defined beside the field, and what numbers mean."""
+    """Finds the parts of a structure that is defined beside the field, and the meanings of numbers."""
     table = tables.get(field.name.lower())
     if table is None and "/field/" in field.text:
         anchor = re.search(r"characteristic\.([^/}]+)/field/(.+?)\}", field.text)
@@ -258,7 +263,7 @@ def link(field, tables, identifier):
 
 
 def tell(field, table):
-    """Has a field know the table of its values."""
+    """Sets the table of a field's values."""
     field.table = table
     singles, ranges = listed(field)
     if ranges:
@@ -321,7 +326,7 @@ def holds(condition, seen):
 
 
 def parts_of(field):
-    """The fields of a structure; None where nothing says them. A structure of one field is that field."""
+    """The fields of a structure; None if they are not described. A structure of one field is that field."""
     other = by_identifier(field.reference)
     parts = field.parts or (other.fields if other else None)
     return [renamed(parts[0], field.name)] if parts and len(parts) == 1 and field.type == "struct" else parts
@@ -417,7 +422,7 @@ def scaled(field, raw, notes, flags=0):
 
 
 def scaled_raw(field, raw, notes):
-    """A part of a date or time: 0 is one that is not known."""
+    """A part of a date or time, where 0 stands for an unknown one."""
     found = re.search(r"Valid range (\d+) (?:\(\w+\) )?to (\d+)", field.text)
     if raw == 0 and "not known" in field.text:
         notes.add("special")
@@ -427,7 +432,7 @@ def scaled_raw(field, raw, notes):
 
 
 def renamed(field, name):
-    """The only field of another characteristic, called as the structure calls it."""
+    """The only field of another characteristic, under the structure's name for it."""
     copy = Field.__new__(Field)
     copy.__dict__.update(field.__dict__)
     copy.name, copy.condition, copy.short = name, None, True
@@ -515,8 +520,8 @@ class Maker:
 
 
 def listed(field):
-    """The single numbers that a list gives a meaning, and whether it also has ranges: then the field is a quantity, and the single
-    numbers are special."""
+    """The single numbers that a list gives a meaning, and whether the list also has ranges: then the field is a
+    quantity, and the single numbers are special."""
     if field.kind not in ("uint", "sint") or field.factor != 1:
         return [], False
     rows = (field.table or {}).get("values") or []
@@ -529,7 +534,7 @@ def listed(field):
 
 
 def enumerated(field):
-    """The values that the supplement has names for, where it has a list of them."""
+    """The values that the supplement has names for, if it has a list of them."""
     singles, ranges = listed(field)
     return [] if ranges else singles
 
@@ -538,7 +543,7 @@ _formats = {}
 
 
 def refer(field):
-    """What a field's number means where its row names a number but refers to another characteristic for it."""
+    """The meaning of a field's number, if its row names a number but refers to another characteristic for it."""
     found = re.search(r"Refer to .*?\{sec:org\.bluetooth\.characteristic\.([^/}]+)\}", field.text)
     other = by_identifier(found[1]) if found and field.kind in ("uint", "sint") else None
     if other and len(other.fields) == 1:

@@ -1,4 +1,5 @@
-"""Which field of the supplement a path of bluetooth-sig's values is: the table in value-fields.txt."""
+"""The fields of the supplement that correspond to the paths of bluetooth-sig's values, from the table in
+value-fields.txt."""
 
 import datetime
 import os
@@ -27,7 +28,7 @@ TABLE = table()
 
 
 def expression_of(number, form, path):
-    """The field of a path, its elements not counted; raises KeyError where nothing says."""
+    """The field of a path, without the numbers of elements; raises KeyError if the table does not have it."""
     if number in TABLE:
         return TABLE[number][path]
     if path == "" and len(form.fields) == 1:
@@ -38,14 +39,15 @@ def expression_of(number, form, path):
 
 
 def covered(number, form):
-    """The fields that some path stands for, without elements' numbers."""
+    """The fields of all paths, without the numbers of elements."""
     expressions = TABLE.get(number, {"": form.fields[0].name}).values()
     alternatives = [part for text in expressions if text != "-" for whole in text.split("; ") for part in whole.split(" | ")]
     return {EXPRESSION.fullmatch(part)["name"] for part in alternatives}
 
 
 def named(number, form, pairs, fields):
-    """The pairs by the names of fields; `fields` are the names of those that are there, none where the supplement has no format."""
+    """The pairs by the names of fields. `fields` are the names of the present fields, none if the supplement has no
+    format."""
     result = []
     for path, text in pairs:
         expression = expression_of(number, form, re.sub(r"\[\d+\]", "[]", path))
@@ -59,7 +61,7 @@ def named(number, form, pairs, fields):
 
 
 def base(found, fields):
-    """Whether the field is among those that are there: `Units[0]` may be an element or a bit."""
+    """Whether the field is present: `Units[0]` may be an element or a bit."""
     return fields is None or found["name"] in fields or spelled(found, fields) in fields
 
 
@@ -71,7 +73,7 @@ def spelled(found, fields):
 
 
 def value(found, text):
-    """The text as the field would have it."""
+    """The text in the field's form."""
     if found["form"]:
         return FORMS[found["form"]](text)
     if text in ("true", "false"):
@@ -85,7 +87,7 @@ def value(found, text):
 
 
 def quarters(text):
-    """UTC+01:30 in quarters of an hour; nan when it is not known."""
+    """UTC+01:30 in quarters of an hour; nan if it is unknown."""
     parts = re.fullmatch(r"UTC([+-])(\d\d):(\d\d)", text)
     return str(int(parts[1] + "1") * (int(parts[2]) * 4 + int(parts[3]) // 15)) if parts else "nan"
 

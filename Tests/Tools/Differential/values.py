@@ -1,14 +1,15 @@
-"""Writes values of characteristics and what the package bluetooth-sig makes of them, one a line.
+"""Writes values of characteristics with the results of the package bluetooth-sig, one a line.
 
-Run by Scripts/test --differential, in a Python that has bluetooth-sig 0.6.0. Each line, separated by tabs: the characteristic's number
-and the value, both in hexadecimal; what the supplement says of the bytes (see `verdict`); what became of them: `value`, `special`,
-`endless` (it does not come back), or `refused` and why; then what was read, `path=value`, and the same by the names of the
-supplement's fields, `>field=value`.
+Run by Scripts/test --differential, in a Python that has bluetooth-sig 0.6.0. Each line, separated by tabs: the
+characteristic's number and the value, both in hexadecimal; the supplement's verdict on the bytes (see `verdict`); the
+package's outcome: `value`, `special`, `endless` (the call does not return), or `refused` and why; then the values that
+were read, `path=value`, and the same by the names of the supplement's fields, `>field=value`.
 
-Numbers are decimal, enumerations and flags their numbers, times ISO texts, durations seconds, bytes hexadecimal, texts themselves with
-backslash, tab and line ends escaped; what is None is left out. Fields of structures are `a.b`, elements `a[0]`.
+Numbers are decimal, enumerations and flags are their numbers, times are ISO texts, durations are in seconds, bytes
+hexadecimal, texts unchanged with backslash, tab and line ends escaped; None is left out. Fields of structures are
+`a.b`, elements `a[0]`.
 
-The values are random and those at the edges of what is allowed, the same in every run.
+The values are random and at the limits of the allowed range, the same in every run.
 """
 
 import datetime
@@ -30,7 +31,7 @@ from bluetooth_sig.gatt.characteristics.registry import CharacteristicRegistry
 from bluetooth_sig.gatt.exceptions import SpecialValueDetectedError
 from bluetooth_sig.types.uuid import BluetoothUUID
 
-# Why it refuses a value, by what it says.
+# The reasons for which the package refuses a value, by its messages.
 REASONS = {
     "date": r"^(year|month|day|hour|minute|second) .*(must be|out of range)|^date value out of range",
     "length": r"^Length validation|too long|too short|^Insufficient|[Nn]eed|at least|index out of range|expected \d+ bytes",
@@ -39,13 +40,13 @@ REASONS = {
     "reserved": r"is not a valid|^Invalid|RFU",
     "range": r"outside|must be|above maximum|below minimum",
 }
-# What the package has a class for and is not compared, and why.
+# Characteristics of the package that are not compared, with the reasons.
 LEFT_OUT = {"2A40": "the package's class has no decoder"}
 RANDOM = 50
 
 
 class Endless(BaseException):
-    """The package does not come back."""
+    """A call of the package does not return."""
 
 
 def stop(*_):
@@ -93,7 +94,7 @@ def escaped(text):
 
 
 def outcome(characteristic, data):
-    """What became of the bytes, and the pairs that were read."""
+    """The outcome for the bytes, and the pairs that were read."""
     # (some go round in circles; in time of the processor, so that a busy machine finds the same)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)
     try:
@@ -115,8 +116,8 @@ def refusal(error):
 
 
 def verdict(form, data):
-    """What the supplement says: `short`, `long`, `prohibited` or `text` (not UTF-8) for no value, for one what is notable about it:
-    `special` or `reserved` numbers; `-` otherwise and where there is no format."""
+    """The supplement's verdict: `short`, `long`, `prohibited` or `text` (not UTF-8) for bytes that are not a value;
+    `special` or `reserved` for a value with such numbers; `-` otherwise, and if there is no format."""
     if form is None:
         return "-"
     try:
@@ -126,7 +127,7 @@ def verdict(form, data):
 
 
 def edges(field):
-    """Raw numbers at the edges of what a field allows."""
+    """Raw numbers at the limits of a field's range."""
     ones = (1 << field.bits) - 1
     raws = {0, 1, ones, ones - 1, ones >> 1, (ones >> 1) + 1, (ones >> 1) - 1} | {raw & ones for raw in field.specials}
     if field.bits == 16 and field.kind == "medfloat":
@@ -148,7 +149,7 @@ def leaves(fields):
 
 
 def inputs(form, rng):
-    """Values of a format, and some that are none."""
+    """Values of a format, and some bytes that are not."""
     flags = next((f for f in form.fields if f.kind == "boolean" and len(form.fields) > 1), None)
     masks = [0, *(1 << bit for bit in range(flags.bits)), (1 << flags.bits) - 1] if flags else []
     values = [form.make(rng, mask) for mask in masks]
@@ -165,7 +166,7 @@ def inputs(form, rng):
 
 
 def accepted(characteristic, rng):
-    """Values of a characteristic that the supplement does not have: random ones, most of them such as the package accepts."""
+    """Random values of a characteristic that the supplement does not have, most of them acceptable to the package."""
     lengths = sorted(rng.sample(range(25), 25))
     values, good, bad = [], 0, 0
     lowest = characteristic.expected_length or characteristic.min_length or 0
@@ -213,7 +214,7 @@ def main():
                 except supplement.Unreadable:
                     pass
                 except KeyError as error:
-                    problems.append(f"{number} {made.name}: nothing says which field {error} is")
+                    problems.append(f"{number} {made.name}: value-fields.txt does not have the field of {error}")
             columns = [f"{path}={value}" for path, value in pairs] + [f">{name}={value}" for name, value in named]
             print("\t".join([number, data.hex(), verdict(form, data), what, *columns]))
             counts[what] = counts.get(what, 0) + 1

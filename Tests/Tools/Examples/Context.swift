@@ -1,4 +1,4 @@
-// What the examples of the documentation stand among: a copy is at the beginning of each.
+// Declarations that the examples of the documentation use. A copy is at the beginning of each example.
 import BLE
 import BLEAssignedNumbers
 import BLEBTHome

@@ -1,8 +1,8 @@
-"""Writes a Swift file for each page and source file with examples: its declarations as they are, and its statements in
-functions, one for each block. Prints the files.
+"""Writes a Swift file for each page and source file with examples: its declarations unchanged, and its statements in
+functions, one for each block. Prints the paths of the files.
 
-A block is what stands between ```swift and ```, in Markdown or in doc comments. A line with nothing but … stands for
-what the example leaves out.
+A block is the text between ```swift and ```, in Markdown or in doc comments. A line with only … stands for code that
+the example leaves out.
 """
 
 import pathlib
@@ -35,7 +35,7 @@ def blocks(path):
 
 
 def chunks(lines, begin):
-    """Parts of a block that stand for themselves: a declaration, or a statement."""
+    """The parts of a block: declarations and statements."""
     part, depth, first = [], 0, begin
     for number, line in enumerate(lines, begin):
         text = "" if line.strip() == "…" else line
@@ -66,7 +66,7 @@ def main(root, out):
         name = str(path.relative_to(root))
         declarations, functions = [], []
         for begin, lines in blocks(path):
-            # A part of an example that is a program or a test itself.
+            # A part of an example that is a program or a test of its own.
             if any(squeezed("\n".join(lines)) in text for text in compiled):
                 continue
             body = []

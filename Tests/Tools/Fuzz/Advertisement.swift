@@ -1,7 +1,8 @@
 // Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEProfiles and BLEBTHome.
 
-/// The first byte chooses what the others are: a packet, an AD structure, the data of a company or of a service, a sealed report and a
-/// change to it. A trap is a finding; so is what decodes to something that is not encoded, or not as what it was.
+/// The first byte chooses the meaning of the others: a packet, an AD structure, the data of a company or of a service,
+/// or a sealed report and a change to it. A trap is a finding; so is a decoded value that cannot be encoded, or that is
+/// encoded differently.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzAdvertisement(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: data, count: count)
@@ -28,7 +29,7 @@ private func fuzzPacket(_ bytes: [UInt8]) {
 
     guard let advertisement = try? Advertisement(data) else { return }
     guard let again = try? advertisement.data(), var second = try? Advertisement(again) else {
-        // Many short lists of services are one that is too long.
+        // Many short lists of services together make one that is too long.
         precondition(bytes.count > 254)
         return
     }
@@ -42,7 +43,7 @@ private func fuzzStructure(_ bytes: [UInt8]) {
     guard let element = try? AdvertisingElement(structure) else { return }
     guard let encoded = try? AdvertisingStructure(element) else { preconditionFailure("an element that was sent") }
     precondition((try? AdvertisingElement(encoded)) == element)
-    // Flags, and intervals in the long form that would fit the short one, have several forms.
+    // Flags have several forms, and so have intervals in the long form that would fit into the short one.
     let isFree = [0x01, 0x2F].contains(type)
     precondition(isFree || encoded == structure)
 }
@@ -65,7 +66,8 @@ private func fuzzURL(_ bytes: [UInt8]) {
 private let key = BTHomeKey([UInt8](repeating: 0x5A, count: 16))!
 private let address: [UInt8] = [1, 2, 3, 4, 5, 6]
 
-/// Seals a report and opens it again, then changes it: the first byte says where, the second how, the others are the objects.
+/// Seals a report and opens it again, then changes it. The first byte is the position of the change, the second the
+/// difference, the others are the objects.
 private func fuzzSealed(_ bytes: [UInt8]) {
     guard bytes.count > 2 else { return }
     let plain = Advertisement(serviceData: [BTHome.service: [0x40] + bytes.dropFirst(2)])

@@ -2,13 +2,13 @@
 internal import CGLib
 internal import Glibc
 
-/// A hostile bus against the whole of the backend: a central that scans, connects, reads and subscribes over a bluetoothd gone mad,
-/// and over a bus whose other users lie.
+/// A hostile bus against the whole backend: a central scans, connects, reads and subscribes over a bluetoothd that
+/// sends anything, and over a bus with other programs that send forged messages.
 ///
-/// The input is a number: what is sent follows from it. The backend's connection ends here, so nothing of it is left out: the
-/// socket, the reader, the writer, the tree, the calls and their retries, and the central above. A finding is a trap, a value that
-/// belongs elsewhere, something that a foreigner was believed, an operation that does not end, anything that is left after
-/// ``Central/shutDown()``, and memory that grows.
+/// The input is a number, which determines all messages. This program is the other end of the backend's connection, so
+/// every part of the backend runs: the socket, the reader, the writer, the tree, the calls and their retries, and the
+/// central above. A finding is a trap, a value of another characteristic, an accepted message of another program, an
+/// operation that does not end, anything that is left after ``Central/shutDown()``, and memory that grows.
 @main
 struct Backend {
     static func main() { BackendRun(FuzzRun(CommandLine.arguments)).play() }
@@ -16,7 +16,7 @@ struct Backend {
 
 /// Sessions one after the other.
 private final class BackendRun {
-    /// How many inputs one central lives through.
+    /// The number of inputs for one central.
     private static let sessionLength = 500
 
     private let run: FuzzRun
@@ -26,7 +26,7 @@ private final class BackendRun {
 
     init(_ run: FuzzRun) {
         self.run = run
-        // What GLib calls critical is a call of it that was wrong, and that it forgets.
+        // A critical message of GLib reports a wrong call of GLib, which is then ignored.
         g_log_set_writer_func(
             { level, fields, count, _ in
                 guard level.rawValue & G_LOG_LEVEL_CRITICAL.rawValue != 0 else { return G_LOG_WRITER_HANDLED }
@@ -36,7 +36,7 @@ private final class BackendRun {
     }
 
     func play() {
-        // One input is played with those before it, on which it depends.
+        // One input is played after the earlier ones, on which it depends.
         for number in run.numbers(Self.sessionLength) {
             run.begin(number)
             var dice = Dice(seed: run.seed, input: number)

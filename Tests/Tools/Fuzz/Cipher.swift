@@ -1,8 +1,8 @@
 // Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLEFeatures and its tests' CipherVectors.
 internal import BLE
 
-/// The first byte chooses the mode, and whether the others are a frame or changes to a sealed one. A trap is a finding; so is
-/// a frame that opens though nobody sealed it, and one that does not open though nobody changed it.
+/// The first byte chooses the mode, and whether the others are a frame or changes to a sealed one. A trap is a finding;
+/// so is a frame that opens although it was never sealed, and one that does not open although it was not changed.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzCipher(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: data, count: count)
@@ -61,7 +61,7 @@ private let vectors = [
     CipherVectors.firmwareRequest, CipherVectors.firmwareReply,
 ]
 
-/// Opens any bytes. What opens must be one of the frames of the seeds, at most once.
+/// Opens any bytes. Only the frames of the seeds may open, each at most once.
 private func fuzzFrame(_ bytes: [UInt8], _ mode: MessageCipher.Mode) {
     for role in [MessageCipher.Role.central, .peripheral] {
         var cipher = MessageCipher(mode, role: role, key: key(mode))
@@ -78,7 +78,8 @@ private func fuzzFrame(_ bytes: [UInt8], _ mode: MessageCipher.Mode) {
     }
 }
 
-/// Changes a sealed frame: the first byte says which, then pairs of position and difference, then what is appended.
+/// Changes a sealed frame: the first byte chooses the frame, then come pairs of position and difference, then bytes to
+/// append.
 private func fuzzChanges(_ bytes: [UInt8], _ sealed: Sealed) {
     guard bytes.count >= 2 else { return }
     let index = Int(bytes[0]) % sealed.frames.count
@@ -98,7 +99,7 @@ private func fuzzChanges(_ bytes: [UInt8], _ sealed: Sealed) {
     let isSame = changed.dropFirst(protected) == original.dropFirst(protected)
     precondition(opened == nil || isSame && opened?.payload == sealed.messages[index].payload)
     if changed == original { precondition(opened == sealed.messages[index]) }
-    // A frame that was not taken changes nothing, and one that was is not taken again.
+    // A rejected frame changes no state, and an accepted one is not accepted again.
     let then = try? peripheral.open(original)
     precondition(opened == nil ? then == sealed.messages[index] : then == nil)
 }

@@ -1,7 +1,7 @@
 // Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLEFeatures.
 
-/// The first byte chooses what the others are: a frame, packets of frames, a frame with checksums, packets of lines. A trap is
-/// a finding; so is whatever contradicts itself.
+/// The first byte chooses the meaning of the others: a frame, packets of frames, a frame with checksums, packets of
+/// lines. A trap is a finding; so are two results that contradict each other.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzCodec(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: data, count: count)
@@ -29,7 +29,7 @@ private func fuzzMessage(_ bytes: [UInt8]) {
 private func fuzzReassembler(_ bytes: [UInt8]) {
     let whole = frames(of: [bytes])
     let split = frames(of: packets(of: bytes))
-    // An error throws the rest of the packet away, so what follows one depends on where the packets end.
+    // An error discards the rest of the packet, so the results after it depend on where the packets end.
     precondition(whole.beforeError == split.beforeError && whole.hasError == split.hasError)
     precondition(whole.frames.prefix(whole.beforeError) == split.frames.prefix(split.beforeError))
 }
@@ -78,7 +78,7 @@ private func responses(in packets: [[UInt8]]) -> [[String]] {
     return responses
 }
 
-/// `bytes` in packets whose lengths its own bytes choose.
+/// `bytes` in packets, whose lengths are bytes of the input.
 private func packets(of bytes: [UInt8]) -> [[UInt8]] {
     var packets: [[UInt8]] = []
     var rest = bytes[...]

@@ -1,5 +1,5 @@
-// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEAssignedNumbers and BLESimulation and those of
-// `ble serve` that read definitions.
+// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEAssignedNumbers and BLESimulation,
+// and with those sources of `ble serve` that read definitions.
 internal import FoundationEssentials
 
 /// The tool's names of services and characteristics.
@@ -7,8 +7,8 @@ enum ServiceArgument {
     static let catalog = Catalog.vendors
 }
 
-/// The input is a definition in JSON. A trap is a finding; so is a mistake that is not told with a text, and a definition that is
-/// accepted and cannot be examined, given handles, or asked for the values that it scripts.
+/// The input is a definition in JSON. A trap is a finding; so is an error without a text, and an accepted definition
+/// that cannot be examined, cannot be given handles, or whose scripted values cannot be computed.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzDefinition(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let json = Data(UnsafeBufferPointer(start: data, count: count))

@@ -1,4 +1,4 @@
-/// Chance, the same for the same number of an input.
+/// Random choices, the same for the same number of an input.
 struct Dice: Sendable {
     private var generator: SeededGenerator
 
@@ -19,7 +19,7 @@ struct Dice: Sendable {
 
     mutating func bytes(atMost count: Int) -> [UInt8] { (0..<below(count + 1)).map { _ in byte() } }
 
-    /// Often one at an edge.
+    /// A number, often one at the limit of a type.
     mutating func number() -> Int64 {
         switch below(4) {
         case 0: pick([0, 1, -1, 127, -128, 255, 256, 32767, -32768, 65535, 65536, .max, .min, .max - 1, .min + 1])

@@ -1,11 +1,11 @@
-// Compiled together with the targets that are not libFuzzer's.
+// Compiled together with the targets that do not use libFuzzer.
 internal import Glibc
 
-/// A run of so many numbered inputs: what was asked for, the number of the current input for whoever looks after a trap, and the
-/// memory in steps.
+/// A run of numbered inputs: its options, the number of the current input, which is written to a file in case of a
+/// trap, and the memory in steps.
 final class FuzzRun {
     let seed: UInt64
-    /// The number behind the last input.
+    /// The number after the last input.
     let last: Int
     private let replayed: Int?
     private let note: Int32
@@ -13,7 +13,7 @@ final class FuzzRun {
     private var memory: [Int] = []
     private var lastCheck = FuzzRun.now
 
-    /// How much memory may grow in the second half, in parts of it, and in KiB besides.
+    /// How much the memory may grow in the second half: a part of it, and KiB in any case.
     private static let growth = (part: 0.04, least: 1024)
 
     /// `--inputs N`, `--seed N`, `--replay N`, `--note FILE`
@@ -30,10 +30,10 @@ final class FuzzRun {
     /// Whether one input is played again.
     var isVerbose: Bool { replayed != nil }
 
-    /// The inputs to play; of one to be replayed, those of its session before it, too.
+    /// The inputs to play. When one is replayed, they include the earlier ones of its session.
     func numbers(_ sessionLength: Int) -> Range<Int> { (replayed.map { $0 - $0 % sessionLength } ?? 0)..<last }
 
-    /// Shows what an input does, when it is replayed.
+    /// Shows a step of an input, when it is replayed.
     func trace(_ line: @autoclosure () -> String) { if isVerbose { say("   \(line())") } }
 
     func begin(_ number: Int) {
@@ -75,7 +75,8 @@ final class FuzzRun {
         say("\(number) inputs, \(rate) a second, \(memory.last!) KiB")
     }
 
-    /// Ends the run with a finding. Says so when a step has taken long: then something has waited for the bus's own deadlines.
+    /// Ends the run if there is a finding. Reports a step that has taken long, because it has waited for the bus's own
+    /// deadlines.
     func check(_ finding: String?, _ number: Int, _ step: String) {
         let now = Self.now
         if now - lastCheck > 3 { say("slow: input \(number): \(step) took \(Int(now - lastCheck)) s") }

@@ -5,15 +5,15 @@ internal import BLESimulation
 internal import Logging
 internal import Synchronization
 
-/// A hostile peripheral against the sessions of messages: requests, plain and encrypted in both modes, agreements on keys, pairing,
-/// and a control point, on a simulated radio in virtual time.
+/// A hostile peripheral against the sessions of messages: requests, plain and encrypted in both modes, key exchanges,
+/// pairing, and a control point, on a simulated radio in virtual time.
 ///
-/// The input is a number: what is sent follows from it, as far as the order of tasks does. A finding is a trap, a request that does
-/// not end, an encrypted reply or notification that the device has not made, that was taken twice, or in `bound` mode that answers
-/// another request, anything that is left after the session, and memory that grows.
+/// The input is a number, which determines all packets, apart from the order of tasks. A finding is a trap, a request
+/// that does not end, an accepted encrypted reply or notification that the device has not made, one that was accepted
+/// twice, a reply in `bound` mode to another request, anything that is left after the session, and memory that grows.
 @main
 struct PeripheralFuzz {
-    /// How many inputs one session lives through.
+    /// The number of inputs for one session.
     private static let sessionLength = 200
 
     static func main() async {
@@ -61,12 +61,12 @@ private final class HostileLink {
         }
     }
 
-    /// Lets time pass until something is so; false when it is not, after a long time.
+    /// Lets time pass until a condition holds. Returns false if it does not hold after a long time.
     private func pass(_ step: Duration = .milliseconds(100), until isDone: () async -> Bool) async -> Bool {
         for turn in 0..<200_000 {
             if await isDone() { return true }
             clock.advance(by: step)
-            // Tasks may be anywhere between two steps.
+            // Tasks may need several turns for a step.
             for _ in 0..<(turn > 1000 ? 50 : 5) { await Task.yield() }
         }
         return false
@@ -141,7 +141,7 @@ private final class HostileLink {
         return user.finding
     }
 
-    /// Closes the session, and waits until everybody has heard and nothing is left.
+    /// Closes the session, and waits until every operation has ended.
     func end(_ totals: inout (ended: Int, replies: Int, codes: [String: Int])) async -> String? {
         guard let session, let user, let central else { return nil }
         let isDown = Box<Bool>()
@@ -159,7 +159,7 @@ private final class HostileLink {
         return user.finding
     }
 
-    /// Waits until the session and the central are gone.
+    /// Waits until the session and the central are released.
     func vanish() async -> String? {
         weak let session = session
         weak let central = central

@@ -4,15 +4,15 @@ internal import BLESimulation
 internal import Logging
 internal import Synchronization
 
-/// A hostile stack below a `PeripheralHost`: requests, prepared writes, subscriptions, links, losses, and the packets of channels, while
-/// a program serves a definition, sends values and uses the channels, in virtual time.
+/// A hostile stack below a `PeripheralHost`: requests, prepared writes, subscriptions, links, losses, and the packets
+/// of channels. Meanwhile, a program serves a definition, sends values and uses the channels, in virtual time.
 ///
-/// The input is a number, from which what is sent follows. A finding is a trap, a request or a call that does not end, an answer that is
-/// longer than a value can be, a stored value that is not what was written, a packet that is longer than the channel's, anything that is
-/// left after the host, and memory that grows.
+/// The input is a number, which determines all requests. A finding is a trap, a request or a call that does not end, an
+/// answer that is longer than a value can be, a stored value that differs from the written one, a packet that is too
+/// long for the channel, anything that is left after the host, and memory that grows.
 @main
 struct ServingFuzz {
-    /// How many inputs one host lives through.
+    /// The number of inputs for one host.
     private static let sessionLength = 200
 
     static func main() async {
@@ -114,7 +114,8 @@ private final class HostedSession {
                     authorize: { (_, request) throws(ATTError) in
                         if request.attMTU == 23 { throw .insufficientAuthorization }
                     }),
-                // The model's, which no other request reaches: its service is not one that the stack makes up.
+                // The model's characteristic. No other request reaches it, because the stack does not invent its
+                // service.
             ], onDisconnect: { _ in await Task.yield() })
         let own = ServiceDefinition(
             BluetoothUUID(0xFFF0),
@@ -131,7 +132,7 @@ private final class HostedSession {
             ])
     }
 
-    /// Lets time pass until something is so; false when it is not, after a long time.
+    /// Lets time pass until a condition holds. Returns false if it does not hold after a long time.
     private func pass(until isDone: () async -> Bool) async -> Bool {
         for turn in 0..<20_000 {
             if await isDone() { return true }
@@ -152,7 +153,7 @@ private final class HostedSession {
         let box = Mutex<ServedPeripheral?>(nil)
         let found = Handle(box)
         serving = Task { [done] in
-            // The stack may refuse. Then the program tries again.
+            // The stack may refuse the call. Then the program tries again.
             for _ in 0..<1000 where found.value == nil {
                 _ = try? await host.withServed(definition) { served in
                     found.put(served)
@@ -187,7 +188,7 @@ private final class HostedSession {
         return await stack.finding
     }
 
-    /// What the program does with what it serves.
+    /// Uses the served peripheral.
     private func call(_ dice: inout Dice, _ served: ServedPeripheral) {
         guard calls.value < 50 else { return }
         let value = dice.bytes(atMost: dice.permille(900) ? 20 : 600)
@@ -212,11 +213,11 @@ private final class HostedSession {
         }
     }
 
-    /// Ends the program and the host, and waits until everybody has heard.
+    /// Ends the program and the host, and waits until every call has ended.
     func end(_ total: inout Int) async -> String? {
         guard let host else { return nil }
         await stack.settle()
-        // By themselves: a shutdown would end them, too.
+        // They must end by themselves: a shutdown would end them, too.
         guard await pass(until: { stack.openCount == 0 && calls.value == 0 }) else {
             return "these do not end: \(stack.openCount) requests, \(calls.value) calls"
         }
@@ -235,7 +236,7 @@ private final class HostedSession {
         return await stack.finding
     }
 
-    /// Waits until the host is gone.
+    /// Waits until the host is released.
     func vanish() async -> String? {
         weak let host = host
         (self.host, self.served, self.serving) = (nil, nil, nil)

@@ -1,10 +1,11 @@
 // Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLEFeatures and its tests' CipherVectors.
 internal import BLE
 
-/// The input is a script: each byte is a step of a session, with the bytes that it takes. Requests are sent, written, given up
-/// and interrupted; what arrives is anything, or a good reply, or one that is repeated. A trap is a finding; so is a reply that
-/// goes to a request of another command, to one that was not written or is over; and an encrypted one that was not sealed on this
-/// link, is opened twice, or answers another request than the newest of its command.
+/// The input is a script: each byte is a step of a session, followed by the step's bytes. Requests are sent, written,
+/// given up and interrupted; any bytes, valid replies or repeated replies arrive. A trap is a finding; so is a reply
+/// that goes to a request of another command, to one that was not written, or to one that is over. An encrypted reply
+/// is a finding if it was not sealed on this link, is opened twice, or answers another request than the newest of its
+/// command.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzSession(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     var session = ScriptedSession(reassembles: count % 2 == 0)
@@ -28,7 +29,7 @@ public func fuzzSession(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
-/// A session without its waits: the queue, the codec, and the other side.
+/// A session that does not wait: the queue, the codec, and the other side.
 private struct ScriptedSession {
     private struct Request {
         let key: MessageCodec.Key
@@ -44,7 +45,8 @@ private struct ScriptedSession {
     private var sealed: [(frame: [UInt8], answers: UInt64)] = []
     /// The counters of the encrypted requests that the device has read, in order.
     private var asked: [MessageCommand: [UInt64]] = [:]
-    /// The numbers of those that were opened. (One that the reassembler has thrown away is good later.)
+    /// The payloads of the replies that were opened. (A reply that the reassembler has discarded can still be opened
+    /// later.)
     private var opened: Set<[UInt8]> = []
     private var lastID = 0
 
@@ -102,11 +104,11 @@ private struct ScriptedSession {
         late = []
     }
 
-    /// Another link, or another exchange after a frame that could not be authenticated.
+    /// Begins another link, or another exchange after a frame that could not be authenticated.
     private mutating func renewKeys() {
         codec.cipher = cipher(.central)
         device = cipher(.peripheral)
-        // These have the same key again, so that old frames would open.
+        // These have the same key again, so old frames would open.
         sealed = []
         opened = []
         asked = [:]
@@ -122,7 +124,7 @@ private struct ScriptedSession {
         let serial = [UInt8(truncatingIfNeeded: sealed.count >> 8), UInt8(truncatingIfNeeded: sealed.count)]
         let reply = Message(command(number), type: .reply, isEncrypted: true, payload: serial)
         let counters = asked[reply.command] ?? []
-        // From 128 on, it answers the oldest; without any, one that was never sent.
+        // From 128 on, the reply answers the oldest request; if there is none, a request that was never sent.
         let answers = (number < 128 ? counters.last : counters.first) ?? UInt64(number)
         guard let frame = try? device.seal(reply, answering: answers) else {
             preconditionFailure("a message that fits")

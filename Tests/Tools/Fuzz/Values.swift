@@ -1,10 +1,11 @@
 // Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE and BLEProfiles and the tests' list of typed values.
 
-/// The first two bytes choose a characteristic whose format the SIG publishes, or a Characteristic Presentation Format; the others are
-/// the value. A trap is a finding; so is what decodes and cannot be shown, and a value that loses bytes and is another one.
+/// The first two bytes choose a characteristic whose format the SIG publishes, or a Characteristic Presentation Format;
+/// the others are the value. A trap is a finding; so is a decoded value that cannot be shown, and a value of
+/// fixed size that also decodes with a byte less or more.
 ///
-/// Every typed value is read from each input's value, too, so that it gets as many inputs as there are: what it decodes it encodes, and
-/// what it has encoded it decodes and encodes as the same.
+/// Every typed value is also read from each input's value, so that each type gets all inputs. A decoded value must be
+/// encodable, and the encoded bytes must decode and encode to the same bytes.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzValues(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: data, count: count)
@@ -54,7 +55,7 @@ private func fuzzPresentation(_ format: UInt8, _ exponent: Int8, _ bytes: [UInt8
         format: .init(rawValue: format), exponent: exponent, unit: BluetoothUUID(0x272F))
     let decoder = ValueFormat(presentation)
     fuzz(decoder, bytes)
-    // All but text and bytes have a size.
+    // All formats except text and bytes have a size.
     guard !(0x19...).contains(format), format != 0, (try? decoder.decode(bytes)) != nil, !bytes.isEmpty else { return }
     precondition((try? decoder.decode(Array(bytes.dropLast()))) == nil)
     precondition((try? decoder.decode(bytes + [0])) == nil)

@@ -13,16 +13,16 @@
 
     struct LockDemoCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "lock", abstract: "Use a smart lock with commands of its own, encrypted ones among them.",
+            commandName: "lock", abstract: "Use a smart lock with its own commands, some of them encrypted.",
             discussion: """
-                Finds and sets up a simulated lock, pairs with it, loses the link in the middle of a command and connects again. \
+                Finds and sets up a simulated lock, pairs with it, loses the link during a command and connects again. \
                 The lock and its commands are the example in Docs/Examples/SmartLock.
                 """)
 
         @Flag(help: "JSON Lines instead of text.")
         var json = false
 
-        @Flag(name: .shortAndLong, help: "Log what happens, on standard error; twice for more.")
+        @Flag(name: .shortAndLong, help: "Log to standard error; twice for more detail.")
         var verbose: Int
 
         func run() async throws {
@@ -111,7 +111,7 @@
                 try show("guestRefused", nil, "a guest with a wrong password is refused")
             }
             try await access.unlockAsGuest(password: "sesame")
-            try show("guestUnlocked", nil, "a guest with the right one is not")
+            try show("guestUnlocked", nil, "a guest with the right password is not")
         }
 
         /// Loses the link while the lock processes a command.

@@ -6,13 +6,12 @@
 
     struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "devices", abstract: "Show the devices of a kind that a file describes, or talk to one.",
+            commandName: "devices", abstract: "Show the devices of a kind that a file describes, or use one.",
             discussion: """
-                The file is a JSON object with the keys service, request, reply, company, features, replyTimeout, connectTimeout, \
-                connectAttempts, staleness, longFrames, reassembles, writeType, lateReplyGrace, bufferedPackets and encryption \
-                (mode, salt, info, command), all optional. \
-                The features that ble knows are those of the example in Docs/Examples/SmartLock: \
-                \(Self.features.keys.sorted().joined(separator: ", ")).
+                The file is a JSON object with the keys service, request, reply, company, features, replyTimeout, \
+                connectTimeout, connectAttempts, staleness, longFrames, reassembles, writeType, lateReplyGrace, \
+                bufferedPackets and encryption (mode, salt, info, command), all optional. The known features are from \
+                the example in Docs/Examples/SmartLock: \(Self.features.keys.sorted().joined(separator: ", ")).
                 """)
 
         static let features: [String: any Feature.Type] = [
@@ -24,33 +23,34 @@
         @Option(help: ArgumentHelp("The kind of device.", valueName: "file"))
         var config: String
 
-        @Option(help: ArgumentHelp("How long to look for devices; 0 until interrupted.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("How long to search for devices; 0 for no limit.", valueName: "seconds"))
         var duration = 10.0
 
-        @Option(help: ArgumentHelp("Connect to the device of this serial number instead.", valueName: "serial"))
+        @Option(help: ArgumentHelp("Connect to the device with this serial number instead.", valueName: "serial"))
         var connect: SerialArgument?
 
         @Option(
             help: ArgumentHelp(
-                "Send this request to it and print the reply; repeatable.", valueName: "command[:hex]"))
+                "Send this request to the device and print the reply; repeatable.", valueName: "command[:hex]"))
         var send: [MessageArgument] = []
 
-        @Flag(help: "Pair with it first: agree on a new key.")
+        @Flag(help: "Pair with the device first: agree on a new key.")
         var pair = false
 
         @Flag(help: "Encrypt the requests.")
         var encrypted = false
 
         @Option(
-            help: ArgumentHelp("Where pairing keys are kept; without it only until the end.", valueName: "file"))
+            help: ArgumentHelp(
+                "The file for pairing keys; without it, they are kept only until the command ends.", valueName: "file"))
         var storage: String?
 
         func validate() throws {
             guard duration >= 0, duration <= 31_536_000 else {
-                throw ValidationError("--duration takes a number of seconds from 0, at most a year.")
+                throw ValidationError("--duration is a number of seconds from 0 to a year.")
             }
             guard connect != nil || (send.isEmpty && !pair && !encrypted) else {
-                throw ValidationError("--send, --pair and --encrypted need --connect.")
+                throw ValidationError("--send, --pair and --encrypted require --connect.")
             }
         }
 

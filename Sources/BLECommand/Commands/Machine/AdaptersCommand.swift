@@ -3,10 +3,10 @@ import BLE
 
 struct AdaptersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adapters", abstract: "List this machine's Bluetooth adapters, switch and name them.",
+        commandName: "adapters", abstract: "List, switch and rename this machine's Bluetooth adapters.",
         discussion: """
-            With --power or --alias the adapter that --adapter names, or else the default one, is changed first. The \
-            default is the first that is switched on, or else the first.
+            With --power or --alias, the adapter of --adapter, or else the default adapter, is changed first. The \
+            default is the first adapter that is switched on, or else the first.
             """)
 
     enum Power: String, ExpressibleByArgument, CaseIterable {
@@ -21,7 +21,7 @@ struct AdaptersCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The name that the adapter shows to others; the empty one for the system's own.", valueName: "name"))
+            "The name that the adapter shows to others; empty for the system's name.", valueName: "name"))
     var alias: String?
 
     func run() async throws {

@@ -3,35 +3,37 @@ import BLEBlueZ
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Find out why Bluetooth does not work here, and what helps.",
+        commandName: "doctor", abstract: "Find out why Bluetooth does not work, and suggest remedies.",
         discussion: """
-            Looks at the bus, bluetoothd, this user's permission, adapters, kill switches, scanning, links and what else \
-            bluetoothd offers. Changes nothing, but starts and stops a scan. Exit status 1: something is wrong.
+            Examines the bus, bluetoothd, this user's permission, adapters, kill switches, scanning, links and the \
+            other features of bluetoothd. Changes nothing, but starts and stops a scan. Exit status 1: something is \
+            wrong.
             """)
 
-    @Option(help: "Only bluez can be examined: the simulated one has nothing that could fail.")
+    @Option(help: "Only bluez can be examined; the simulated backend has nothing that could fail.")
     var backend = BackendName.bluez
 
     @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default the system bus.", valueName: "address"))
     var bus: String?
 
-    @Flag(inversion: .prefixedNo, help: "Try a scan.")
+    @Flag(inversion: .prefixedNo, help: "Test a scan.")
     var scan = true
 
-    @Option(help: ArgumentHelp("The longest that bluetoothd may take for each answer.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The maximum time for each answer of bluetoothd.", valueName: "seconds"))
     var timeout = 5.0
 
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Taken, as by other commands: the doctor tells all that it finds in any case.")
+    @Flag(name: .shortAndLong, help: "Accepted for consistency with other commands, without effect.")
     var verbose: Int
 
     func validate() throws {
         _ = try CommonOptions.duration(timeout)
         guard backend == .bluez else {
             throw ValidationError(
-                "The doctor examines bluetoothd and this machine. The simulated backend needs neither: leave --backend out."
+                "The doctor examines bluetoothd and this machine, which the simulated backend does not use: "
+                    + "remove --backend."
             )
         }
     }

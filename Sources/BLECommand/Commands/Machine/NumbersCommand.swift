@@ -4,11 +4,11 @@ import BLEAssignedNumbers
 
 struct NumbersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "numbers", abstract: "Look up what the Bluetooth SIG has assigned.",
+        commandName: "numbers", abstract: "Look up numbers that the Bluetooth SIG has assigned.",
         discussion: """
-            Shows what has all the words in its name, each at the beginning of a word, or has one of them as its number, in \
-            hexadecimal: services, characteristics, descriptors, units, companies, appearances and all else that is numbered. Needs no \
-            Bluetooth.
+            Shows the services, characteristics, descriptors, units, companies, appearances and other numbers whose \
+            name contains all the words, each at the beginning of a word, or whose hexadecimal number is one of the \
+            words. Does not use Bluetooth.
             """)
 
     @Argument(help: "Words of a name such as heart rate, or a number such as 2a37 or 0x004C.")
@@ -24,7 +24,7 @@ struct NumbersCommand: AsyncParsableCommand {
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Taken, as by other commands: nothing happens here that could be logged.")
+    @Flag(name: .shortAndLong, help: "Accepted for consistency with other commands, without effect.")
     var verbose: Int
 
     func run() async throws {
@@ -34,7 +34,7 @@ struct NumbersCommand: AsyncParsableCommand {
         let byNumber = numbers.flatMap { AssignedNumbers.numbered($0, kinds) }
         let byName = AssignedNumbers.containing(words, kinds).filter { !byNumber.contains($0) }
         guard !(byNumber + byName).isEmpty else {
-            output.note("nothing is called or numbered \(words.joined(separator: " "))")
+            output.note("nothing has the name or number \(words.joined(separator: " "))")
             throw ExitCode(ExitStatus.nothingFound)
         }
         for entry in byNumber + byName {

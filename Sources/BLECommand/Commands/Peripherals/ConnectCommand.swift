@@ -3,8 +3,8 @@ import BLE
 
 struct ConnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "connect", abstract: "Keep a link to a peripheral up, and show what happens to it.",
-        discussion: "Runs until interrupted, or without --maintain until the link ends.")
+        commandName: "connect", abstract: "Keep a link to a peripheral up, and show its changes.",
+        discussion: "Runs until interrupted, or, without --maintain, until the link ends.")
 
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption

@@ -12,8 +12,8 @@ struct InspectCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Read every characteristic that can be read and every descriptor, and show their values. Where one wants a \
-            paired link, the system pairs.
+            Read all readable characteristics and all descriptors, and show their values. If one requires a paired \
+            link, the system pairs.
             """)
     var values = false
 

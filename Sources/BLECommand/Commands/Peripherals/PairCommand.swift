@@ -1,7 +1,7 @@
 import ArgumentParser
 import BLE
 
-/// An IO capability, with BlueZ's name or in lowercase with hyphens.
+/// An IO capability on the command line: BlueZ's name, or the name in lowercase with hyphens.
 struct CapabilityArgument: ExpressibleByArgument, Sendable {
     let capability: IOCapability
 
@@ -27,7 +27,7 @@ struct CapabilityArgument: ExpressibleByArgument, Sendable {
     static var allValueStrings: [String] { names }
 
     static let help = ArgumentHelp(
-        "What there is to show and ask with: \(names.joined(separator: ", ")). By default keyboard-display.",
+        "The IO capability of this side: \(names.joined(separator: ", ")). By default keyboard-display.",
         valueName: "what")
 }
 
@@ -35,9 +35,9 @@ struct PairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Pair with a peripheral, so that links to it are encrypted.",
         discussion: """
-            Questions are asked on the terminal: whether a number is the same on both sides, or which one the peripheral \
-            shows. Answers are read from standard input, a line each; its end refuses. What was typed before a question \
-            appeared answers nothing.
+            Questions are asked on the terminal: whether a number is the same on both sides, or which number the \
+            peripheral shows. Answers are read from standard input, one line each; the end of the input refuses. Text \
+            that was typed before a question appeared is not an answer.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -48,20 +48,20 @@ struct PairCommand: AsyncParsableCommand {
     @Option(help: CapabilityArgument.help)
     var capability: CapabilityArgument?
 
-    @Flag(name: .shortAndLong, help: "Answer yes to every question that yes answers; others are refused.")
+    @Flag(name: .shortAndLong, help: "Answer all yes-or-no questions with yes, and refuse all others.")
     var yes = false
 
-    @Flag(help: "Let the peripheral use services of this machine without asking, from now on.")
+    @Flag(help: "From now on, let the peripheral use services of this machine without a question.")
     var trust = false
 
     @Option(
         help: ArgumentHelp(
-            "The longest that pairing may take, with the time that you need to answer.", valueName: "seconds"))
+            "The maximum time for pairing, including your answers.", valueName: "seconds"))
     var pairingTimeout = 90.0
 
     func validate() throws {
         guard pairingTimeout > 0, pairingTimeout <= 86_400 else {
-            throw ValidationError("--pairing-timeout takes a number of seconds above 0, at most 86400.")
+            throw ValidationError("--pairing-timeout is a number of seconds above 0, at most 86400.")
         }
     }
 
@@ -91,30 +91,31 @@ struct PairCommand: AsyncParsableCommand {
 }
 
 extension PairCommand {
-    /// Returns the error with the cause that the user's answers tell. bluetoothd has one error for all of them.
+    /// Returns the error with the cause that follows from the user's answers. bluetoothd has one error for all causes.
     static func explain(
         _ error: BLEError, after answer: TerminalUser.Answer?, with capability: IOCapability
     ) -> BLEError {
-        // Other failures have texts of their own.
+        // Other failures have specific texts already.
         guard error.code == .pairingFailed,
             error.stackErrorName == nil || error.stackErrorName!.hasSuffix(".AuthenticationFailed")
         else { return error }
         var error = error
         switch answer {
         case .refused:
-            (error.message, error.remedy) = ("pairing failed: it was refused here", "Answer the question.")
+            (error.message, error.remedy) = ("pairing failed: it was refused on this side", "Answer the question.")
         case .ended:
             error.message = "pairing failed: the input ended before the question was answered"
-            error.remedy = "Answer it on standard input, or give --yes if yes answers it."
+            error.remedy = "Answer it on standard input, or use --yes for a yes-or-no question."
         case .entered:
             error.message = "pairing failed: the number was wrong"
             error.remedy = "Enter the number that the peripheral shows now."
         case .agreed:
             error.message = "pairing failed: it was refused on the peripheral"
-            error.remedy = "Accept it there, too, and compare the numbers."
+            error.remedy = "Accept it on the peripheral, too, and compare the numbers."
         case nil:
             error.message =
-                "pairing failed: the peripheral refused, or wants more than --capability \(CapabilityArgument.name(of: capability))"
+                "pairing failed: the peripheral refused, or requires more than --capability "
+                + CapabilityArgument.name(of: capability)
             error.remedy =
                 "Put the peripheral into pairing mode"
                 + (capability == .keyboardDisplay ? "." : ", or try --capability keyboard-display.")
@@ -127,7 +128,8 @@ struct UnpairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpair",
         abstract:
-            "Remove the bond with a peripheral, and all that this machine knows of it. No error when there is none.")
+            "Remove the bond with a peripheral, and everything that this machine knows about it. Not an error "
+            + "if there is no bond.")
 
     @OptionGroup var options: CommonOptions
 

@@ -5,28 +5,29 @@ import BLEProfiles
 struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Show the peripherals in range.",
-        discussion: "A peripheral that has been silent for 8 s is reported lost. Runs for 10 s unless told otherwise.")
+        discussion: "A peripheral that has been silent for 8 s is reported as lost. Runs for 10 s by default.")
 
     @OptionGroup var options: CommonOptions
 
-    @Option(help: ArgumentHelp("How long to scan; 0 until interrupted.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to scan; 0 for no limit.", valueName: "seconds"))
     var duration = 10.0
 
     @Option(
-        help: ArgumentHelp("Only peripherals that advertise this service; repeatable, any of them.", valueName: "uuid"),
+        help: ArgumentHelp(
+            "Only peripherals that advertise this service; repeatable, for any of several.", valueName: "uuid"),
         transform: ServiceArgument.init(named:))
     var service: [ServiceArgument] = []
 
-    // Otherwise, a negative number would be taken for an option.
+    // Without this, a negative number would be parsed as an option.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Only peripherals at least this strong, in dBm.", valueName: "min"))
+        help: ArgumentHelp("Only peripherals with at least this signal strength, in dBm.", valueName: "min"))
     var rssi: Int?
 
-    @Option(help: ArgumentHelp("Only peripherals with this in their name, in any case.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only peripherals whose name contains this; case is ignored.", valueName: "text"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Only peripherals of exactly this name.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only peripherals with exactly this name.", valueName: "text"))
     var exactName: String?
 
     @Option(
@@ -41,16 +42,16 @@ struct ScanCommand: AsyncParsableCommand {
             valueName: "uuid[:hex[/mask]]"))
     var serviceData: ServiceDataArgument?
 
-    @Option(help: "What to listen to.")
+    @Option(help: "The transport to scan.")
     var transport = TransportArgument.le
 
-    @Flag(help: "Listen only, without asking for scan responses. Takes an experimental bluetoothd.")
+    @Flag(help: "Only listen, without requesting scan responses. Requires an experimental bluetoothd.")
     var passive = false
 
     @Flag(help: "Report every advertisement.")
     var duplicates = false
 
-    @Flag(help: "A line for each event, also on a terminal, where the default is a table that is kept up to date.")
+    @Flag(help: "A line for each event, even on a terminal. The default there is a table that is kept up to date.")
     var events = false
 
     @Option(help: "The order of the table.")
@@ -58,7 +59,7 @@ struct ScanCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard duration >= 0, duration <= 31_536_000 else {
-            throw ValidationError("--duration takes a number of seconds from 0, at most a year.")
+            throw ValidationError("--duration is a number of seconds from 0 to a year.")
         }
     }
 
@@ -164,7 +165,7 @@ struct ScanCommand: AsyncParsableCommand {
         ].joined(separator: "  ")
     }
 
-    /// Returns the services and data: by what they mean if that is known, otherwise in hexadecimal.
+    /// Returns the services and data: with their meaning if it is known, otherwise in hexadecimal.
     static func contents(of advertisement: Advertisement) -> String {
         let formats = AdvertisedFormat.all(in: advertisement)
         let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)

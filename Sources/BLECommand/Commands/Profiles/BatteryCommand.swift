@@ -4,7 +4,7 @@ import BLEProfiles
 
 struct BatteryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "battery", abstract: "Show the level of a peripheral's battery, or of each of several.")
+        commandName: "battery", abstract: "Show the level of a peripheral's battery or batteries.")
 
     @OptionGroup var options: CommonOptions
 

@@ -12,7 +12,7 @@ struct HeartRateCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String?
 
-    @Option(help: ArgumentHelp("End after so many measurements.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this number of measurements.", valueName: "n"))
     var count: Int?
 
     func validate() throws { try checkCount(count) }

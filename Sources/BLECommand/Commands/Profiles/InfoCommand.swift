@@ -5,7 +5,7 @@ import BLEProfiles
 
 struct InfoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Show what a peripheral says of itself.")
+        commandName: "info", abstract: "Show a peripheral's device information.")
 
     @OptionGroup var options: CommonOptions
 

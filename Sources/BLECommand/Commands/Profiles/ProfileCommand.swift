@@ -4,11 +4,11 @@ import BLEProfiles
 
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "profile", abstract: "Show everything that a service says, as it changes.",
+        commandName: "profile", abstract: "Show all values of a service, as they change.",
         discussion: """
-            Reads what the service lets be read and shows what it notifies, with units. On a terminal it is a table that changes, with \
-            a sparkline of the latest numbers; elsewhere a line for each value. A service that notifies nothing is read once, \
-            or again and again with --every.
+            Reads all readable values of the service and shows its notifications, with units. On a terminal, the \
+            output is a table that is kept up to date, with a sparkline of the latest numbers; elsewhere, it is a line \
+            for each value. A service without notifications is read once, or repeatedly with --every.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -22,16 +22,18 @@ struct ProfileCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "End after so many notified values; with --every and while nothing is notified, after so many rounds.",
+            "End after this number of notified values, or, with --every and without notifications, of rounds.",
             valueName: "n"))
     var count: Int?
 
-    @Option(help: ArgumentHelp("Read everything again after so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Read everything again after this number of seconds.", valueName: "seconds"))
     var every: Double?
 
     func validate() throws {
         try checkCount(count)
-        if let every, !(every > 0 && every <= 86_400) { throw ValidationError("--every takes up to a day of seconds.") }
+        if let every, !(every > 0 && every <= 86_400) {
+            throw ValidationError("--every is a number of seconds above 0, at most 86400.")
+        }
     }
 
     func run() async throws {

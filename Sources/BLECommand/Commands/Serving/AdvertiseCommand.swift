@@ -6,7 +6,7 @@ import BLEBeacons
 struct AdvertiseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "advertise", abstract: "Advertise until Ctrl-C, without serving anything.",
-        discussion: "Shows how many bytes each field takes. A beacon is not connectable.")
+        discussion: "Shows the number of bytes of each field. A beacon is not connectable.")
 
     @OptionGroup var options: CommonOptions
 
@@ -41,7 +41,7 @@ struct AdvertiseCommand: AsyncParsableCommand {
     @Flag(help: "Let centrals connect.")
     var connectable = false
 
-    @Option(help: ArgumentHelp("End after so long: whole seconds, 1 to 65535.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("End after this time: whole seconds, 1 to 65535.", valueName: "seconds"))
     var seconds: Int?
 
     func validate() throws { _ = try parameters() }
@@ -51,17 +51,18 @@ struct AdvertiseCommand: AsyncParsableCommand {
             ("--ibeacon", iBeacon != nil), ("--eddystone-url", eddystoneURL != nil), ("--bthome", !btHome.isEmpty),
         ].filter(\.1).map(\.0)
         guard beacons.count < 2 else {
-            throw ValidationError("\(beacons.joined(separator: " and ")) are several beacons: run a command for each.")
+            throw ValidationError(
+                "\(beacons.joined(separator: " and ")) are several beacons: run one command for each.")
         }
         guard btHome.isEmpty || !serviceData.contains(where: { $0.service == BluetoothUUID(0xFCD2) }) else {
-            throw ValidationError("--bthome is the service data of FCD2: leave --service-data for it out.")
+            throw ValidationError("--bthome sets the service data of FCD2: remove the --service-data for it.")
         }
         var parameters = AdvertisingParameters(isConnectable: connectable)
         do {
             if let iBeacon { parameters = try .iBeacon(try Self.beacon(iBeacon)) }
             if let eddystoneURL { parameters = try .eddystone(.url(eddystoneURL, txPower: -20)) }
             if !btHome.isEmpty {
-                // Receivers expect the ids in order. Objects of one kind stay as they were given.
+                // Receivers expect the ids in order. Objects of one kind keep their order.
                 let objects = btHome.enumerated().sorted {
                     ($0.element.object.kind.id, $0.offset) < ($1.element.object.kind.id, $1.offset)
                 }
@@ -88,39 +89,39 @@ struct AdvertiseCommand: AsyncParsableCommand {
                 || parameters.budget().scanResponse.used > 0
         else {
             throw ValidationError(
-                "There is nothing to advertise. Give --name, --service, --manufacturer, --service-data or a beacon.")
+                "There is nothing to advertise. Add --name, --service, --manufacturer, --service-data or a beacon.")
         }
         return parameters
     }
 
-    /// Returns what is wrong with a beacon: the error itself is about one that was received.
+    /// Returns a description of what is wrong with a beacon. The error's own description is about received beacons.
     private static func text(_ error: AdvertisementFormatError) -> String {
         switch error.reason {
         case .invalidLength(let count):
-            "\(error.format): a beacon has no room for the \(count) bytes that this takes. Shorten it."
+            "\(error.format): a beacon has no room for these \(count) bytes. Shorten it."
         case .unsupportedVersion(let version): "\(error.format): there is no version \(version)."
-        case .invalidValue(let field): "\(error.format): the \(field) is not one that can be sent."
-        case .invalidText(let field): "\(error.format): the \(field) is not text that can be sent."
+        case .invalidValue(let field): "\(error.format): the \(field) cannot be sent."
+        case .invalidText(let field): "\(error.format): the \(field) contains text that cannot be sent."
         }
     }
 
-    /// What the properties of parameters are called here, and what to change if one does not fit.
+    /// The options for the properties of the parameters, and the remedies if a value is invalid.
     private static let options: [(property: String, option: String, remedy: String)] = [
-        ("localName", "--name", "Give a shorter name, without zero bytes."),
-        ("duration", "--seconds", "Give whole seconds, 1 to 65535, or leave it out for no limit."),
-        ("serviceUUIDs", "--service", "Give each service once."),
-        ("serviceData", "--service-data", "Give each service some bytes, such as 180f:32."),
-        ("manufacturerData", "--manufacturer", "Give each company some bytes, such as ffff:0102."),
+        ("localName", "--name", "Use a shorter name, without zero bytes."),
+        ("duration", "--seconds", "Use whole seconds, 1 to 65535, or omit the option for no limit."),
+        ("serviceUUIDs", "--service", "Use each service once."),
+        ("serviceData", "--service-data", "Add bytes to each service, such as 180f:32."),
+        ("manufacturerData", "--manufacturer", "Add bytes to each company, such as ffff:0102."),
     ]
 
-    /// Returns the error for parameters that cannot be advertised, in the words of the command line.
+    /// Returns the error for parameters that cannot be advertised, in terms of the command line.
     private static func refusal(_ error: BLEError, _ budget: AdvertisingBudget) -> ValidationError {
         if let field = budget.firstOverflowing {
             let space = budget.space(in: field.packet)
             let packet = field.packet == .advertisement ? "advertisement" : "scan response"
             return ValidationError(
-                "The \(field.name) does not fit: the \(packet) has \(space.used) bytes, and at most \(space.capacity) are "
-                    + "possible. Shorten it by \(space.used - space.capacity), or leave something out.")
+                "The \(field.name) does not fit: the \(packet) has \(space.used) bytes, but at most \(space.capacity) "
+                    + "are possible. Shorten it by \(space.used - space.capacity), or remove another field.")
         }
         var (message, remedies) = (error.message, [String]())
         for (property, option, remedy) in options where message.contains("`\(property)`") {
@@ -136,20 +137,20 @@ struct AdvertiseCommand: AsyncParsableCommand {
             let minor = UInt16(parts[2]), let power = parts.count == 4 ? Int(parts[3]) : -59
         else {
             throw ValidationError(
-                "--ibeacon takes a UUID of 128 bits, two numbers from 0 to 65535 and a strength, such as -59.")
+                "--ibeacon is a UUID of 128 bits, two numbers from 0 to 65535 and a strength, such as -59.")
         }
         return IBeacon(uuid: uuid, major: major, minor: minor, measuredPower: power)
     }
 
-    /// Returns a UUID that is given with all its 128 bits: those of beacons have no short form.
+    /// Returns a UUID from all its 128 bits, because the UUIDs of beacons have no short form.
     private static func proximityUUID(_ text: Substring) -> BluetoothUUID? {
         text.count(where: \.isHexDigit) == 32 ? BluetoothUUID(String(text)) : nil
     }
 
-    /// Returns the bytes of data that are not a mask.
+    /// Returns the bytes of data. Throws for data without bytes or with a mask.
     private static func whole(_ pattern: BytePattern) throws -> [UInt8] {
         guard !pattern.bytes.isEmpty, pattern.mask == nil else {
-            throw ValidationError("Advertised data takes bytes, such as ffff:010203.")
+            throw ValidationError("Advertised data needs bytes, such as ffff:010203.")
         }
         return pattern.bytes
     }

@@ -4,11 +4,11 @@ import FoundationEssentials
 
 /// A peripheral's definition as JSON; see Docs/Peripherals.md.
 ///
-/// Keys that are not known are refused, with their place and the nearest right one.
+/// Unknown keys are refused, with their place and the nearest known key.
 struct DefinitionFile {
     let definition: PeripheralDefinition
 
-    /// The keys of each kind of object, which are those of Docs/Definition.schema.json.
+    /// The keys of each kind of object, as in Docs/Definition.schema.json.
     static let keys = [
         "definition": [
             "$schema", "name", "services", "advertisedServices", "appearance", "manufacturerData", "serviceData",
@@ -43,12 +43,12 @@ struct DefinitionFile {
             guard
                 advertisement.manufacturerData.updateValue(
                     try data.bytes(), forKey: UInt16(digits[0]) << 8 | UInt16(digits[1])) == nil
-            else { throw data.mistake("the company is there twice") }
+            else { throw data.mistake("the company occurs twice") }
         }
         for (name, data) in try object["serviceData"]?.entries() ?? [] {
             let service = try Entry(.string(name), data.place).service()
             guard advertisement.serviceData.updateValue(try data.bytes(), forKey: service) == nil else {
-                throw data.mistake("the service is there twice")
+                throw data.mistake("the service occurs twice")
             }
         }
         if let power = object["txPower"] { advertisement.txPower = try power.integer(-127...20) }
@@ -148,7 +148,7 @@ struct DefinitionFile {
         }
     }
 
-    /// Returns the values that are sent, if the file says so, and the time between them.
+    /// Returns the values to send, if the file contains any, and the time between them.
     static func scripted(_ object: [String: Entry]) throws -> (ScriptedValues, Duration)? {
         let entries = ["values", "ramp", "random"].compactMap { object[$0] }
         guard let entry = entries.first else {
@@ -156,7 +156,7 @@ struct DefinitionFile {
             throw every.mistake("there are no \"values\" to send, no \"ramp\", and no \"random\"")
         }
         guard entries.count == 1 else {
-            throw entries[1].mistake("\"values\", \"ramp\" and \"random\" exclude each other")
+            throw entries[1].mistake("\"values\", \"ramp\" and \"random\" cannot be combined")
         }
         let every = Duration.milliseconds(Int64((try object["every"]?.number(0.01...86_400) ?? 1) * 1000))
         if let list = object["values"] {
@@ -187,7 +187,7 @@ struct DefinitionFile {
     private static func value(_ object: [String: Entry]) throws -> [UInt8] {
         if let value = object["value"] {
             if let text = object["text"] {
-                throw text.mistake("\"value\" and \"text\" exclude each other")
+                throw text.mistake("\"value\" and \"text\" cannot be combined")
             }
             return try value.bytes()
         }

@@ -27,7 +27,7 @@ enum HostOutput {
         let name = answered.access == .read ? "read" : "written"
         let central = "\(answered.request.central)"
         let isRejected = answered.error != nil
-        // What was to be written is told, too; of a rejected read, there is no value.
+        // The value of a rejected write is shown; a rejected read has no value.
         let value = isRejected && answered.access == .read ? nil : answered.value
         var text = "\(name) \(title(answered.characteristic))"
         if let descriptor = answered.descriptor { text += ", \(title(descriptor))" }
@@ -67,7 +67,8 @@ struct AnsweredRequests: Sendable {
     private let stream: AsyncStream<AnsweredRequest>
     private let continuation: AsyncStream<AnsweredRequest>.Continuation
 
-    /// At most so many wait. Further ones are not shown: centrals may send more than the output takes.
+    /// The maximum number of waiting requests. Further ones are not shown: centrals may send requests faster than they
+    /// can be written.
     private static let capacity = 1000
 
     init() {

@@ -1,10 +1,10 @@
-/// Values that a definition's file describes, one after the other.
+/// A sequence of values that a definition's file describes.
 enum ScriptedValues: Sendable {
-    /// These, in turn.
+    /// The given values, in turn.
     case list([[UInt8]])
-    /// From the first number to the last, and again.
+    /// The numbers from the first to the last, repeated.
     case ramp(from: Int, to: Int, step: Int, NumberFormat)
-    /// Numbers in a range, the same ones for the same seed.
+    /// Random numbers in a range. The same seed results in the same numbers.
     case random(ClosedRange<Int>, seed: UInt64, NumberFormat)
 
     /// A number of 1 to 4 bytes, little-endian.
@@ -31,7 +31,7 @@ enum ScriptedValues: Sendable {
         }
     }
 
-    /// The values, without end.
+    /// Returns an endless iterator over the values.
     func makeIterator() -> Iterator { Iterator(values: self) }
 
     struct Iterator: IteratorProtocol {

@@ -53,11 +53,11 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Be a peripheral: advertise and serve until Ctrl-C.",
         discussion: """
-            Shows what centrals do: links, reads, writes and subscriptions. Each line on standard input sets a value, which \
-            subscribers receive: a characteristic's UUID or name and the bytes in hexadecimal, such as "2a19 32", or \
-            "2a19#2 32" for the second of that type; or the same as JSON, such as {"uuid": "battery-level", "value": \
-            "32"}, with a "service" or a "number" where several have the characteristic. A line answers a question of a \
-            pairing instead, if there is one; what was typed of a line before the question appeared is dropped.
+            Shows the actions of centrals: links, reads, writes and subscriptions. Each line on standard input sets a \
+            value, which subscribers receive: a characteristic's UUID or name and the bytes in hexadecimal, such as \
+            "2a19 32", or "2a19#2 32" for the second of that type; or JSON, such as {"uuid": "battery-level", "value": \
+            "32"}, with a "service" or a "number" if there are several of the characteristic. If a pairing asks a \
+            question, the next line answers it; the part of a line that was typed before the question is dropped.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -73,12 +73,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard name?.utf8.count ?? 0 <= 29 else {
-            throw ValidationError("--name has up to 29 bytes. Give a shorter name.")
+            throw ValidationError("--name has up to 29 bytes. Use a shorter name.")
         }
     }
 
     func run() async throws {
-        // Before signals are handled, so that they end the reading of a long file.
+        // Read before signals are handled, so that a signal ends the reading of a long file.
         let definition = try definition()
         let warning = pairing.warning(about: definition)
         let agent = pairing.makeAgent(json: options.json)
@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
                         group.addTask { try await input.follow(served, output) }
                     }
                     defer { group.cancelAll() }
-                    // The end of the input ends nothing.
+                    // The end of the input does not end serving.
                     while try await group.next() != nil {}
                 }
             }
@@ -115,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             json = try Data(contentsOf: URL(filePath: peripheral))
         } catch {
-            throw ValidationError("\(peripheral) is neither a file that can be read nor one of: \(ServedName.list).")
+            throw ValidationError("\(peripheral) is not a readable file, nor one of: \(ServedName.list).")
         }
         do {
             var definition = try DefinitionFile(json: json).definition
@@ -130,7 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Refuses what a host would refuse, before there is one.
+    /// Refuses definitions that a host would refuse, before the host is created.
     private static func check(_ definition: PeripheralDefinition) throws {
         let limits = PeripheralLimits(reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)])
         let problems = definition.diagnostics(limits: limits).filter(\.isError)

@@ -3,10 +3,10 @@ import BLE
 /// The lines of standard input, while a definition is served.
 struct ServedInput: Sendable {
     let definition: PeripheralDefinition
-    /// Answers the questions of pairings, if this program does.
+    /// Answers the questions of pairings. Nil if another program answers them.
     let user: TerminalUser?
 
-    /// Sets the values that the lines give, until the end of the input.
+    /// Sets the values in the lines, until the end of the input.
     func follow(_ served: ServedPeripheral, _ output: Output) async throws {
         while let line = await nextLine() {
             let change: ValueLine

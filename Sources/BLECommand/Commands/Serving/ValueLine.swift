@@ -1,7 +1,7 @@
 import BLE
 import FoundationEssentials
 
-/// A line of standard input that sets a value: a characteristic and bytes in hexadecimal, or the same as JSON.
+/// A line of standard input that sets a value: a characteristic and bytes in hexadecimal, or both as JSON.
 struct ValueLine {
     private let characteristic: BluetoothUUID
     /// The position among the definition's characteristics of that type, from 1.
@@ -27,7 +27,7 @@ struct ValueLine {
         number = try object["number"]?.integer(1...65_535)
         service = try object["service"]?.service()
         if let text = object["text"] {
-            guard object["value"] == nil else { throw text.mistake("\"value\" and \"text\" exclude each other") }
+            guard object["value"] == nil else { throw text.mistake("\"value\" and \"text\" cannot be combined") }
             value = Array(try text.string().utf8)
         } else {
             value = try object.required("value", in: place).bytes()
@@ -37,7 +37,8 @@ struct ValueLine {
     /// A characteristic's position in a definition.
     typealias Position = (service: Int, characteristic: Int)
 
-    /// Returns the characteristic whose value it sets. Throws ``Entry/Mistake`` if there is none, or more than one.
+    /// Returns the characteristic whose value the line sets. Throws ``Entry/Mistake`` if there is none, or more than
+    /// one.
     func position(in definition: PeripheralDefinition) throws -> Position {
         let all = definition.services.enumerated().flatMap { index, found -> [Position] in
             guard service == nil || found.uuid == service else { return [] }
@@ -52,13 +53,13 @@ struct ValueLine {
             }
             guard all.count == 1 else {
                 throw Entry.Mistake(
-                    message: "the definition has \(all.count) of the characteristic \(name): give its number, "
+                    message: "the definition has \(all.count) characteristics of type \(name): add the number, "
                         + "such as \(characteristic)#2 or \"number\": 2")
             }
             return first
         }
         guard all.indices.contains(number - 1) else {
-            throw Entry.Mistake(message: "the definition has only \(all.count) of the characteristic \(name)")
+            throw Entry.Mistake(message: "the definition has only \(all.count) characteristics of type \(name)")
         }
         return all[number - 1]
     }

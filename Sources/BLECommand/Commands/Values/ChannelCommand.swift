@@ -3,20 +3,20 @@ import BLE
 
 struct ChannelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "channel", abstract: "Exchange packets over an L2CAP channel, as netcat does.",
+        commandName: "channel", abstract: "Exchange packets over an L2CAP channel, like netcat.",
         discussion: """
-            Each line on standard input is a packet in hexadecimal, and so is each line of the output. With --raw, both are \
-            bytes, and the input is cut into packets of the greatest length. The end of the input does not end the channel: \
-            the other side does, or Ctrl-C, or --count. If the other side ends it before all input was sent, or breaks \
-            the rules of the channel, the exit status is 15.
+            Each line on standard input is a packet in hexadecimal, and so is each line of the output. With --raw, \
+            both are bytes, and the input is divided into packets of the maximum length. The end of the input does not \
+            end the channel: the other side, Ctrl-C or --count does. If the other side ends the channel before all \
+            input was sent, or violates the protocol, the exit status is 15.
 
             A packet is counted as sent when it has left this machine, and also if the other side ends the channel \
-            within about a second after the system has taken the packet: the system does not tell then whether it has left. \
-            Exit status 0 therefore does not say that the other side has the last packet: let it answer, and count the \
-            answers with --count.
+            within about a second after the system has accepted the packet, because the system then does not report \
+            whether the packet has left. Exit status 0 therefore does not mean that the other side has received the \
+            last packet: let the other side answer, and count the answers with --count.
 
-            With --listen, --pairing goes with --yes, or is no-input-no-output: questions cannot be answered, because \
-            standard input is what the channel sends.
+            With --listen, --pairing requires --yes or the capability no-input-no-output: questions cannot be \
+            answered, because the channel sends standard input.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -25,12 +25,12 @@ struct ChannelCommand: AsyncParsableCommand {
     @Argument(help: idHelp)
     var id: String?
 
-    @Flag(help: "Accept one channel of a central, instead: advertise, and serve the number.")
+    @Flag(help: "Accept one channel of a central instead: advertise, and publish the number.")
     var listen = false
 
     @Option(
         help: ArgumentHelp(
-            "The number, such as 0x0080. By default, the one that the peripheral publishes, or one that is free.",
+            "The number, such as 0x0080. By default, the number that the peripheral publishes, or a free one.",
             valueName: "number"), transform: PSM.init(argument:))
     var psm: PSM?
 
@@ -43,7 +43,7 @@ struct ChannelCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The name to advertise with --listen.", valueName: "text"))
     var name = "Channel"
 
-    @Option(help: ArgumentHelp("End after so many received packets.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this number of received packets.", valueName: "n"))
     var count: Int?
 
     @Flag(help: "Bytes instead of lines of hexadecimal.")
@@ -52,18 +52,19 @@ struct ChannelCommand: AsyncParsableCommand {
     func validate() throws {
         try checkCount(count)
         guard (id == nil) == listen else {
-            throw ValidationError("Give a peripheral to connect to, or --listen, and not both.")
+            throw ValidationError("Use either a peripheral to connect to, or --listen.")
         }
         guard listen || pairing.pairing == nil else {
-            throw ValidationError("--pairing answers centrals: it goes with --listen. To pair here: ble pair.")
+            throw ValidationError(
+                "--pairing answers centrals and requires --listen. To pair with a peripheral: ble pair.")
         }
         guard !pairing.mayAsk else {
             throw ValidationError(
-                "Standard input is what the channel sends here, so that no question of a pairing can be answered: "
-                    + "give --yes, too, or --pairing no-input-no-output.")
+                "The channel sends standard input, so that questions of a pairing cannot be answered: "
+                    + "add --yes, or use --pairing no-input-no-output.")
         }
-        guard 23...65535 ~= length else { throw ValidationError("--length is 23 to 65535.") }
-        guard !raw || !options.json else { throw ValidationError("--raw and --json exclude each other.") }
+        guard 23...65535 ~= length else { throw ValidationError("--length is a number from 23 to 65535.") }
+        guard !raw || !options.json else { throw ValidationError("--raw and --json cannot be combined.") }
     }
 
     /// Returns the number that the peripheral publishes.
@@ -74,7 +75,7 @@ struct ChannelCommand: AsyncParsableCommand {
             var error = error
             if error.code == .characteristicNotFound {
                 error.message = "the peripheral does not publish the number of a channel"
-                error.remedy = "Give the number: --psm 0x0080."
+                error.remedy = "Specify the number, such as --psm 0x0080."
             }
             throw error
         }
@@ -110,7 +111,7 @@ struct ChannelCommand: AsyncParsableCommand {
                 try await host.withServed(definition) { _ in
                     output.note("accepting a channel at \(listener.psm) as \(name); Ctrl-C ends")
                     for try await channel in listener {
-                        // Further ones are refused, instead of waiting without a reader.
+                        // Further channels are refused, so that they do not wait without a reader.
                         listener.close()
                         try await exchange.run(channel, output)
                         break
@@ -120,7 +121,7 @@ struct ChannelCommand: AsyncParsableCommand {
         }
     }
 
-    /// The service in which this tool publishes the number.
+    /// The service in which this command publishes the number.
     private static let service = BluetoothUUID("0D4BFE2A-6F3C-4C8E-9B6A-2F1A6C9E7D10")!
 }
 

@@ -2,21 +2,21 @@ import BLE
 import Synchronization
 internal import Waiting
 
-/// What is to be sent over a channel: standard input, or a test's.
+/// The input that is sent over a channel: standard input, or the input of a test.
 protocol ChannelInput: Sendable {
-    /// Returns the next packet, of at most so many bytes if the input is not in packets; nil at the end. It is empty if
-    /// what was taken is none.
+    /// Returns the next packet, of at most `count` bytes if the input is not divided into packets; nil at the end.
+    /// Returns an empty packet for input that is not a packet.
     ///
-    /// - Parameter onTake: called at the moment at which ``hasMore`` no longer counts what is taken.
+    /// - Parameter onTake: called at the moment when ``hasMore`` no longer counts the input that is taken.
     func next(atMost count: Int, onTake: @escaping @Sendable () -> Void) async -> [UInt8]?
-    /// Whether more waits to be taken.
+    /// Whether more input is waiting.
     var hasMore: Bool { get }
 }
 
 /// Standard input and output as the other side of a channel.
 struct ChannelExchange: Sendable {
     let isRaw: Bool
-    /// The number of received packets after which it ends.
+    /// The number of received packets after which the exchange ends.
     let count: Int?
 
     func run(_ channel: L2CAPChannel, _ output: Output) async throws {
@@ -35,8 +35,8 @@ struct ChannelExchange: Sendable {
 
     /// Sends the input, and receives until the other side closes the channel, or the count is reached.
     ///
-    /// Throws what kept a packet from being sent, and `disconnected` if input was left when the other side closed the
-    /// channel.
+    /// Throws the error of a packet that could not be sent, and `disconnected` if input was left when the other side
+    /// closed the channel.
     func run(
         _ channel: L2CAPChannel, _ input: (any ChannelInput)?, receive: ([UInt8]) throws -> Void,
         complain: @escaping @Sendable (BLEError) -> Void
@@ -59,7 +59,7 @@ struct ChannelExchange: Sendable {
         do throws(BLEError) {
             try sent.check()
         } catch {
-            // A packet for which the channel has ended.
+            // The channel ended before the packet was sent.
             guard error.code == .disconnected else { throw error }
             isCut = true
         }
@@ -69,8 +69,8 @@ struct ChannelExchange: Sendable {
         }
     }
 
-    /// Sends the input, each packet when the one before has left this system: what still waits here when the other side
-    /// closes the channel is lost.
+    /// Sends the input, each packet after the previous one has left this system, because packets that still wait when
+    /// the other side closes the channel are lost.
     private static func send(
         _ input: any ChannelInput, _ channel: L2CAPChannel, _ sent: SentState,
         _ complain: @Sendable (BLEError) -> Void
@@ -86,7 +86,7 @@ struct ChannelExchange: Sendable {
                 sent.end(nil)
             } catch {
                 sent.end(error)
-                // The next packet may fit. All else ends the channel.
+                // After this error, the next packet may fit. All other errors end the channel.
                 guard error.code == .invalidLength else { return channel.close() }
                 complain(error)
             }
@@ -98,13 +98,13 @@ struct ChannelExchange: Sendable {
 private final class SentState: Sendable {
     private struct State {
         var failure: BLEError?
-        /// The end of the packet that is on its way.
+        /// Delivered when the current packet was sent, or has failed.
         var packet: Outcome<Void>?
     }
 
     private let state = Mutex(State())
 
-    /// A packet was taken from the input.
+    /// Records that a packet was taken from the input.
     func begin() { state.withLock { $0.packet = Outcome() } }
 
     func end(_ failure: BLEError?) {
@@ -116,7 +116,7 @@ private final class SentState: Sendable {
         packet?.deliver(.success(()))
     }
 
-    /// Waits until the packet that is on its way was sent, or has failed.
+    /// Waits until the current packet was sent, or has failed.
     func settle() async throws(BLEError) {
         try await state.withLock { $0.packet }?.wait()
     }
@@ -130,7 +130,7 @@ private final class SentState: Sendable {
 /// Standard input, as bytes or as lines of hexadecimal.
 private struct StandardChannelInput: ChannelInput {
     let isRaw: Bool
-    /// Told of lines that are no packets.
+    /// Called for lines that are not packets.
     let onOther: @Sendable (String) -> Void
 
     var hasMore: Bool { StandardInput.shared.hasMore }

@@ -16,7 +16,7 @@ struct NotifyCommand: AsyncParsableCommand {
     @Argument(help: CharacteristicArgument.help, transform: CharacteristicArgument.characteristic(named:))
     var characteristic: CharacteristicArgument
 
-    @Option(help: ArgumentHelp("End after so many values.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this number of values.", valueName: "n"))
     var count: Int?
 
     func validate() throws { try checkCount(count) }

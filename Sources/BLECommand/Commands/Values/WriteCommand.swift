@@ -18,7 +18,7 @@ struct WriteCommand: AsyncParsableCommand {
         transform: HexArgument.init(hexadecimal:))
     var value: HexArgument
 
-    @Flag(help: "Do not wait for the peripheral's answer.")
+    @Flag(help: "Do not wait for the peripheral's response.")
     var withoutResponse = false
 
     func validate() throws {

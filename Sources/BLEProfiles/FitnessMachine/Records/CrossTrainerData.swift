@@ -75,7 +75,8 @@ public struct CrossTrainerData: Codable, FitnessMachineRecord {
             .init(4, .init(\.strideCount, .uint16, dividedBy: 10)),
             .init(5, .init(\.positiveElevationGainMeters, .uint16), .init(\.negativeElevationGainMeters, .uint16)),
             .init(
-                6, .init(\.inclinationPercent, .int16, dividedBy: 10), .init(\.rampAngleDegrees, .int16, dividedBy: 10)),
+                6, .init(\.inclinationPercent, .int16, dividedBy: 10),
+                .init(\.rampAngleDegrees, .int16, dividedBy: 10)),
             .init(
                 7, .init(\.resistanceLevel, .uint8, dividedBy: 1, first: .init(format: .int16, scale: .divided(by: 10)))
             ),

@@ -2,9 +2,9 @@ public import BLE
 
 /// A record of a training, which a fitness machine sends about once a second, possibly in several parts.
 ///
-/// A notification contains one part, and says whether the record continues in the next one. Machines split records that
-/// are longer than a notification. ``FitnessRecordMerger`` merges the parts; ``FitnessRecordStream`` does this for a
-/// stream.
+/// A notification contains one part, and whether the record continues in the next notification. Machines split records
+/// that are longer than a notification. ``FitnessRecordMerger`` merges the parts; ``FitnessRecordStream`` does this for
+/// a stream.
 public protocol FitnessMachineRecord: Hashable, ValueCodable {
     /// Creates an empty record.
     init()
@@ -112,7 +112,7 @@ public struct FitnessRecordStream<Record: FitnessMachineRecord>: AsyncSequence, 
                     merger.reset()
                     throw error
                 }
-                // The dropped parts followed those that are held, before or after this one.
+                // The dropped parts may belong before or after this one: they followed the parts that the stream holds.
                 if parts.droppedCount > dropped {
                     dropped = parts.droppedCount
                     merger.reset()

@@ -71,8 +71,8 @@ extension IndoorBikeData: CustomStringConvertible {
 }
 
 extension FitnessMachineRecord {
-    /// Returns the fields of a kind of machine, followed by those that all machines have and `incomplete` for a part of
-    /// a record. `not known` if there are no fields.
+    /// Returns the fields of a kind of machine, the fields of all machines, and `incomplete` for a part of a record.
+    /// `not known` if there are no fields.
     fileprivate func line(
         _ fields: String?..., kilocalories: Int?, beatsPerMinute: Int?, seconds: Int?, secondsLeft: Int?,
         _ last: String? = nil

@@ -56,7 +56,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         /// The conversion of the sent number.
         enum Scale: Sendable {
             case divided(by: Double)
-            /// The number is the given one divided by the sent one.
+            /// The number is the given number divided by the sent number.
             case dividing(Double)
         }
 
@@ -76,7 +76,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
     }
 
     let flagByteCount: Int
-    /// The groups in the order of the fields. The first belongs to bit 0, which announces it if it is not set.
+    /// The groups in the order of the fields. The first group belongs to bit 0, and is present if that bit is not set.
     let groups: [Group]
     /// Flags that are values of the record.
     var statements: [(bit: Int, property: any WritableKeyPath<Record, Bool> & Sendable)] = []
@@ -117,7 +117,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         for group in groups {
             guard isAnnounced(group, flags) else {
                 if group.fields.contains(where: { isPresent($0, in: record) }) {
-                    throw BLEError(.invalidValue, "the first field comes with the last part of a record only")
+                    throw BLEError(.invalidValue, "only the last part of a record can have the first field")
                 }
                 continue
             }
@@ -140,10 +140,10 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         var unavailable = ValueWriter()
         try unavailable.integer(spelling.format.range.upperBound, spelling.format)
         if written.bytes.isEmpty {
-            guard !isAlone else { throw BLEError(.invalidValue, "the last part of a record has the first field") }
+            guard !isAlone else { throw BLEError(.invalidValue, "the last part of a record must have the first field") }
             written = unavailable
         } else if !isAlone, written.bytes == unavailable.bytes {
-            throw BLEError(.invalidValue, "the greatest number of a field means that there is none")
+            throw BLEError(.invalidValue, "the maximum number of a field means that the field is not available")
         }
         writer.bytes(written.bytes)
     }
@@ -175,8 +175,7 @@ struct FitnessRecordLayout<Record: FitnessMachineRecord>: Sendable {
         }
     }
 
-    /// Returns the edition whose fields have the given length. The first one only if that is not the length of the
-    /// current one.
+    /// Returns the edition whose fields have the given length. Prefers the current edition if both match.
     private func edition(of flags: Int, byteCount: Int) -> FitnessMachineEdition {
         let known = groups.reduce(1) { $0 | 1 << $1.bit } | statements.reduce(0) { $0 | 1 << $1.bit }
         guard flags & ~known == 0 else { return .current }

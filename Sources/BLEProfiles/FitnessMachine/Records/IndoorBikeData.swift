@@ -61,7 +61,8 @@ public struct IndoorBikeData: Codable, FitnessMachineRecord {
             .init(3, .init(\.averageCadencePerMinute, .uint16, dividedBy: 2)),
             .init(4, .init(\.totalDistanceMeters, .uint24)),
             .init(
-                5, .init(\.resistanceLevel, .uint8, dividedBy: 1, first: .init(format: .int16, scale: .divided(by: 1)))),
+                5,
+                .init(\.resistanceLevel, .uint8, dividedBy: 1, first: .init(format: .int16, scale: .divided(by: 1)))),
             .init(6, .init(\.powerWatts, .int16)),
             .init(7, .init(\.averagePowerWatts, .int16)),
             .init(

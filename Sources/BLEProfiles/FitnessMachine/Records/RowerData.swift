@@ -65,7 +65,8 @@ public struct RowerData: Codable, FitnessMachineRecord {
             .init(5, .init(\.powerWatts, .int16)),
             .init(6, .init(\.averagePowerWatts, .int16)),
             .init(
-                7, .init(\.resistanceLevel, .uint8, dividedBy: 1, first: .init(format: .int16, scale: .divided(by: 1)))),
+                7,
+                .init(\.resistanceLevel, .uint8, dividedBy: 1, first: .init(format: .int16, scale: .divided(by: 1)))),
             .init(
                 8, .init(\.totalEnergyKilocalories, .uint16), .init(\.energyPerHourKilocalories, .uint16),
                 .init(\.energyPerMinuteKilocalories, .uint8)),

@@ -38,7 +38,7 @@ public struct TreadmillData: Codable, FitnessMachineRecord {
     public var elapsedTimeSeconds: Int?
     /// The time until the training ends in seconds, 0 to 65535. Nil if not sent.
     public var remainingTimeSeconds: Int?
-    /// The force on the belt in newtons. Positive if it accelerates the belt. Nil if not available.
+    /// The force on the belt in newtons. Positive if the force accelerates the belt. Nil if not available.
     public var forceOnBeltNewtons: Int?
     /// The power output in watts, with the same sign. Nil if not available.
     public var powerOutputWatts: Int?
@@ -65,7 +65,8 @@ public struct TreadmillData: Codable, FitnessMachineRecord {
             .init(1, .init(\.averageSpeedKilometersPerHour, .uint16, dividedBy: 100)),
             .init(2, .init(\.totalDistanceMeters, .uint24)),
             .init(
-                3, .init(\.inclinationPercent, .int16, dividedBy: 10), .init(\.rampAngleDegrees, .int16, dividedBy: 10)),
+                3, .init(\.inclinationPercent, .int16, dividedBy: 10),
+                .init(\.rampAngleDegrees, .int16, dividedBy: 10)),
             .init(
                 4, .init(\.positiveElevationGainMeters, .uint16, dividedBy: 10),
                 .init(\.negativeElevationGainMeters, .uint16, dividedBy: 10)),

@@ -3,9 +3,9 @@ import BLETestSupport
 import DBus
 import Synchronization
 
-/// What is exported and said on the bus.
+/// Exported objects and signals.
 extension FakeBlueZ {
-    /// Uses the bus at once, in the order of the calls: what the daemon says, it has said before whatever it does next
+    /// Uses the bus at once, in the order of the calls: the daemon sends its messages before it does anything else
     /// (`g_dbus_flush` in its `gdbus/object.c`).
     private func onBus(_ work: @escaping @Sendable (isolated BusSession) -> Void) {
         guard let session else { return }
@@ -19,7 +19,7 @@ extension FakeBlueZ {
     ) {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
             await withCheckedContinuation { answered in
-                // A task that prefers the loop, as this one does, would take a turn anew at each step on this actor.
+                // A task that prefers the loop, as this one does, would be queued again for each step on this actor.
                 Task.immediate {
                     guard let self else {
                         return answered.resume(returning: .failure(.bus("UnknownMethod", call.method)))
@@ -38,7 +38,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// Objects are gone, those of the deepest paths first.
+    /// Signals the removal of objects, those with the deepest paths first.
     func removed(_ objects: [(path: String, interface: String)]) {
         for object in objects {
             emit(
@@ -50,20 +50,20 @@ extension FakeBlueZ {
         }
     }
 
-    /// One call. The beginning of what it does is not separated from its being noted, nor its end from its answer, which is
-    /// thereby sent before any later signal.
+    /// Carries out one call. Its start and its record are one step, and so are its end and its answer, which is
+    /// therefore sent before any later signal.
     private func process(
         _ call: IncomingCall,
         _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
         answer: (Result<MethodReply, DBusError>?) -> Void
     ) async {
-        // The daemon keeps a client from the moment of its call, whenever the peripheral has agreed, and forgets it at its
-        // StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
+        // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
+        // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
         let start = call.method == "StartNotify" ? PendingStart(path: call.path, client: call.sender) : nil
         if let start { pendingStarts.insert(start) }
         if call.method == "StopNotify" { pendingStarts.remove(PendingStart(path: call.path, client: call.sender)) }
-        // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same file).
-        // A command is not answered, and so refuses nothing.
+        // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same
+        // file). A command has no answer, so no later write is refused because of it.
         let isWrite = call.method == "WriteValue"
         if isWrite, writing.contains(call.path) {
             calls[call.method, default: 0] += 1
@@ -85,7 +85,7 @@ extension FakeBlueZ {
         onBus { session in try? session.emit(path: path, interface: interface, signal: signal, arguments) }
     }
 
-    /// That properties have changed.
+    /// The signal that properties have changed.
     static func signal(_ path: String, _ interface: String, _ properties: [String: DBusValue]) -> OutgoingSignal {
         OutgoingSignal(
             path, BlueZ.properties, "PropertiesChanged", [.string(interface), .options(properties), .strings([])])

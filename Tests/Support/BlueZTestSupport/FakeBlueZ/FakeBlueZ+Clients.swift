@@ -3,15 +3,15 @@ import BLEBlueZ
 import BLESimulation
 import DBus
 
-/// The daemon's clients: what one has begun ends when it leaves the bus.
+/// The daemon's clients. When a client leaves the bus, its scans, notifications and sockets end.
 extension FakeBlueZ {
-    /// A filter of a client's, as far as the radio does not see to it.
+    /// The parts of a client's filter that the radio does not apply.
     struct Limits {
         var rssi: Int?
         var pathloss: Int?
     }
 
-    /// A signal of the bus: a name that nobody has any more is a client that has left.
+    /// A signal of the bus: when a name has lost its owner, that client has left.
     nonisolated func heard(_ message: IncomingMessage) {
         if message.member == "PropertiesChanged" { return clientChanged(message) }
         guard message.member == "NameOwnerChanged" else { return }
@@ -46,7 +46,8 @@ extension FakeBlueZ {
         }
     }
 
-    /// Somebody has switched a characteristic's notifications on or off, or the last who had has left.
+    /// A client has switched a characteristic's notifications on or off, or the last one that had switched them on has
+    /// left.
     func setUse(_ use: String, of place: AttributeID, _ isOn: Bool) {
         if isOn {
             devices[place.peripheral]?.uses[place.handle, default: []].insert(use)
@@ -102,7 +103,8 @@ extension FakeBlueZ {
         }
     }
 
-    /// A new link: who has called `StartNotify` has notifications there, too (`register_notify` in the daemon's `src/gatt-client.c`).
+    /// On a new link, clients that have called `StartNotify` get notifications, too (`register_notify` in the daemon's
+    /// `src/gatt-client.c`).
     func renewNotifying(_ id: Peripheral.ID) async {
         for place in notifiers.keys where place.peripheral == id {
             guard let path = attribute(place)?.path else { continue }
@@ -120,7 +122,8 @@ extension FakeBlueZ {
         }
     }
 
-    /// Does what is to be done with a characteristic after all that has begun before. What it gives is thrown.
+    /// Starts or stops the notifications of a characteristic after all earlier such steps have ended. Rethrows its
+    /// error.
     private func inTurn(
         _ place: AttributeID, _ work: @escaping @Sendable (isolated FakeBlueZ) async -> BLEError?
     ) async throws(BLEError) {
@@ -133,8 +136,8 @@ extension FakeBlueZ {
         if let error = await task.value { throw error }
     }
 
-    /// Whether the kernel reports an advertisement: with a limit of strength from every client, what is weaker or of unknown
-    /// strength is dropped (`is_filter_match` in Linux's `net/bluetooth/mgmt.c`).
+    /// Whether the kernel reports an advertisement. If every client sets a limit of signal strength, weaker
+    /// advertisements and those of unknown strength are dropped (`is_filter_match` in Linux's `net/bluetooth/mgmt.c`).
     func passesKernel(_ advertisement: Advertisement) -> Bool {
         let minima = discoverers.map { limits[$0]?.rssi }
         guard !minima.isEmpty, let minimum = minima.compactMap({ $0 }).min(), !minima.contains(nil) else { return true }
@@ -142,13 +145,13 @@ extension FakeBlueZ {
         return rssi >= minimum
     }
 
-    /// Whether the daemon shows each change of the strength: only when some client has a limit of either kind.
+    /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
     var showsSmallChanges: Bool {
         discoverers.contains { limits[$0]?.rssi != nil || limits[$0]?.pathloss != nil }
     }
 
-    /// What is shown of an advertisement: the strength only when it has changed by 8 dB, unless small changes are shown, too
-    /// (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
+    /// The properties that an advertisement changes. The signal strength is among them only when it has changed by 8
+    /// dB, or when small changes are shown, too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
     func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
         var properties = FakeDevice.advertised(advertisement)
         let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)

@@ -18,7 +18,7 @@ extension FakeBlueZ {
     }
 
     func connect(_ id: Peripheral.ID) async -> Result<MethodReply, DBusError> {
-        // A call that came right before the end is not carried out any more.
+        // A call that arrived right before the daemon's end is not carried out.
         guard session != nil else { return .failure(.bluez("Failed", "gone")) }
         guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
@@ -52,7 +52,7 @@ extension FakeBlueZ {
                     "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
         let told = try? await backend.attMTU(id)
-        // The link may have ended since. From here to the signal nothing comes between.
+        // The link may have ended since. From here to the signal, nothing else runs on this actor.
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
@@ -66,8 +66,8 @@ extension FakeBlueZ {
         return .success(MethodReply())
     }
 
-    /// Asks a Classic device for its services, unless they are known, and has a profile for none of them. The link for that
-    /// ends after the answer, and can be made to ``hang(_:)`` as "Disconnected".
+    /// Asks a Classic device for its services, unless they are known; the daemon has no profile for any of them. The
+    /// link that this needs ends after the answer, and its end can be made to ``hang(_:)`` as "Disconnected".
     private func browseClassic(_ device: FakeDevice) -> Result<MethodReply, DBusError> {
         if device.links == 0 {
             devices[device.id]?.links = 1
@@ -86,12 +86,13 @@ extension FakeBlueZ {
         return .failure(.bluez("Failed", "br-connection-profile-unavailable"))
     }
 
-    /// Whether the radio has a link to a peripheral, without a wait: the backend has this actor's executor.
+    /// Whether the radio has a link to a peripheral. The answer needs no suspension, because the backend has this
+    /// actor's executor.
     private func hasLink(_ id: Peripheral.ID) -> Bool {
         backend.assumeIsolated { $0.knownPeripherals() }.contains { $0.id == id && $0.isConnected }
     }
 
-    /// Shows the attributes, and then says that the services are resolved.
+    /// Exports the attributes, and then sets the property that the services are resolved.
     private func resolveServices(_ id: Peripheral.ID) async {
         let link = devices[id]?.links
         guard let database = try? await backend.discoverServices(id), var device = devices[id], device.links == link
@@ -153,7 +154,7 @@ extension FakeBlueZ {
         if let connecting = devices[id]?.connecting {
             connecting.cancel()
             _ = await connecting.value
-            // It may have come too late.
+            // The cancellation may have come too late.
             try? await backend.disconnect(id)
             return .success(MethodReply())
         }
@@ -161,7 +162,7 @@ extension FakeBlueZ {
             return .failure(.bluez("NotConnected", "Not Connected"))
         }
         try? await backend.disconnect(id)
-        // It may be a central.
+        // The device may be a central.
         try? await serving?.backend.disconnect(id)
         return .success(MethodReply())
     }
@@ -207,13 +208,13 @@ extension FakeBlueZ {
         await withCheckedContinuation { continuation in faults.hung.append(continuation) }
     }
 
-    /// Waits while nothing is sent over the channel.
+    /// Waits while the channel is held back.
     private func waitForChannel(_ id: Peripheral.ID) async {
         guard devices[id]?.isHeldBack == true else { return }
         await withCheckedContinuation { continuation in devices[id]?.heldBack.append(continuation) }
     }
 
-    /// Sends what was held back, or fails it if there is no link any more.
+    /// Sends the requests that were held back, or fails them if the link has ended.
     func openChannel(_ id: Peripheral.ID) {
         let waiting = devices[id]?.heldBack ?? []
         devices[id]?.isHeldBack = false
@@ -259,7 +260,7 @@ extension FakeBlueZ {
         changed(path, BlueZ.gattCharacteristic, ["Value": .bytes(value)])
     }
 
-    /// BlueZ's words for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).
+    /// BlueZ's message for an error (`create_gatt_dbus_error` in its `src/gatt-client.c`).
     static func answer(_ error: BLEError) -> DBusError {
         switch error.attError {
         case .readNotPermitted: .bluez("NotPermitted", "Read not permitted")

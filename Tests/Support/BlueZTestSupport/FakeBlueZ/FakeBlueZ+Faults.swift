@@ -4,25 +4,25 @@ import BLEBlueZ
 import BLETestSupport
 package import DBus
 
-/// What the fake daemon does wrong, or otherwise than the bluetoothd that it is like.
+/// The fake daemon's faults, and its differences from the bluetoothd that it imitates.
 struct FakeFaults {
     /// Answers to the next call of a method, by its name.
     var errors: [String: DBusError] = [:]
-    /// Methods that do not answer, and the calls that wait for that.
+    /// Methods that do not answer, and their calls that wait.
     var hanging: Set<String> = []
     var hung: [CheckedContinuation<Void, Never>] = []
-    /// Whether services get resolved after a connect.
+    /// Whether services are resolved after a connect.
     var resolvesServices = true
     var signalsConnected = true
-    /// Why a link has ended, where the daemon says so.
+    /// The reason that the daemon reports for the end of a link.
     var reason: (name: String, message: String)?
     var abortsConnection = false
     var hasClassicProfile = false
     var hasAgentManager = true
     var showsPacketLength = true
-    /// Told instead of the link's.
+    /// Shown instead of the link's packet length.
     var packetLength: Int?
-    /// The addresses that peripherals tell when they pair.
+    /// The identity addresses that peripherals distribute when they pair.
     var identities: [Peripheral.ID: String] = [:]
 }
 
@@ -32,10 +32,11 @@ extension FakeBlueZ {
     /// The next call of `method` is answered with an error.
     package func fail(_ method: String, _ error: DBusError) { faults.errors[method] = error }
 
-    /// From now on `method` is not answered, until ``release()``; with "after " before its name, it does what it is to do before.
+    /// From now on, `method` is not answered until ``release()``. With "after " before its name, it is carried out
+    /// first.
     public func hang(_ method: String) { faults.hanging.insert(method) }
 
-    /// Answers what hangs, and what follows.
+    /// Answers the calls that hang, and later ones.
     public func release() {
         faults.hanging = []
         faults.resolvesServices = true
@@ -49,7 +50,7 @@ extension FakeBlueZ {
     /// How many calls hang.
     public var hungCount: Int { faults.hung.count }
 
-    /// Says of a device what the daemon would not say in this form.
+    /// Signals properties of a device that the daemon would not signal in this form.
     package func say(_ properties: [String: DBusValue], of id: Peripheral.ID) async {
         guard let device = devices[id] else { return }
         changed(device.path, BlueZ.device, properties)
@@ -65,17 +66,18 @@ extension FakeBlueZ {
         }
     }
 
-    /// Services do not get resolved after a connect any more.
+    /// From now on, services are not resolved after a connect.
     public func withholdServices() {
         faults.resolvesServices = false
         hang("ServicesResolved")
     }
 
-    /// A connect is no longer signaled, as happens on BlueZ 5.66 when the ATT channel is up before the link is reported.
+    /// From now on, a connect is not signaled, as happens with BlueZ 5.66 when the ATT channel is up before the link is
+    /// reported.
     public func omitConnectedSignal() { faults.signalsConnected = false }
 
-    /// The next attempt to connect is interrupted: the link is reported, the attempt fails, and the end of the link is
-    /// reported after that. It can be made to ``hang(_:)`` as "Disconnected".
+    /// Interrupts the next attempt to connect: the link is reported, the attempt fails, and then the end of the link is
+    /// reported. That report can be made to ``hang(_:)`` as "Disconnected".
     public func abortConnection() { faults.abortsConnection = true }
 
     // MARK: Other daemons, other peripherals
@@ -83,18 +85,18 @@ extension FakeBlueZ {
     /// Has a profile for Classic devices, and keeps links to them, as bluetoothd does with a keyboard.
     public func addClassicProfile() { faults.hasClassicProfile = true }
 
-    /// Says why a link has ended, as bluetoothd does from 5.83 on.
+    /// Reports why a link has ended, as bluetoothd does from 5.83 on.
     public func sayReason(_ name: String, _ message: String) { faults.reason = (name, message) }
 
-    /// Has no AgentManager1, from the next start on.
+    /// The daemon has no AgentManager1, from the next start on.
     public func omitAgentManager() { faults.hasAgentManager = false }
 
     /// Whether `MTU` is shown, as BlueZ before 5.62 does not.
     public func setShowsPacketLength(_ showsPacketLength: Bool) { faults.showsPacketLength = showsPacketLength }
 
-    /// Tells this packet length of every link that is made from now on.
+    /// Shows this packet length for every link that is made from now on.
     public func tellPacketLength(_ length: Int) { faults.packetLength = length }
 
-    /// The peripheral has a private address, and tells this one when it pairs.
+    /// The peripheral has a private address, and distributes this identity address when it pairs.
     public func setIdentity(_ address: String, of id: Peripheral.ID) { faults.identities[id] = address }
 }

@@ -8,17 +8,19 @@ struct FakeMonitor {
     let client: String
     let path: String
     let root: String
-    /// Companies that it listens for; nil for everything that advertises flags, as all simulated peripherals are taken to.
+    /// The companies that it listens for; nil for every peripheral that advertises flags, which includes all simulated
+    /// ones.
     let companies: Set<UInt16>?
 }
 
-/// `org.bluez.AdvertisementMonitorManager1`, as an experimental bluetoothd has it.
+/// `org.bluez.AdvertisementMonitorManager1` of an experimental bluetoothd.
 extension FakeBlueZ {
     private static let monitor = "org.bluez.AdvertisementMonitor1"
 
     /// Offers passive scanning from now on.
     ///
-    /// - Parameter refusing: registering works, and then the monitor is released, as the daemon does when the kernel refuses.
+    /// - Parameter refusing: a registration succeeds, and then the monitor is released, as the daemon does when the
+    ///   kernel refuses.
     public func offerMonitors(refusing: Bool = false) async {
         refusesMonitors = refusing
         guard !offersMonitors else { return }
@@ -54,7 +56,7 @@ extension FakeBlueZ {
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
-        // That they are registered says nothing yet, not even whether there are any.
+        // A successful registration does not mean that there are monitors, or that they are active.
         Task { for monitor in new { await self.activate(monitor) } }
         return .success(MethodReply())
     }

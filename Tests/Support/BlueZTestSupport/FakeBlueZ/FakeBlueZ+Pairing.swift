@@ -11,8 +11,9 @@ struct FakeAgent {
     let capability: IOCapability?
 }
 
-/// Pairing on the bus: agents on one side, the radio's way to pair on the other. What `Pair` answers, and when, is that of
-/// BlueZ 5.66 (`pair_device` and what follows in its `src/device.c`), or of 5.81 in how the link is used meanwhile.
+/// Pairing on the bus: agents on one side, the radio's pairing on the other. The answers of `Pair` and their times are
+/// those of BlueZ 5.66 (`pair_device` and later steps in its `src/device.c`). From 5.81 on, requests wait for the
+/// pairing.
 extension FakeBlueZ {
     // MARK: AgentManager1
 
@@ -39,7 +40,8 @@ extension FakeBlueZ {
         return .success(MethodReply())
     }
 
-    /// (a daemon watches the names of its agents; this one looks)
+    /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks
+    /// them.)
     private func removeDeadAgents() async {
         for agent in agents {
             let reply = try? await session?.call(
@@ -48,18 +50,18 @@ extension FakeBlueZ {
         }
     }
 
-    /// Who is asked: the agent of whoever has called `Pair`, else the default one.
+    /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
     var agent: FakeAgent? {
         agents.first { $0.owner == pairingSender } ?? agents.first
     }
 
-    /// How many agents there are, and which is asked first.
+    /// The capabilities of the agents, that of the default one first.
     public var agentCapabilities: [IOCapability] { agents.compactMap(\.capability) }
 
     /// The bus names of the agents' programs.
     public var agentOwners: [String] { agents.map(\.owner) }
 
-    /// Has the agent answer, as the daemon asks it.
+    /// Asks the agent in the daemon's way, and returns its answer.
     func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
         guard let agent, let session, let device = devices[id] else { return .refuse }
         func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
@@ -78,7 +80,7 @@ extension FakeBlueZ {
             case .authorizeService(let service): call("AuthorizeService", path, .string(service.fullDescription))
             }
         if case .show = prompt {
-            // The daemon does not wait for an answer. Whoever enters the number waits until it is to be seen.
+            // The daemon does not wait for an answer. Here, the number is entered only once it is shown.
             _ = try? await session.call(request, timeout: HangLimit.step)
             return .accept
         }
@@ -147,7 +149,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// Says so when the device has been paired with, and under which address it is known then.
+    /// Signals that the device is paired, and its identity address.
     func publishPairing(_ id: Peripheral.ID) async {
         guard let device = devices[id], let state = try? await backend.pairingState(id),
             state.isPaired != device.isPaired

@@ -11,7 +11,7 @@ extension FakeBlueZ {
     private static let notifyAcquired = Answer.failure(.bluez("NotPermitted", "Notify acquired"))
     private static let notSupported = Answer.failure(.bluez("NotSupported", "Operation is not supported"))
 
-    /// The answer to a call that has to do with sockets; nil for one that has not.
+    /// The answer to a call that involves sockets; nil for any other call.
     func socketCall(
         _ place: AttributeID, _ attribute: FakeDevice.Attribute, _ call: IncomingCall
     ) async -> Result<MethodReply, DBusError>? {
@@ -44,7 +44,7 @@ extension FakeBlueZ {
         guard properties(place).contains(.notify) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
         do throws(BLEError) {
-            // What comes before there is a socket is lost, as is what the socket does not hold.
+            // Values that arrive before there is a socket are lost, and so are values that the socket has no room for.
             try await backend.startNotifications(of: place) { [weak self] value in
                 self?.assumeIsolated { _ = try? $0.notifySockets[place]?.send(value) }
             }
@@ -133,7 +133,8 @@ extension FakeBlueZ {
         loop.perform { socket.close() }
     }
 
-    /// The link has ended, and with it everybody's sockets. (Who has called `StartNotify` has notifications on the next one, too.)
+    /// The link has ended, and with it the sockets of all clients. (Clients that have called `StartNotify` get
+    /// notifications on the next link, too.)
     func endSockets(of id: Peripheral.ID) {
         for (place, socket) in notifySockets where place.peripheral == id {
             notifySockets[place] = nil

@@ -6,11 +6,11 @@ import DBus
 import Logging
 import Synchronization
 
-/// bluetoothd's bus interface over a simulated radio: definitions, served on a private bus.
+/// bluetoothd's bus interface over a simulated radio, on a private bus.
 ///
-/// It translates between `org.bluez` and the radio and has no behavior of its own beyond what the daemon adds: temporary device
-/// objects, one discovery per sender, `InProgress`, its error names, and that a value which is read shows as a changed
-/// property. What the daemon does was looked up on the daemon; where the contract shows a difference, it is looked up again.
+/// It translates between `org.bluez` and the radio, and adds only the daemon's own behavior: temporary device objects,
+/// one discovery per sender, `InProgress`, its error names, and a changed property for every value that is read. This
+/// behavior was observed on the real daemon; where the contract shows a difference, it is observed again.
 public actor FakeBlueZ {
     static let adapterPath = "/org/bluez/hci0"
 
@@ -23,7 +23,7 @@ public actor FakeBlueZ {
 
     /// The agents, in the order in which they were registered, and which of them is the default.
     var agents: [FakeAgent] = []
-    /// Whose `Pair` is under way.
+    /// The client whose `Pair` is under way.
     var pairingSender: String?
 
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
@@ -37,7 +37,7 @@ public actor FakeBlueZ {
     var otherAdapters: [String: Bool] = [:] { didSet { publishOthers() } }
     /// The devices of other adapters, by their paths.
     var otherDevices: [String: FakeDevice] = [:] { didSet { publishOthers() } }
-    /// The properties of both, for the bus thread.
+    /// The properties of other adapters and their devices, for the bus thread.
     nonisolated let publishedOthers = Mutex<[String: [String: DBusValue]]>([:])
     var isBlocked = false
     /// The monitors of clients, by their paths.
@@ -48,7 +48,7 @@ public actor FakeBlueZ {
     /// The numbers at which clients accept channels.
     var listeners: [Int: FakeListener] = [:]
     var lastListener = 0
-    /// What the kernel has of them.
+    /// The kernel's record of these numbers.
     nonisolated let bound = Mutex(BoundChannels())
     /// Whether values are on their way to the radio.
     var isSendingValues = false
@@ -56,7 +56,7 @@ public actor FakeBlueZ {
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
     nonisolated let arrivedValues = Mutex<[FakeServing.Value]>([])
     var refusesMonitors = false
-    /// Whether the subscribers of indications confirm what is signaled to all.
+    /// Whether the subscribers of indications confirm values that are signaled to all.
     var confirmsSignals = true
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.
@@ -67,18 +67,18 @@ public actor FakeBlueZ {
             let properties = devices.mapValues { device in
                 device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }
             }
-            // On the bus thread, where it keeps its place among the signals.
+            // On the bus thread, so that the change keeps its place among the signals.
             loop.perform { [weak self] in self?.published.withLock { $0 = properties } }
         }
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
-    /// Who has the notifications of a characteristic on, by bus name.
+    /// The bus names of the clients that have switched on the notifications of a characteristic.
     var notifiers: [AttributeID: Set<String>] = [:]
     var pendingStarts: Set<PendingStart> = []
     /// The paths of the attributes that are being written.
     var writing: Set<String> = []
-    /// What starts and stops the notifications of a characteristic, one after the other.
+    /// The tasks that start and stop the notifications of a characteristic, one after the other.
     var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
@@ -89,18 +89,18 @@ public actor FakeBlueZ {
     nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// How often each method was called.
     public internal(set) var calls: [String: Int] = [:]
-    /// What it does wrong.
+    /// The daemon's faults.
     var faults = FakeFaults()
 
-    /// The radio's, so that its events and the calls from the bus take turns.
+    /// The radio's executor, so that its events and the calls from the bus take turns.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
 
-    /// Its version is 5 and this.
+    /// The second part of its version: 66 for 5.66.
     public nonisolated let minorVersion: Int
     /// The clients whose filters have services.
     public internal(set) var serviceFilters: Set<String> = []
 
-    /// A daemon on the bus at `address`; it is not there yet.
+    /// A daemon for the bus at `address`, not started yet.
     public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66) {
         self.address = address
         self.radio = radio
@@ -112,7 +112,7 @@ public actor FakeBlueZ {
 
     private var hasStarted = false
 
-    /// Comes up: with the adapter, and without devices.
+    /// Starts the daemon, with the adapter and without devices.
     public func start() async throws {
         if !hasStarted {
             hasStarted = true
@@ -148,7 +148,7 @@ public actor FakeBlueZ {
         try await own(BlueZ.service, session)
     }
 
-    /// Takes the daemon's name, once the bus has noticed that a daemon that was killed is gone.
+    /// Takes the daemon's name, once the bus has noticed the end of a daemon that was killed.
     private func own(_ name: String, _ session: BusSession) async throws {
         let (isOwner, isTaken) = (1, 3)
         while true {
@@ -162,7 +162,7 @@ public actor FakeBlueZ {
         }
     }
 
-    /// Is gone at once, without a word, as after SIGKILL. The kernel ends its links.
+    /// Ends the daemon at once, without a signal, as SIGKILL does. The kernel ends its links.
     public func kill() async {
         let session = session
         self.session = nil
@@ -184,7 +184,7 @@ public actor FakeBlueZ {
         devices = [:]
         release()
         try? await backend.stopDiscovery()
-        // One that the cancellation was too late for has made a link.
+        // An attempt that was cancelled too late has made a link.
         for attempt in attempts { _ = await attempt.value }
         for peripheral in await backend.knownPeripherals() where peripheral.isConnected {
             try? await backend.disconnect(peripheral.id)
@@ -194,7 +194,7 @@ public actor FakeBlueZ {
     /// Whether any client has a discovery session.
     public var isDiscovering: Bool { !discoverers.isEmpty }
 
-    /// The signal strength of an advertisement that was heard from a connected peripheral.
+    /// Sets the signal strength of an advertisement that was received from a connected peripheral.
     public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) {
         devices[id]?.advertisement.rssi = strength
         devices[id]?.isInRange = strength != nil

@@ -9,13 +9,13 @@ struct FakeDevice {
     /// The path of its adapter.
     let adapter: String
     var advertisement: Advertisement
-    /// It is heard, and so has a signal strength, known or not.
+    /// Whether it is received, and so has a signal strength, known or not.
     var isInRange = true
-    /// What its characteristics are used for, by their handles: the properties that say so.
+    /// The properties that show the use of its characteristics, by their handles.
     var uses: [UInt16: Set<String>] = [:]
-    /// What `MTU` shows while there is a link.
+    /// The packet length that `MTU` shows while there is a link.
     var packetLength: Int?
-    /// What the link's packets hold while there is one.
+    /// The packet length of the link while there is one.
     var linkPacketLength: Int?
     var isConnected = false
     /// How many links there have been.
@@ -25,17 +25,17 @@ struct FakeDevice {
     var connecting: Task<BLEError?, Never>?
     var pairing: Task<BLEError?, Never>?
     var isPaired = false
-    /// `Pair` has secured the channel: requests wait until the pairing has succeeded, or the link ends.
+    /// Whether `Pair` has secured the channel: then requests wait until the pairing has succeeded, or the link ends.
     var isHeldBack = false
     /// The requests that wait for that.
     var heldBack: [CheckedContinuation<Void, Never>] = []
-    /// The pairing that a request has begun was refused, and the request waits for the end of the link.
+    /// Whether the pairing that a request has begun was refused: then the request waits for the end of the link.
     var isRefused = false
     /// The requests that were lost with their link: their methods, and the paths of their attributes.
     var lost: Set<[String]> = []
     var isTrusted = false
     var isBlocked = false
-    /// Its identity address, where that is not the one in its path.
+    /// Its identity address, if that is not the one in its path.
     var identity: String?
 
     init(id: Peripheral.ID, advertisement: Advertisement, adapter: String = FakeBlueZ.adapterPath) {
@@ -66,7 +66,7 @@ struct FakeDevice {
         ]) { $1 }
     }
 
-    /// What `UUIDs` shows: besides what is advertised, what was found on a link.
+    /// The services that `UUIDs` shows: those that are advertised, and those that were discovered on a link.
     var services: Set<BluetoothUUID> {
         advertisement.serviceUUIDs.union((database?.services ?? []).filter(\.isPrimary).map(\.uuid))
     }
@@ -93,7 +93,7 @@ struct FakeDevice {
         return properties
     }
 
-    /// The structures that no other property tells, as an experimental bluetoothd shows them; nil where there are none.
+    /// The structures that no other property shows, as an experimental bluetoothd shows them; nil if there are none.
     private static func unnamed(_ advertisement: Advertisement) -> DBusValue? {
         let rest = Advertisement(
             solicitedServiceUUIDs: advertisement.solicitedServiceUUIDs,

@@ -14,7 +14,7 @@ public enum Guest {
     public struct Failure: Error {
         /// The command.
         public let command: String
-        /// What it said, or its status.
+        /// Its answer, or its status.
         public let answer: String
 
         public init(command: String, answer: String) {
@@ -26,7 +26,7 @@ public enum Guest {
     /// The maximum time for a shell command, in seconds. `/run/bluez/start` gives up after 120 s.
     private static let limit = 150
 
-    /// Runs a shell command. (Not with Foundation's `Process`, which waits for what its child leaves running, too.)
+    /// Runs a shell command. (Foundation's `Process` would also wait for processes that the command leaves running.)
     public static func run(_ command: String) async throws {
         try await onThread {
             let status = shell(command)
@@ -59,7 +59,7 @@ public enum Guest {
         return answer
     }
 
-    /// Runs `work` on a thread that may wait.
+    /// Runs `work` on a thread that may block.
     private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value
     {
         try await withCheckedThrowingContinuation { continuation in

@@ -1,29 +1,29 @@
 internal import Foundation
 internal import Synchronization
 
-/// What the running test in the guest has done last.
+/// The last steps of the running test in the guest.
 final class GuestProgress: Sendable {
     static let shared = GuestProgress()
 
     /// The time without progress after which a test fails, while no command of the test is being carried out.
     static let limit = Duration.seconds(60)
-    /// The same during a command, each of which has a shorter limit of its own (``Guest``), and while commands do nothing but
-    /// ask the same again and get the same answers.
+    /// The same while a command is being carried out, each of which has a shorter limit of its own (``Guest``), and
+    /// while commands only repeat earlier questions and get the same answers.
     private static let commandLimit = Duration.seconds(180)
     /// The time that a cancelled test has to end.
     private static let grace = Duration.seconds(30)
     private static let capacity = 20
 
     private struct State {
-        /// The test that runs, and what cancels it.
+        /// The test that runs, and a closure that cancels it.
         var test: (name: String, number: Int, cancel: @Sendable () -> Void)?
         /// The number of the last test.
         var number = 0
         /// The commands that are being carried out.
         var commands = 0
-        /// When it last took a step, and one that differs from its last steps.
+        /// The times of its last step, and of its last step that differed from earlier ones.
         var last = ContinuousClock.now, lastNew = ContinuousClock.now
-        /// Its last steps, and when it took them.
+        /// Its last steps, and their times.
         var steps: [(text: String, time: String)] = []
         var isStuck = false
     }
@@ -32,7 +32,7 @@ final class GuestProgress: Sendable {
     private let began = ContinuousClock.now
 
     private init() {
-        // A thread of its own: it must run when no thread of the concurrency pool does.
+        // On a thread of its own, because it must run even when no thread of the concurrency pool does.
         Thread.detachNewThread { self.watch() }
     }
 
@@ -63,7 +63,7 @@ final class GuestProgress: Sendable {
         }
     }
 
-    /// Ends it. Returns its last steps if it was stuck.
+    /// Stops watching the test. Returns its last steps if it was stuck.
     func end() -> [String]? {
         state.withLock { state in
             state.test = nil
@@ -88,7 +88,7 @@ final class GuestProgress: Sendable {
             guard let stuck else { continue }
             say("\(stuck.name): no progress; its last steps:\n" + stuck.steps.joined(separator: "\n"))
             _ = system("exec timeout -k 5 90 /run/bluez/report >&2")
-            // Only while it runs: `end()` waits for the lock.
+            // Only while the test runs: `end()` waits for the lock.
             state.withLock { state in
                 if let test = state.test, test.number == stuck.number { test.cancel() }
             }

@@ -1,7 +1,7 @@
 public import Testing
 
-/// A suite that runs in the guest only, test after test. A test that makes no progress for a minute fails, after a report of
-/// what everything waits for (`Scripts/guest/report`).
+/// A suite that runs in the guest only, test after test. A test that makes no progress for a minute fails, after a
+/// report of what each process waits for (`Scripts/guest/report`).
 public struct InGuest: SuiteTrait, TestTrait, TestScoping {
     public var isRecursive: Bool { true }
 
@@ -10,7 +10,7 @@ public struct InGuest: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil, Guest.isHere else { return try await body() }
         try await withUnsafeCurrentTask { task in
-            // Not used after the end of `body`, during which the task exists.
+            // The task exists until the end of `body`, and is not used later.
             nonisolated(unsafe) let task = task
             GuestProgress.shared.begin(test.displayName ?? test.name) { task?.cancel() }
             defer {

@@ -18,13 +18,13 @@ public final class PrivateBus: Sendable {
     private let configuration: FileDescriptor
     private let daemon: Mutex<Daemon>
 
-    /// A `dbus-daemon` that listens, and its end.
+    /// A `dbus-daemon` that listens, and the task that waits for its end.
     private struct Daemon {
         let program: RunningProgram
         let end: Task<Void, Never>
     }
 
-    /// The policy that lets everybody do everything.
+    /// The policy that allows everything to every user.
     ///
     /// - Parameter denied: exceptions, as attributes of the configuration's `<deny>`.
     public static func policy(denying denied: String...) -> String {
@@ -62,7 +62,7 @@ public final class PrivateBus: Sendable {
 
     /// Ends the bus, and returns once its sockets are closed. Blocks the thread.
     public func stopAndWait() {
-        // The last socket that it has opened is the last that is closed.
+        // The daemon closes the socket last that it has opened last.
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(probe) }
         let name = address.dropFirst("unix:abstract=".count).utf8
@@ -82,7 +82,7 @@ public final class PrivateBus: Sendable {
         while recv(probe, &space, space.count, 0) > 0 {}
     }
 
-    /// Starts a new bus in the place of one that was stopped.
+    /// Starts a new bus in place of one that was stopped.
     public func restart() async throws {
         await daemon.withLock { $0.end }.value
         let new = try await Self.start(configuration)

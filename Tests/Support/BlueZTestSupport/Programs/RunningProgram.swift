@@ -22,7 +22,7 @@ public final class RunningProgram: Sendable {
     /// Sends a signal to the program. Does nothing if it has ended.
     public func send(_ signal: Signal) { sender.withLock { $0?(signal) } }
 
-    /// Thrown for a write to a program whose input was there from the beginning.
+    /// Thrown for a write to a program whose whole input was given at its start.
     public struct NoWriter: Error, CustomStringConvertible {
         public let description = "the program's input is not .writer (of ble: start it with time: .virtual)"
     }
@@ -37,9 +37,9 @@ public final class RunningProgram: Sendable {
     public func closeInput() async { try? await input?.finish() }
 }
 
-/// What a program writes to one of its streams, as it comes.
+/// The output of a program on one of its streams, as it arrives.
 public final class ProgramOutput: Sendable {
-    /// Thrown when the output has ended without what was waited for.
+    /// Thrown when the output has ended without the awaited text.
     public struct Ended: Error, CustomStringConvertible {
         public let text: String
         public var description: String { "the program's output ended too early: \(text)" }
@@ -53,7 +53,7 @@ public final class ProgramOutput: Sendable {
 
     private let state = SharedValue(State())
 
-    /// What has been written so far.
+    /// The text written so far.
     public var text: String { state.value.text }
 
     func record(_ buffers: SubprocessOutputSequence) async throws {
@@ -67,7 +67,7 @@ public final class ProgramOutput: Sendable {
     /// Returns once `text` has been written. Throws ``Ended`` if the stream ends without it.
     public func until(_ text: String) async throws { try await until { $0.contains(text) } }
 
-    /// Returns once `text` has been written so many times. Throws ``Ended`` if the stream ends before.
+    /// Returns once `text` has been written that many times. Throws ``Ended`` if the stream ends first.
     public func until(count: Int, _ text: String) async throws {
         try await until { $0.ranges(of: text).count >= count }
     }
@@ -79,7 +79,7 @@ public final class ProgramOutput: Sendable {
         }
     }
 
-    /// Returns once so many lines have been written. Throws ``Ended`` if the stream ends before.
+    /// Returns once that many lines have been written. Throws ``Ended`` if the stream ends first.
     public func until(lineCount: Int) async throws {
         try await until { text in text.utf8.count { $0 == UInt8(ascii: "\n") } >= lineCount }
     }

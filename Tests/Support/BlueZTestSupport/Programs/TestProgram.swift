@@ -9,11 +9,11 @@ internal import SystemPackage
     import Musl
 #endif
 
-/// A program that a test runs. It dies with the test process, however that ends.
+/// A program that a test runs. It ends when the test process ends, even if that crashes.
 ///
 /// Only for suites with the trait `.startsProcesses`.
 public struct TestProgram: Sendable {
-    /// What a program left behind.
+    /// The status and output of a program that has ended.
     public struct Result: Sendable {
         /// As a shell reports it: 128 and the signal's number if a signal ended the program.
         public let status: Int32
@@ -29,11 +29,11 @@ public struct TestProgram: Sendable {
         public var description: String { "\(reason)\n– output:\n\(output)\n– errors:\n\(errors)" }
     }
 
-    /// What a program reads from its standard input.
+    /// The standard input of a program.
     public enum Input: Sendable {
-        /// This text, all of which is there when the program starts.
+        /// This text, available as a whole when the program starts.
         case text(String)
-        /// What the test writes meanwhile.
+        /// Text that the test writes while the program runs.
         case writer
     }
 
@@ -48,14 +48,15 @@ public struct TestProgram: Sendable {
         _ path: String, _ arguments: [String] = [], environment: [Environment.Key: String?] = [:],
         input: Input = .text("")
     ) {
-        // The kernel sends the signal when the *thread* ends that started the program. Subprocess 1.0.2 starts them all on one
-        // thread, which ends with the process; Package.swift asks for exactly that version.
+        // The kernel sends the signal when the *thread* ends that started the program. Subprocess 1.0.2 starts all
+        // programs on one thread, which ends with the process; Package.swift requires exactly that version.
         self.arguments = ["--pdeathsig", "KILL", "--", path] + arguments
         self.environment = environment
         self.input = input
     }
 
-    /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed, and ``Failure`` thrown.
+    /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed, and ``Failure``
+    /// thrown.
     ///
     /// `body` is not cancelled when the program ends first: waits for its output then throw ``ProgramOutput/Ended``.
     @discardableResult
@@ -74,7 +75,7 @@ public struct TestProgram: Sendable {
         input: Input, _ writer: (Execution<Input, SequenceOutput, SequenceOutput>) -> StandardInputWriter?,
         _ body: (RunningProgram) async throws -> Void
     ) async throws -> Result {
-        // A program that ends before it has read everything is no reason for this process to end.
+        // This process must not end when a program ends before it has read all of its input.
         _ = signal(SIGPIPE, SIG_IGN)
         let outcome = try await Subprocess.run(
             .name("setpriv"), arguments: Arguments(arguments), environment: .inherit.updating(environment),
@@ -105,7 +106,7 @@ public struct TestProgram: Sendable {
 }
 
 extension FileDescriptor {
-    /// A file without a name that holds `text`, at its beginning.
+    /// A file without a name that holds `text`; its position is at the beginning.
     static func unnamedFile(holding text: String) throws -> FileDescriptor {
         var path = Array("/tmp/ble-test-XXXXXX".utf8CString)
         let file = FileDescriptor(rawValue: mkstemp(&path))

@@ -1,9 +1,10 @@
 // fake-bluez COUNT RATE: an org.bluez with one adapter and one connected peripheral, one of whose characteristics notifies.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartNotify is answered, and 100 ms later
-// COUNT values of 20 bytes are signalled: the counter from 0, little-endian, in the first 4 bytes. RATE is how many a second,
-// on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4
-// bytes after it. While it signals it answers nothing. That characteristic and 15 others, char0021 to char0035, can be read.
+// COUNT values of 20 bytes are signaled: the counter from 0, little-endian, in the first 4 bytes. RATE is the number of
+// values a second, on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker: counter
+// 0xFFFFFFFF, and COUNT in the 4 bytes after it. The program answers no calls while it signals. That characteristic and
+// 15 others, char0021 to char0035, can be read.
 #include "fake-peripheral.h"
 
 #define CHARACTERISTIC SERVICE "/char0011"

@@ -3,7 +3,7 @@
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. On RegisterApplication it fetches the
 // application's objects and replies. 100 ms later it calls StartNotify on the first characteristic that notifies. It then expects
 // COUNT values of 20 bytes, each with its number from 0, little-endian, in the first 4 bytes. After the last one it calls
-// StopNotify. After any other value it exits, and org.bluez goes.
+// StopNotify. After any other value it exits, and releases the name org.bluez.
 //
 // RATE is ignored: the application paces itself. One bus serves one application.
 #include "fake.h"
@@ -37,7 +37,7 @@ static const Object objects[] = {
 };
 enum { object_count = sizeof objects / sizeof *objects };
 
-// What Introspect replies. The property types are those of the tables above.
+// The reply to Introspect. The property types are those of the tables above.
 static const struct {
     const char *path, *xml;
 } introspections[] = {
@@ -73,7 +73,7 @@ static const struct {
      "</interface></node>"},
 };
 
-// What it knows of the one application, and of its values.
+// The state of the one application, and of its values.
 typedef struct {
     uint32_t count, received;
     char *application, *characteristic;
@@ -128,7 +128,7 @@ static DBusMessage *introspect(DBusMessage *call) {
 
 // --- the application's objects ---
 
-// Looks for `name` in the a{sv} or a{sa{sv}}. What it has goes to `value`.
+// Looks for `name` in the a{sv} or a{sa{sv}}, and moves `value` to its value.
 static bool find(DBusMessageIter *dictionary, const char *name, DBusMessageIter *value) {
     DBusMessageIter entries;
     dbus_message_iter_recurse(dictionary, &entries);
@@ -158,7 +158,7 @@ static bool has_notify(DBusMessageIter *variant) {
     return false;
 }
 
-// The path of the first characteristic that notifies, or NULL. `served` is what GetManagedObjects replied.
+// The path of the first characteristic that notifies, or NULL. `served` is the reply to GetManagedObjects.
 static const char *find_notifying(DBusMessage *served) {
     DBusMessageIter body, entries;
     dbus_message_iter_init(served, &body);
@@ -180,7 +180,7 @@ static void call_characteristic(DBusConnection *bus, const Central *self, const 
     dbus_connection_flush(bus);
 }
 
-// The reply to RegisterApplication. If it is no error, the characteristic is known.
+// The reply to RegisterApplication. Unless it is an error, the characteristic is known.
 static DBusMessage *register_application(DBusConnection *bus, Central *self, DBusMessage *call) {
     const char *root, *path = NULL;
     DBusError error = DBUS_ERROR_INIT;
@@ -282,7 +282,7 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *message, void 
     switch (dbus_message_get_type(message)) {
     case DBUS_MESSAGE_TYPE_SIGNAL: return receive(bus, self, message);
     case DBUS_MESSAGE_TYPE_ERROR:
-        // StartNotify failed. An application that ends before it replies to StopNotify is no problem.
+        // StartNotify failed. (An application may end before it replies to StopNotify.)
         if (self->received < self->count) fail(self, dbus_message_get_error_name(message));
         return DBUS_HANDLER_RESULT_HANDLED;
     case DBUS_MESSAGE_TYPE_METHOD_CALL: break;

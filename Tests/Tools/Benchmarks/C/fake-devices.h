@@ -1,5 +1,5 @@
-// What the fake bluetoothds with many devices share: devices that were heard and never connected. See scan.h for what
-// they say.
+// Common code of the fake bluetoothds with many devices, which were discovered and never connected. See scan.h for
+// their data.
 #include "fake.h"
 #include "scan.h"
 
@@ -34,7 +34,8 @@ static inline void fill_data(uint8_t *data, uint32_t round, uint32_t total) {
 
 enum { device_property_count = 17 };
 
-// Everything that bluetoothd has of a device that was heard and never connected. Keeps pointers to `device` and `data`.
+// All properties that bluetoothd has of a device that was discovered and never connected. Keeps pointers to `device`
+// and `data`.
 static inline void describe(Property *to, const Device *device, bool is_match, const uint8_t *data) {
     const Property properties[device_property_count] = {
         {"Address", "s", device->address},
@@ -60,7 +61,7 @@ static inline void describe(Property *to, const Device *device, bool is_match, c
     memcpy(to, properties, sizeof properties);
 }
 
-// Signals a new device as it is in round 0.
+// Signals a new device with its state in round 0.
 static inline void announce(DBusConnection *bus, const Device *device, bool is_match) {
     uint8_t data[scan_data_length];
     Property properties[device_property_count];
@@ -73,7 +74,7 @@ static inline void announce(DBusConnection *bus, const Device *device, bool is_m
     send(bus, signal);
 }
 
-// What GetManagedObjects answers: the adapter, and the devices as they are in round 0.
+// The reply to GetManagedObjects: the adapter, and the devices with their state in round 0.
 static inline void append_objects(DBusMessageIter *to, uint32_t devices) {
     uint8_t data[scan_data_length];
     Property properties[device_property_count];

@@ -2,12 +2,12 @@
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. The devices are those of fake-scan in
 // round 0. StartDiscovery is answered, and right after that one more device is announced, with the name "Marker". It is
-// forgotten at once: GetManagedObjects never tells it, and the next StartDiscovery announces it again.
+// forgotten at once: GetManagedObjects never contains it, and the next StartDiscovery announces it again.
 #include "fake-devices.h"
 
 static uint32_t devices;
 
-// A device as Get and GetAll see it. Valid until the next call of this function.
+// A device for Get and GetAll. Valid until the next call of this function.
 static const Property *device_properties(const char *path) {
     static uint8_t data[scan_data_length];
     static Property properties[device_property_count];
@@ -46,7 +46,8 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
     } else if (dbus_message_has_interface(call, "org.freedesktop.DBus.Properties")) {
         reply = get_properties(call, find_properties);
     } else if (dbus_message_has_member(call, "StartDiscovery")) {
-        // While it discovers this is taken for another client's. As in bluetoothd, what it changes is signaled before.
+        // A second call during discovery is treated as another client's. As in bluetoothd, the changes are signaled
+        // before the reply.
         if (!is_discovering) set_discovering(bus, true);
         reply = dbus_message_new_method_return(call);
         starts = true;

@@ -3,9 +3,10 @@
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartNotify is answered. 100 ms after
 // each characteristic has been asked for it, COUNT values of 20 bytes are signaled, from the peripherals in turn: the
-// counter from 0, little-endian, in the first 4 bytes. So that of peripheral 2 of 10 is 2, 12, 22 and so on. RATE is
-// how many a second in total, on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker, from
-// each in turn: counter 0xFFFFFFFF, and COUNT in the 4 bytes after it. While it signals it answers nothing.
+// counter from 0, little-endian, in the first 4 bytes. So peripheral 2 of 10 has the counters 2, 12, 22 and so on. RATE
+// is the total number of values a second, on an absolute schedule; 0 is as fast as the bus takes them. Then comes the
+// marker, from each in turn: counter 0xFFFFFFFF, and COUNT in the 4 bytes after it. The program answers no calls while
+// it signals.
 #include "fake.h"
 
 #define DEVICE_INTERFACE "org.bluez.Device1"
@@ -52,7 +53,7 @@ static Peripheral *find_peripheral(const char *path) {
 
 // --- properties ---
 
-// The first is the one that changes. Those of a device keep pointers to it.
+// The first property is the one that changes. The properties of a device keep pointers to it.
 static void describe_device(Property *to, const Peripheral *self) {
     const Property properties[device_property_count] = {
         {"Connected", "b", .number = self->is_connected},

@@ -1,4 +1,5 @@
-// What the fake bluetoothds with a connected peripheral share: that peripheral, its service, and how objects are told.
+// Common code of the fake bluetoothds with a connected peripheral: that peripheral, its service, and the replies about
+// objects.
 #include "fake.h"
 
 #define DEVICE ADAPTER "/dev_F0_F1_F2_F3_F4_F5"
@@ -11,7 +12,7 @@ typedef struct {
     const Property *properties;
 } Object;
 
-// The first is the one that changes.
+// The first property is the one that changes.
 static Property device_properties[] = {
     {"Connected", "b", .number = true},
     {"Address", "s", "F0:F1:F2:F3:F4:F5"},
@@ -38,7 +39,7 @@ static const Property service_properties[] = {
     {NULL},
 };
 
-// What GetManagedObjects answers.
+// The reply to GetManagedObjects.
 static inline void append_objects(DBusMessageIter *to, const Object *objects, int count) {
     DBusMessageIter all;
     dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{oa{sa{sv}}}", &all);

@@ -1,10 +1,11 @@
 // fake-scan COUNT RATE DEVICES [bthome]: an org.bluez with one adapter, in range of DEVICES devices that advertise.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartDiscovery is answered, and 100 ms later every
-// device is announced, and then COUNT changes are signaled, RATE a second on an absolute schedule. Then comes the marker. See scan.h
-// for what each of them says; with `bthome` they are sensors. While it signals it answers nothing.
+// device is announced, and then COUNT changes are signaled, RATE a second on an absolute schedule. Then comes the
+// marker. See scan.h for their contents; with `bthome` the devices are sensors. The program answers no calls while it
+// signals.
 //
-// Discovery filters are accepted and hide nothing, as when another client scans without one.
+// Discovery filters are accepted and have no effect, as when another client scans without a filter.
 #include "fake-devices.h"
 
 typedef struct {
@@ -117,7 +118,7 @@ static const Property *find_properties(const char *path, const char *interface) 
     return strcmp(path, ADAPTER) == 0 && strcmp(interface, "org.bluez.Adapter1") == 0 ? adapter_properties : NULL;
 }
 
-// The answer to a StartDiscovery or StopDiscovery. As in bluetoothd, what it changes is signaled before.
+// The answer to a StartDiscovery or StopDiscovery. As in bluetoothd, the changes are signaled before it.
 static DBusMessage *discover(DBusConnection *bus, DBusMessage *call, bool start) {
     bool is_discovering = adapter_properties[0].number;
     if (start && is_discovering)

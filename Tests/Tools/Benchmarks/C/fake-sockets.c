@@ -2,20 +2,21 @@
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. AcquireNotify on the first
 // characteristic is answered with a socket, and 100 ms later COUNT packets of 20 bytes are sent through it: the counter
-// from 0, little-endian, in the first 4 bytes. RATE is how many a second, on an absolute schedule; 0 is as fast as the
-// socket takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4 bytes after it. StartNotify is
-// answered, but signals nothing: no client gets packets without a socket.
+// from 0, little-endian, in the first 4 bytes. RATE is the number of packets a second, on an absolute schedule; 0 is as
+// fast as the socket takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4 bytes after it.
+// StartNotify is answered, but signals nothing: no client gets packets without a socket.
 //
-// AcquireWrite on the second is answered with a socket that expects COUNT such packets. WriteValue takes them too. A
-// read of the third is answered when they have arrived, or the writer has closed the socket. The value is how many
-// packets came before the first out of order, little-endian in 4 bytes. All other calls are answered meanwhile.
+// AcquireWrite on the second characteristic is answered with a socket that expects COUNT such packets. WriteValue takes
+// them too. A read of the third is answered when they have arrived, or when the writer has closed the socket. The value
+// is the number of packets before the first one that is out of order, little-endian in 4 bytes. All other calls are
+// answered meanwhile.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-// The system's function has the same name as the one for messages.
+// The system's function has the same name as the function for messages.
 #define send send_message
 #include "fake-peripheral.h"
 #undef send
@@ -25,10 +26,10 @@
 #define WRITABLE SERVICE "/char0014"
 #define RECEIVED SERVICE "/char0016"
 
-// So many packets may pass before calls are answered again.
+// The number of packets that may pass before calls are answered again.
 enum { att_mtu = 247, batch = 64 };
 
-// The first of each is the one that changes.
+// The first property of each table is the one that changes.
 static Property notifying_properties[] = {
     {"NotifyAcquired", "b", .number = false},
     {"UUID", "s", "00002a37-0000-1000-8000-00805f9b34fb"},
@@ -64,7 +65,7 @@ static const Object objects[] = {
 };
 enum { object_count = sizeof objects / sizeof *objects };
 
-// A characteristic that has a socket for its packets. The descriptor is that of our end, or -1.
+// A characteristic that has a socket for its packets. The descriptor is that of this program's end, or -1.
 typedef struct {
     const char *path;
     Property *properties;
@@ -75,11 +76,12 @@ typedef struct {
     DBusConnection *bus;
     uint32_t count, rate;
     Socket notifying, writable;
-    // The packets sent, with the marker; when the next one is due; whether it waits for room.
+    // The number of sent packets, with the marker; the time when the next one is due; whether it waits for room.
     uint32_t sent;
     struct timespec due;
     bool is_full;
-    // The packets that came, and those before the first that was out of order. Whether the writer has closed its end.
+    // The number of received packets, and of those before the first one that was out of order. Whether the writer has
+    // closed its end.
     uint32_t received, in_order;
     bool is_closed;
     // The read that is not answered yet, or NULL.
@@ -93,8 +95,8 @@ static void set_acquired(DBusConnection *bus, const Socket *socket, bool is_acqu
     send_properties_changed(bus, socket->path, CHARACTERISTIC, socket->properties, 1);
 }
 
-// The reply to AcquireNotify or AcquireWrite. If it is no error, there is a socket, which was signaled before, as in
-// bluetoothd.
+// The reply to AcquireNotify or AcquireWrite. Unless it is an error, there is a socket, which was signaled before, as
+// in bluetoothd.
 static DBusMessage *acquire(DBusConnection *bus, Socket *self, DBusMessage *call) {
     int ends[2];
     uint16_t mtu = att_mtu;
@@ -144,7 +146,7 @@ static void send_due(Peripheral *self) {
         put_uint32(packet, is_marker ? UINT32_MAX : self->sent);
         if (is_marker) put_uint32(packet + 4, self->count);
         if (send(self->notifying.descriptor, packet, sizeof packet, MSG_NOSIGNAL) < 0) {
-            // That the other end is closed is found by the loop.
+            // The loop detects that the other end is closed.
             self->is_full = true;
             return;
         }
@@ -181,7 +183,7 @@ static void end_writing(Peripheral *self) {
     release(self->bus, &self->writable);
 }
 
-// Takes the packets that are there, but not more than a batch.
+// Takes the packets that have arrived, but not more than a batch.
 static void receive(Peripheral *self) {
     for (int i = 0; i < batch; i++) {
         uint8_t packet[512];
@@ -192,7 +194,7 @@ static void receive(Peripheral *self) {
     }
 }
 
-// Answers the read that waits for the packets, if they are there.
+// Answers the read that waits for the packets, if they have arrived.
 static void answer_read(Peripheral *self) {
     uint8_t value[4];
     DBusMessageIter body;
@@ -254,7 +256,7 @@ static DBusMessage *acquire_socket(Peripheral *self, DBusMessage *call) {
     return reply;
 }
 
-// The reply to a call, or NULL for none. What it changes is signaled before, as in bluetoothd.
+// The reply to a call, or NULL for none. The changes are signaled before it, as in bluetoothd.
 static DBusMessage *reply_to(Peripheral *self, DBusMessage *call) {
     // libdbus itself answers Peer.Ping.
     static const char *const plain[] = {
@@ -295,12 +297,12 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
 
 // --- the loop ---
 
-// Waits for the bus, the sockets and the next packet that is due, and sees to them.
+// Waits for the bus, the sockets and the next packet that is due, and handles them.
 static void turn(Peripheral *self, int bus) {
     bool waits = has_more(self) && !self->is_full;
     int64_t left = waits ? delay(self) : 0;
     const struct timespec timeout = {left / 1000000000, left % 1000000000};
-    // Without a descriptor an entry is ignored. That the other end is closed is always told.
+    // An entry without a descriptor is ignored. The closing of the other end is always reported.
     struct pollfd watched[] = {
         {bus, POLLIN},
         {self->notifying.descriptor, has_more(self) && self->is_full ? POLLOUT : 0},

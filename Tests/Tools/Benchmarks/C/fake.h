@@ -1,4 +1,4 @@
-// What the fake bluetoothds share: an adapter, properties and signals, a schedule, and the loop that answers calls.
+// Common code of the fake bluetoothds: an adapter, properties and signals, a schedule, and the loop that answers calls.
 #include <dbus/dbus.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 #define ADAPTER "/org/bluez/hci0"
 
-// A property of type b, y, n, q, u, s, o, as, ay, a{qv} or a{sv}. An as has the words of `text`, an ay the `data`. An a{qv} has one
-// entry: `number` and the `data`. An a{sv} too: `text` and the `data`.
+// A property of type b, y, n, q, u, s, o, as, ay, a{qv} or a{sv}. An as has the words of `text`, an ay the `data`. An
+// a{qv} has one entry: `number` and the `data`; so has an a{sv}: `text` and the `data`.
 typedef struct {
     const char *name, *signature, *text;
     uint32_t number;
@@ -93,7 +93,7 @@ static inline void append_value(DBusMessageIter *to, const Property *property) {
     dbus_message_iter_close_container(to, &variant);
 }
 
-// The properties, or only the first `limit`, as an a{sv}.
+// Appends the properties, or only the first `limit`, as an a{sv}.
 static inline void append_properties(DBusMessageIter *to, const Property *properties, int limit) {
     DBusMessageIter array, entry;
     dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{sv}", &array);
@@ -106,7 +106,8 @@ static inline void append_properties(DBusMessageIter *to, const Property *proper
     dbus_message_iter_close_container(to, &array);
 }
 
-// An object's path and its interfaces, as InterfacesAdded has them. Like bluetoothd it has the standard ones, too.
+// An object's path and its interfaces, in the form of InterfacesAdded. As in bluetoothd, it has the standard
+// interfaces, too.
 static inline void append_object(
     DBusMessageIter *to, const char *path, const char *interface, const Property *properties) {
     static const Property none[] = {{NULL}};
@@ -125,7 +126,7 @@ static inline void append_object(
     dbus_message_iter_close_container(to, &interfaces);
 }
 
-// One entry of what GetManagedObjects answers.
+// One entry of the reply to GetManagedObjects.
 static inline void append_managed(
     DBusMessageIter *all, const char *path, const char *interface, const Property *properties) {
     DBusMessageIter object;
@@ -156,7 +157,7 @@ static inline void send_properties_changed(
 // The properties of that interface of the object at `path`, or NULL.
 typedef const Property *FindProperties(const char *path, const char *interface);
 
-// The reply to Get or GetAll, or NULL when there is no such thing.
+// The reply to Get or GetAll, or NULL if there is no such object or property.
 static inline DBusMessage *get_properties(DBusMessage *call, FindProperties find) {
     const char *interface = "", *name = NULL;
     DBusMessageIter body;
@@ -178,7 +179,7 @@ static inline DBusMessage *get_properties(DBusMessage *call, FindProperties find
     return NULL;
 }
 
-// Sends the reply, unless the caller wants none.
+// Sends the reply, unless the caller expects none.
 static inline void send_reply(DBusConnection *bus, DBusMessage *call, DBusMessage *reply) {
     if (dbus_message_get_no_reply(call)) dbus_message_unref(reply);
     else send(bus, reply);
@@ -192,7 +193,7 @@ static inline void add_nanoseconds(struct timespec *time, long nanoseconds) {
     time->tv_nsec %= 1000000000;
 }
 
-// Flushes and waits for 100 ms, where the schedule begins.
+// Flushes and waits for 100 ms. Then the schedule begins.
 static inline struct timespec begin_schedule(DBusConnection *bus) {
     struct timespec next;
     dbus_connection_flush(bus);
@@ -202,7 +203,7 @@ static inline struct timespec begin_schedule(DBusConnection *bus) {
     return next;
 }
 
-// Flushes and waits until the next of `rate` a second is due.
+// Flushes and waits until the next value is due, with `rate` a second.
 static inline void await_next(DBusConnection *bus, struct timespec *next, uint32_t rate) {
     dbus_connection_flush(bus);
     add_nanoseconds(next, 1000000000 / rate);
@@ -211,8 +212,8 @@ static inline void await_next(DBusConnection *bus, struct timespec *next, uint32
 
 // --- the loop ---
 
-// Owns org.bluez and prints "ready". Returns the bus, on which dispatched calls are answered as `answer` does, or NULL
-// after it has told why.
+// Owns org.bluez and prints "ready". Returns the bus, on which `answer` answers dispatched calls, or NULL after a
+// message with the reason.
 static inline DBusConnection *own_bluez(const char *program, DBusHandleMessageFunction answer, void *data) {
     DBusError error = DBUS_ERROR_INIT;
     DBusConnection *bus = dbus_bus_get(DBUS_BUS_SYSTEM, &error);
@@ -227,7 +228,7 @@ static inline DBusConnection *own_bluez(const char *program, DBusHandleMessageFu
     return bus;
 }
 
-// Owns org.bluez and answers calls as `answer` does, until the bus goes. Returns the exit status.
+// Owns org.bluez and answers calls with `answer`, until the bus ends. Returns the exit status.
 static inline int serve(const char *program, DBusHandleMessageFunction answer, void *data) {
     DBusConnection *bus = own_bluez(program, answer, data);
     if (bus == NULL) return 1;

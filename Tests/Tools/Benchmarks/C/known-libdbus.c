@@ -1,9 +1,9 @@
-// known-libdbus DEVICES: libdbus alone, which gets the objects of fake-known, walks through all of them and keeps some
-// of what each device says in a table.
+// known-libdbus DEVICES: libdbus alone. It gets the objects of fake-known, walks through all of them, and keeps some
+// properties of each device in a table.
 //
-// The processor time is that since the process started, and the time that since main did, both up to the full table. A
-// fifth number is by how many bytes the resident memory has grown from before the call to after it. All are for each
-// device. A run with 0 devices prints them whole: what a start costs without any.
+// The processor time counts from the start of the process, the time from that of main, both up to the full table. A
+// fifth number is the growth of the resident memory in bytes, from before the call to after it. All numbers are for
+// each device. A run with 0 devices prints totals: the cost of a start without devices.
 #include "measurement.h"
 #include "scan.h"
 
@@ -27,7 +27,7 @@ typedef struct {
 
 // --- the walk ---
 
-// Takes what the string has room for.
+// Copies as much as the string has room for.
 static void read_string(DBusMessageIter *value, char *to, size_t size) {
     const char *text;
     if (dbus_message_iter_get_arg_type(value) != DBUS_TYPE_STRING) return;
@@ -122,9 +122,10 @@ static bool load(DBusConnection *bus, Table *table, DBusError *error) {
     return true;
 }
 
-// --- what is measured ---
+// --- measurement ---
 
-// The resident memory of the process, in bytes. On an older Linux VmRSS is off by up to some 100 kB, and this is exact.
+// The resident memory of the process, in bytes. (On an older Linux, VmRSS is off by up to some 100 kB; this number is
+// exact.)
 static long resident_memory(void) {
     char line[128];
     long kilobytes = 0;
@@ -135,7 +136,7 @@ static long resident_memory(void) {
     return kilobytes * 1024;
 }
 
-// Whether the table has what fake-known says.
+// Whether the table has the data of fake-known.
 static bool is_right(const Table *self, uint32_t devices) {
     if (self->count != devices) return false;
     for (uint32_t i = 0; i < devices; i++) {

@@ -1,4 +1,5 @@
-// What every receiver measures: whether everything came in order, and the processor time from the first value to the marker.
+// The measurement of every receiver: whether all values came in order, and the processor time from the first value to
+// the marker.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,14 +32,15 @@ static inline void start(Measurement *self) {
     self->wall = wall_time();
 }
 
-// Prints the result: values, complete or not, microseconds of processor time for each value, and of time that passed.
+// Prints the result: the number of values, whether they are complete, and for each value the microseconds of processor
+// time and of elapsed time.
 static inline void report(const Measurement *self, uint32_t total) {
     printf(
         "%u %s %.2f %.2f\n", self->count, self->in_order && self->count == total ? "complete" : "incomplete",
         (cpu_time() - self->cpu) / self->count, (wall_time() - self->wall) / self->count);
 }
 
-// Takes a value in. True at the marker, for which it has printed the result.
+// Counts a value. Prints the result and returns true at the marker.
 static inline bool measure(Measurement *self, const uint8_t *value, int length) {
     if (length < 8) return false;
     uint32_t counter = get_uint32(value);

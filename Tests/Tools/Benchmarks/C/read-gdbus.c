@@ -1,6 +1,6 @@
 // read-gdbus COUNT PARALLEL: GDBus alone, with g_dbus_connection_call.
 //
-// It reads characteristics of fake-bluez COUNT times, with PARALLEL calls on the way, each of another characteristic as
+// It reads characteristics of fake-bluez COUNT times, with PARALLEL pending calls, each for another characteristic as
 // bluetoothd requires, and measures from the first call to the last reply.
 #include "measurement.h"
 
@@ -13,7 +13,7 @@ enum { value_length = 20, maximum_parallel = 16 };
 
 typedef struct Reader Reader;
 
-// One of those that read in parallel.
+// One of the parallel readers.
 typedef struct {
     Reader *reader;
     char path[80];

@@ -1,4 +1,4 @@
-// receive-libdbus: libdbus alone, as it is meant to be used: a filter and a loop around read_write_dispatch.
+// receive-libdbus: libdbus alone, in its intended use: a filter and a loop around read_write_dispatch.
 #include "measurement.h"
 
 #include <dbus/dbus.h>

@@ -1,5 +1,5 @@
-// scan-libdbus DEVICES: libdbus alone, as it is meant to be used: a filter and a loop around read_write_dispatch. It reads each
-// change and keeps none.
+// scan-libdbus DEVICES: libdbus alone, in its intended use: a filter and a loop around read_write_dispatch. It reads
+// each change and keeps none.
 #include "measurement.h"
 #include "scan.h"
 
@@ -23,7 +23,7 @@ typedef struct {
     bool done;
 } Scan;
 
-// Checks a change, which is to be the next.
+// Checks that a change is the next one.
 static void take(Scan *self, const Change *change) {
     Measurement *measurement = &self->measurement;
     uint32_t device = measurement->count % self->devices, round = measurement->count / self->devices + 1;

@@ -1,8 +1,8 @@
 // serve-gdbus COUNT RATE: GDBus alone, with g_dbus_connection_register_object and g_dbus_connection_emit_signal.
 //
 // It serves one characteristic. From StartNotify on it signals COUNT values of 20 bytes: the number from 0, little-endian, in the
-// first 4 bytes. RATE is how many a second; 0 is as fast as the bus takes them. StopNotify, which fake-central calls after the last
-// value, ends the measurement.
+// first 4 bytes. RATE is the number of values a second; 0 is as fast as the bus takes them. StopNotify, which
+// fake-central calls after the last value, ends the measurement.
 #include "measurement.h"
 
 #include <gio/gio.h>
@@ -13,7 +13,7 @@
 #define SERVICE ROOT "/service0"
 #define CHARACTERISTIC SERVICE "/char0"
 
-// A flood has no more than a batch of signals on the way. StopNotify may come so many seconds late.
+// A flood has at most one batch of pending signals. StopNotify may come that many seconds late.
 enum { value_length = 20, flood_batch = 100, patience = 60 };
 
 static const char description[] =
@@ -92,7 +92,7 @@ static void flood(Server *self) {
     if (self->measurement.count < self->total) g_dbus_connection_flush(self->bus, NULL, continue_flood, self);
 }
 
-// Sends the values that are due. The main loop's timers are up to 1 ms late, so these are sometimes two.
+// Sends the values that are due. The main loop's timers are up to 1 ms late, so sometimes two values are due.
 static gboolean send_due(gpointer server) {
     Server *self = server;
     gint64 elapsed = g_get_monotonic_time() - self->begin;

@@ -1,4 +1,4 @@
-// What the clients in C that use a socket share: calls of a characteristic's methods, and the socket that one gives.
+// Common code of the C clients that use a socket: calls of a characteristic's methods, and the socket from such a call.
 #include <dbus/dbus.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static inline DBusConnection *open_bus(void) {
     exit(1);
 }
 
-// The reply to a method that takes only options, none of which is given.
+// The reply to a method that takes only options, called without options.
 static inline DBusMessage *call(DBusConnection *bus, const char *characteristic, const char *method) {
     DBusError error = DBUS_ERROR_INIT;
     DBusMessageIter body, options;
@@ -29,7 +29,7 @@ static inline DBusMessage *call(DBusConnection *bus, const char *characteristic,
     exit(1);
 }
 
-// The socket that AcquireNotify or AcquireWrite gives. It does not block.
+// The socket from AcquireNotify or AcquireWrite. It does not block.
 static inline int acquire(DBusConnection *bus, const char *characteristic, const char *method) {
     int socket = -1;
     dbus_uint16_t mtu;

@@ -1,7 +1,7 @@
 // write-socket COUNT: AcquireWrite with libdbus, and then a loop around send and poll on the socket alone.
 //
 // It writes COUNT packets of 20 bytes: the number from 0, little-endian, in the first 4 bytes. It ends when the third
-// characteristic has told how many of them came in order.
+// characteristic has returned the number of packets that came in order.
 #include "measurement.h"
 #include "sockets.h"
 
@@ -21,7 +21,7 @@ static bool write_packet(struct pollfd *watched, uint32_t number) {
     return true;
 }
 
-// How many packets came in order.
+// The number of packets that came in order.
 static uint32_t ask(DBusConnection *bus) {
     const uint8_t *value;
     int length;

@@ -1,4 +1,4 @@
-// A program that scans until it discovers a device, with what the first program of the README uses.
+// A program that scans until it discovers a device, with the same modules as the first program of the README.
 import BLE
 import BLEBlueZ
 

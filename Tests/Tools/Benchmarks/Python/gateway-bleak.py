@@ -1,7 +1,7 @@
 """gateway-bleak DEVICES: the Python client bleak with bthome-ble, on the bus at DBUS_SYSTEM_BUS_ADDRESS.
 
-bthome-ble is Home Assistant's decoder. It decodes what the sensors of fake-scan report. Each sensor has a decoder of
-its own, as the library wants it, and each report is handed on as Home Assistant does. scan.h tells what is checked.
+bthome-ble is Home Assistant's decoder. It decodes the reports of the sensors of fake-scan. Each sensor has a decoder of
+its own, as the library requires, and each report is passed on in Home Assistant's way. The checks are those of scan.h.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """known-bleak DEVICES: the Python client bleak, which starts a BleakScanner and so gets the objects of fake-known.
 
-On the bus at DBUS_SYSTEM_BUS_ADDRESS. The processor time is that since the process started, and the time that since
-this script did, both until the scanner has started: then its manager has all devices. So both have the imports, and the
-processor time has the start of the interpreter, too. A fifth number is by how many bytes the resident memory has grown
-from before the scanner to after its start. All are for each device. A run with 0 devices prints them whole: what a
-start costs without any, about 80 ms of processor time, nearly all of it the interpreter and the imports, and 0.5 MB.
+On the bus at DBUS_SYSTEM_BUS_ADDRESS. The processor time counts from the start of the process, the time from that of
+this script, both until the scanner has started: then its manager has all devices. So both include the imports, and the
+processor time also includes the start of the interpreter. A fifth number is the growth of the resident memory in bytes,
+from before the scanner to after its start. All numbers are for each device. A run with 0 devices prints totals: a start
+without devices costs about 80 ms of processor time, nearly all of it for the interpreter and the imports, and 0.5 MB.
 """
 
 import time
@@ -24,13 +24,13 @@ DATA_LENGTH = 24
 
 
 def resident_memory():
-    """In bytes. On an older Linux VmRSS is off by up to some 100 kB, and this is exact."""
+    """In bytes. (On an older Linux, VmRSS is off by up to some 100 kB; this number is exact.)"""
     with open("/proc/self/smaps_rollup") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Rss:"))
 
 
 async def count_devices():
-    """How many devices the manager has that are as fake-known says, without the marker. No public function tells it."""
+    """The number of the manager's devices that match fake-known, without the marker. No public function returns it."""
     manager = await get_global_bluez_manager()
     return sum(
         properties["Name"].startswith("Sensor ")

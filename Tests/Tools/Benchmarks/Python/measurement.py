@@ -1,6 +1,6 @@
-"""What the clients of the connected peripheral share: the peripheral, and what they measure.
+"""Common code of the clients of the connected peripheral: the peripheral, and the measurement.
 
-That is whether everything came in order, and the processor time from the first value to the marker.
+It measures whether all values came in order, and the processor time from the first value to the marker.
 """
 
 import asyncio

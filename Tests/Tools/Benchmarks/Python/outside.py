@@ -1,12 +1,12 @@
 """outside [--until TEXT] COMMAND...: the processor time of a process, and the time from its exec to its exit.
 
-COMMAND gets no input, and its output goes nowhere. Processes that it started and waited for count, too. With --until it
-writes to a terminal instead, so that nothing stays in a buffer, and gets SIGTERM as soon as TEXT appears. That is for
+COMMAND gets no input, and its output is discarded. Processes that it started and waited for count, too. With --until,
+COMMAND writes to a terminal, so that its output is not buffered, and gets SIGTERM as soon as TEXT appears. This is for
 bluetoothctl, which scans until its time is up:
 
     outside.py --until Marker bluetoothctl --timeout 30 scan on
 
-It colors "[NEW] Device", so that is no text to look for. The result is incomplete when COMMAND fails or TEXT does not
+bluetoothctl colors "[NEW] Device", so TEXT cannot be that. The result is incomplete when COMMAND fails or TEXT does not
 appear.
 """
 
@@ -22,7 +22,7 @@ def start(command, output):
 
 
 def await_text(terminal, text):
-    """Whether the text appears before the other side closes, which is an error of a terminal."""
+    """Whether the text appears before the other side closes, which a terminal reports as an error."""
     seen = b""
     try:
         while text not in seen:

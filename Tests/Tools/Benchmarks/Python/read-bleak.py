@@ -1,7 +1,7 @@
 """read-bleak COUNT PARALLEL: the Python client bleak, with BleakClient.read_gatt_char.
 
-On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads characteristics of fake-bluez COUNT times, with PARALLEL calls on
-the way, each of another characteristic as bluetoothd requires, and measures from the first call to the last reply.
+On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads characteristics of fake-bluez COUNT times, with PARALLEL pending calls,
+each for another characteristic as bluetoothd requires, and measures from the first call to the last reply.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ class Reader:
         self.measurement = Measurement()
 
     async def read(self, number):
-        # Looked up once: by its UUID it would be looked up for each call.
+        # Looked up once: a UUID would be looked up for each call.
         uuid = HEART_RATE if number == 0 else f"0000ff{20 + number}-0000-1000-8000-00805f9b34fb"
         characteristic = self.client.services.get_characteristic(uuid)
         while self.called < self.total:

@@ -1,7 +1,7 @@
 """read-dbus-fast COUNT PARALLEL: the Python library dbus-fast, with MessageBus.call.
 
-On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads characteristics of fake-bluez COUNT times, with PARALLEL calls on
-the way, each of another characteristic as bluetoothd requires, and measures from the first call to the last reply.
+On the bus at DBUS_SYSTEM_BUS_ADDRESS. It reads characteristics of fake-bluez COUNT times, with PARALLEL pending calls,
+each for another characteristic as bluetoothd requires, and measures from the first call to the last reply.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""receive-socket-bleak: as receive-bleak, but through the socket of AcquireNotify."""
+"""receive-socket-bleak: like receive-bleak, but through the socket of AcquireNotify."""
 
 import asyncio
 

@@ -1,6 +1,6 @@
 """scan-bleak DEVICES [SERVICE]: the Python client bleak, with BleakScanner on the bus at DBUS_SYSTEM_BUS_ADDRESS.
 
-With SERVICE it reports only devices that advertise it. scan.h tells what is checked.
+With SERVICE, it reports only devices that advertise that service. The checks are those of scan.h.
 """
 
 import asyncio

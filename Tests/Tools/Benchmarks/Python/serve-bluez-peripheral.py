@@ -1,8 +1,8 @@
 """serve-bluez-peripheral COUNT RATE: the Python library bluez-peripheral, on the bus at DBUS_SYSTEM_BUS_ADDRESS.
 
-It serves one characteristic. From StartNotify on it signals COUNT values of 20 bytes: the number from 0, little-endian, in
-the first 4 bytes. RATE is how many a second; 0 is as fast as the bus takes them. StopNotify, which fake-central calls
-after the last value, ends the measurement.
+It serves one characteristic. From StartNotify on it signals COUNT values of 20 bytes: the number from 0, little-endian,
+in the first 4 bytes. RATE is the number of values a second; 0 is as fast as the bus takes them. StopNotify, which
+fake-central calls after the last value, ends the measurement.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from bluez_peripheral.gatt import CharacteristicFlags, Service, characteristic
 from bluez_peripheral.util import get_message_bus
 from dbus_fast import Message
 
-# A flood has no more than so many signals on the way. StopNotify may come so many seconds late.
+# The maximum number of pending signals in a flood. The number of seconds that StopNotify may come late.
 BATCH = 100
 PATIENCE = 60
 PADDING = bytes(16)
@@ -78,8 +78,8 @@ class Server:
                 await asyncio.sleep(max(0, begin + self.count / self.rate - time.monotonic()))
             self.service.measurement.changed(self.count.to_bytes(4, "little") + PADDING)
             self.count += 1
-            # A round trip, after which the bus has read the batch. Nothing in the library tells that a value is sent,
-            # and when the socket is full, dbus-fast closes the connection.
+            # A round trip, after which the bus has read the batch. The library does not report that a value is
+            # sent, and when the socket is full, dbus-fast closes the connection.
             if not self.rate and self.count % BATCH == 0:
                 await self.bus.call(bus_call("GetId"))
 

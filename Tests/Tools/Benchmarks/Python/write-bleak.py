@@ -1,8 +1,8 @@
 """write-bleak COUNT: the Python client bleak, with BleakClient.write_gatt_char on the bus at DBUS_SYSTEM_BUS_ADDRESS.
 
 It writes COUNT packets of 20 bytes without a response: the number from 0, little-endian, in the first 4 bytes. bleak
-calls WriteValue for each and awaits the reply; it has no socket for writing. It ends when the third characteristic has
-told how many of them came in order.
+calls WriteValue for each and awaits the reply; it has no socket for writing. The program ends when the third
+characteristic has returned the number of packets that came in order.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ async def main():
     measurement = Measurement()
     measurement.count = int(sys.argv[1])
     async with BleakClient(peripheral()) as client:
-        # Looked up once: by its UUID it would be looked up for each packet.
+        # Looked up once: a UUID would be looked up for each packet.
         characteristic = client.services.get_characteristic(WRITABLE)
         measurement.start()
         for number in range(measurement.count):

@@ -2,11 +2,12 @@ internal import BLE
 internal import BLEBlueZ
 internal import Glibc
 
-/// Measures what users of the framework get: on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, with the programs of `../C` at its other end,
-/// or in this process alone.
+/// Measures the framework as its users call it: on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, with the programs of `../C` at
+/// its other end, or in this process alone.
 @main
 enum Benchmarks {
-    /// Not asynchronous: what waits for an asynchronous main function is a signal handler's thread, with which valgrind gives up.
+    /// Not asynchronous: an asynchronous main function makes a signal handler's thread wait, and valgrind gives up on
+    /// such a thread.
     static func main() {
         Task.detached {
             let arguments = CommandLine.arguments.dropFirst()
@@ -22,7 +23,7 @@ enum Benchmarks {
         while true { pause() }
     }
 
-    /// Where the code runs that uses the central.
+    /// The place where the code that uses the central runs.
     enum Place: String {
         /// In `withCentral`, as the README shows it.
         case scope
@@ -30,7 +31,7 @@ enum Benchmarks {
         case stream
     }
 
-    /// Measures. Returns false if there is nothing of that name with these arguments.
+    /// Runs a measurement. Returns false if there is none with that name and these arguments.
     private static func run(_ name: String, _ arguments: [String]) async throws -> Bool {
         let numbers = arguments.compactMap { Int($0) }
         let word = arguments.first ?? ""
@@ -85,6 +86,6 @@ enum Benchmarks {
         }
     }
 
-    /// The peripheral of the fake daemons that have one.
+    /// The only peripheral of some of the fake daemons.
     static let peripheral = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
 }

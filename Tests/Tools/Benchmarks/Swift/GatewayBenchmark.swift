@@ -2,7 +2,7 @@ internal import BLE
 internal import BLEBTHome
 internal import BLEBlueZ
 
-/// A gateway of the sensors of `fake-scan`: every report, decoded to values, which are checked as `scan.h` tells.
+/// A gateway for the sensors of `fake-scan`: decodes every report to values, and checks these by the rules of `scan.h`.
 enum GatewayBenchmark {
     @concurrent
     static func run(devices: Int) async throws {
@@ -36,7 +36,7 @@ enum GatewayBenchmark {
 }
 
 extension DiscoveryEvent {
-    /// What was found or updated.
+    /// The discovery of a report or of an update.
     fileprivate var discovery: Discovery? {
         switch self {
         case .found(let discovery), .updated(let discovery): discovery

@@ -4,14 +4,14 @@ internal import DBus
 internal import Glibc
 internal import Logging
 
-/// What it takes to know the devices of `fake-known`.
+/// The cost of knowing the devices of `fake-known`.
 enum KnownBenchmark {
     /// Ends when the central knows all devices. The figures are totals of the process: microseconds of processor time and of
     /// time since the start, and bytes of memory.
     @concurrent
     static func run(_ devices: Int) async throws {
         let start = ContinuousClock.now
-        // What the runtime, GLib and a connection need, whatever comes over it.
+        // First the memory that the runtime, GLib and an idle connection need.
         let session = BusSession(loop: EventLoop(), logger: Logger(label: "benchmark"), onSignal: { _ in }, onLoss: {})
         try await session.open(.system, timeout: .seconds(10))
         await session.close()
@@ -29,9 +29,9 @@ enum KnownBenchmark {
 }
 
 enum Memory {
-    /// Returns what is free to the system, as the other programs do.
+    /// Returns free memory to the system, as the other programs do.
     static func trim() {
-        // The module of the C library does not declare it.
+        // The module of the C library does not declare `malloc_trim`.
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
     }

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// What every receiver measures: whether everything came in order, and the processor time from the first value to the marker.
+/// The measurement of every receiver: whether all values came in order, and the processor time from the first value to
+/// the marker.
 struct Measurement {
     var count: UInt32 = 0
     var isInOrder = true
@@ -18,7 +19,7 @@ struct Measurement {
         (0..<4).reduce(0) { $0 | UInt32(bytes[index + $1]) << (8 * $1) }
     }
 
-    /// Takes a value in. True at the marker, for which it has printed the result.
+    /// Counts a value. Prints the result and returns true at the marker.
     mutating func take(_ value: [UInt8]) -> Bool {
         guard value.count >= 8 else { return false }
         let counter = Self.uint32(value, at: 0)
@@ -35,7 +36,8 @@ struct Measurement {
     /// Starts the clocks.
     mutating func start() { (cpuStart, wallStart) = (Self.cpuTime, .now) }
 
-    /// Prints the result: values, complete or not, microseconds of processor time for each value, and of time that passed.
+    /// Prints the result: the number of values, whether they are complete, and for each value the microseconds of
+    /// processor time and of elapsed time.
     func report(total: UInt32) {
         let cpu = Self.cpuTime - cpuStart
         let wall = (ContinuousClock.now - wallStart) / .microseconds(1)

@@ -9,7 +9,7 @@ internal import Synchronization
 enum NotificationBenchmark {
     private static let heartRate = Characteristic<[UInt8]>(BluetoothUUID(0x2A37))
 
-    /// The whole path, as a user writes it.
+    /// The whole path, with code as users write it.
     @concurrent
     static func run(_ place: Benchmarks.Place, _ delivery: NotificationDelivery = .standard) async throws {
         try await Benchmarks.withCentral(place) { central in
@@ -75,14 +75,14 @@ enum PeripheralsBenchmark {
         }
     }
 
-    /// What all loops measure together.
+    /// The common measurement of all loops.
     private final class Crowd: Sendable {
         private let size: Int
         private let state = Mutex((measurement: Measurement(), finished: 0))
 
         init(_ size: Int) { self.size = size }
 
-        /// Takes a value in: its counter runs through all peripherals. Returns false at the peripheral's marker.
+        /// Counts a value, whose number runs through all peripherals. Returns false at the peripheral's marker.
         func take(_ value: [UInt8], after previous: inout UInt32?) -> Bool {
             let counter = Measurement.uint32(value, at: 0)
             return state.withLock { state in

@@ -15,7 +15,7 @@ enum WriteBenchmark {
                 for index in 0..<4 { packet[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
                 try await writer.write(packet)
             }
-            // The answer comes when all have arrived, with how many did so in order.
+            // The answer comes when all packets have arrived: the number of those that came in order.
             let arrived = try await peripheral.read(Characteristic<[UInt8]>(BluetoothUUID(0xFF03)))
             measurement.count = count
             measurement.report(total: Measurement.uint32(arrived, at: 0))

@@ -1,19 +1,20 @@
 internal import BLE
 internal import Glibc
 
-/// Scans on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, whose fake bluetoothd announces devices and changes them; `scan.h` tells how.
+/// Scans on the bus at `DBUS_SYSTEM_BUS_ADDRESS`, whose fake bluetoothd announces devices and changes them as described
+/// in `scan.h`.
 enum ScanBenchmark {
-    /// How the scan is read.
+    /// The way in which the scan is read.
     enum Way: String {
-        /// Everything, in `withCentral`.
+        /// All devices, in `withCentral`.
         case scope
         /// Only devices with the Heart Rate service, in `withCentral`.
         case matching
-        /// Everything, on the global executor.
+        /// All devices, on the global executor.
         case stream
     }
 
-    /// Reads the scan as users write it, up to the marker. `devices` is the number of devices in range.
+    /// Reads the scan with code as users write it, up to the marker. `devices` is the number of devices in range.
     @concurrent
     static func run(_ way: Way, _ devices: Int) async throws {
         try await Benchmarks.withCentral(way == .stream ? .stream : .scope) { central in
@@ -65,12 +66,12 @@ enum ScanBenchmark {
     }
 }
 
-/// Checks that every announcement and change comes, in order, and measures the changes.
+/// Checks that every announcement and change arrives, in order, and measures the changes.
 private struct ScanMeasurement {
     private static let company: UInt16 = 0x0499
 
     private let devices: Int
-    /// One device in so many is reported.
+    /// The matching devices are every `stride`-th one.
     private let stride: Int
     /// The number of the next report: a round of announcements comes before the changes.
     private var next = 0
@@ -82,7 +83,7 @@ private struct ScanMeasurement {
         (self.devices, self.stride) = (devices, stride)
     }
 
-    /// Takes a report in. True at the marker, for which it has printed the result.
+    /// Counts a report. Prints the result and returns true at the marker.
     mutating func take(_ discovery: Discovery) -> Bool {
         guard let data = discovery.advertisement.manufacturerData[Self.company], data.count >= 8 else {
             miss()

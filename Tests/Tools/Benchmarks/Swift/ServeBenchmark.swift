@@ -6,9 +6,9 @@ internal import Glibc
 enum ServeBenchmark {
     private static let characteristic = BluetoothUUID(0x2A37)
 
-    /// Where the handler runs that sends the values.
+    /// The place where the handler that sends the values runs.
     enum Way: String {
-        /// As a user writes it: on the global executor.
+        /// On the global executor, as users write it.
         case handler
         /// On the backend's thread.
         case loop
@@ -16,7 +16,7 @@ enum ServeBenchmark {
 
     /// - Parameters:
     ///   - count: how many values are sent, each with its number in the first 4 bytes.
-    ///   - rate: how many a second; 0 for as fast as they are taken.
+    ///   - rate: how many a second; 0 for as many as are taken.
     @concurrent
     static func run(_ way: Way, count: UInt32, rate: Int) async throws {
         let backend = BlueZPeripheral.bluez()
@@ -39,7 +39,7 @@ enum ServeBenchmark {
             ])
         let events = await host.events()
         try await host.withServed(definition, isAdvertised: false) { _ in
-            // The end of the subscription, with which the central has every value; or of bluetoothd, without.
+            // Until the subscription ends, when the central has every value, or until bluetoothd ends, when it has not.
             for try await event in events {
                 switch event {
                 case .unsubscribed: return
@@ -59,14 +59,14 @@ enum ServeBenchmark {
         let start = ContinuousClock.now
         for number in 0..<count {
             if rate > 0 {
-                // Catches up after a delay.
+                // Late values follow at once.
                 let due = start + .nanoseconds(1_000_000_000 / rate * Int(number))
                 if due > .now { try await notifier.clock.sleep(for: due - .now) }
             }
             await notifier.notify(value(number))
         }
         measurement.count = count
-        // Until it is cancelled, when the central has them all.
+        // Until this task is cancelled, when the central has all values.
         while !Task.isCancelled { try? await notifier.clock.sleep(for: .seconds(60)) }
         measurement.report(total: count)
     }

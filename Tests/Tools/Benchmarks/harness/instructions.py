@@ -1,7 +1,7 @@
 """Counts the instructions of the hot paths with callgrind, and compares them with those in instructions.json.
 
-A count does not depend on how busy the machine is, so it can be checked in a test. What is counted is what one more
-event costs: the difference between a long run and a short one, in which starting and stopping cancel out.
+A count does not depend on how busy the machine is, so it can be checked in a test. A count is the cost of one more
+event: the difference between a long run and a short one, in which starting and stopping cancel out.
 """
 
 import argparse
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from measure import Bus, Places, Unavailable, say
 
-# Name: the program, the fake, and how many events the short run and the long one have.
+# By name: the program, the fake, and the numbers of events of the short run and the long one.
 PATHS = {
     "notification": ("Benchmarks scope", "fake-bluez {count} 0", 2000, 12000),
     "scan": ("Benchmarks scan scope 100", "fake-scan {count} 50000 100", 2000, 12000),
     "read": ("Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300),
     "serve": ("Benchmarks serve handler {count} 0", "fake-central {count} 0", 2000, 12000),
 }
-# How much a count may grow. It differs a little from run to run, because events arrive in other groups.
+# How much a count may grow. It differs a little from run to run, because the grouping of events differs.
 TOLERANCE = 1.1
 LIMIT = 300
 
@@ -71,7 +71,7 @@ def main() -> int:
     if options.write:
         stored.write_text(json.dumps(known, indent=4) + "\n")
     for name in grown:
-        say(f"{name} costs more than {TOLERANCE} times what it did; if that is meant: Scripts/instructions --write")
+        say(f"{name} costs more than {TOLERANCE} times as much as before; if intended: Scripts/instructions --write")
     return 1 if grown else 0
 
 

@@ -1,4 +1,4 @@
-"""What the rows are measured on and with, one line a thing."""
+"""The machine and the versions of a measurement, one item a line."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ MEASURED = ("bleak", "bluez-peripheral", "bthome-ble", "dbus-fast")
 
 
 def output(*command: str) -> str:
-    """What a command prints; nothing if it fails or is not there."""
+    """The output of a command; nothing if it fails or is missing."""
     try:
         return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip()
     except OSError:

@@ -15,14 +15,14 @@ from rows import Mode, Program, Row
 # Seconds for a bus or a fake to be ready, and for a program to end.
 START_LIMIT = 10
 RUN_LIMIT = 300
-# The status of a program that is called wrongly, and so does not have what it is asked for.
+# The status of a program that does not support its arguments.
 EX_USAGE = 64
-# A run has kept to its schedule when it took at most this much longer.
+# A run has kept its schedule if it took at most this much longer.
 SCHEDULE_LIMIT = 1.1
 
 
 class Unavailable(Exception):
-    """Something that every run needs does not start."""
+    """A program that every run needs does not start."""
 
 
 def say(*words: object):
@@ -31,10 +31,10 @@ def say(*words: object):
 
 @dataclass(frozen=True)
 class Places:
-    """Where the programs are."""
+    """The directories of the programs."""
 
-    # Tests/Tools/Benchmarks; where the compiled programs of C and the virtual environment are; the Swift program, beside
-    # which the others are; for what is unfinished; and the log.
+    # Tests/Tools/Benchmarks; where the compiled programs of C and the virtual environment are; the Swift program,
+    # beside which the others are; for what is unfinished; and the log.
     sources: Path
     cache: Path
     swift: Path
@@ -117,7 +117,7 @@ class Bus:
 
 @dataclass
 class Outcome:
-    """What became of one run of a program."""
+    """The outcome of one run of a program."""
 
     # complete, incomplete, failed or missing.
     kind: str
@@ -127,10 +127,10 @@ class Outcome:
 
 
 def parse(output: str, status: int, line: str) -> Outcome:
-    """What a program's output says, by the line that begins with `line`, or by the last one."""
+    """The outcome in a program's output: of the line that begins with `line`, or of the last one."""
     lines = [each for each in output.splitlines() if each.strip()]
     if status == EX_USAGE:
-        return Outcome("missing", "it does not have this (status 64)")
+        return Outcome("missing", "the program does not support this (status 64)")
     text = lines[-1] if lines else f"no result, status {status}"
     try:
         if line:
@@ -149,7 +149,7 @@ def parse(output: str, status: int, line: str) -> Outcome:
 
 @dataclass
 class Cell:
-    """What one program did in one mode in all rounds."""
+    """The results of one program in one mode, in all rounds."""
 
     runs: int = 0
     complete: int = 0
@@ -200,7 +200,7 @@ class Measuring:
             for text in (program.command, row.fake) if text
         ]
         if None in commands:
-            outcome = Outcome("missing", "it is not there" if commands[0] is None else "its fake is not there")
+            outcome = Outcome("missing", "the program is missing" if commands[0] is None else "its fake is missing")
         elif program.line:
             key = shlex.join(commands[0])
             if key not in self.shared:
@@ -229,7 +229,7 @@ class Measuring:
         return output.decode(errors="replace"), process.returncode
 
     def tell(self, row: Row, mode: Mode, program: Program, outcome: Outcome):
-        """What became of a run, to the log, and to the terminal where it is not as it should be."""
+        """Writes the outcome of a run to the log, and to the terminal if the run is not complete."""
         name = f"{row.name}, {mode.title or mode.key}, {program.title}"
         self.log.write(f"{name}: {outcome.kind}: {outcome.text}\n".encode())
         self.log.flush()
@@ -260,7 +260,7 @@ class Measuring:
 
 
 def difference(row: Row, mode: Mode, program: Program, outcomes: dict[tuple[str, str], Outcome]) -> Outcome | None:
-    """What the larger of two modes costs more than the smaller."""
+    """The additional cost of the larger of two modes."""
     sizes = [row.mode(key).size for key in mode.between]
     ends = [outcomes.get((key, program.key)) for key in mode.between]
     if None in ends or "missing" in [end.kind for end in ends]:

@@ -31,7 +31,7 @@ def spread(figure: list[float] | None) -> str:
 
 
 def ratio(value: float | None, reference: float | None) -> str:
-    """How many times the reference."""
+    """The ratio to the reference."""
     if value is None or not reference or reference < 0:
         return NONE
     times = value / reference
@@ -46,7 +46,7 @@ def middle(record: Record | None, mode: str, program: str, number: str) -> float
 
 @dataclass
 class Verdict:
-    """How an aim was met."""
+    """The result for an aim."""
 
     row: Row
     aim: Aim
@@ -113,7 +113,7 @@ def complete_rounds(record: Record | None, mode: str, program: str) -> str:
 
 
 def row_table(row: Row, record: Record | None) -> str:
-    """All figures of a row: a line for each program, or for each mode where there is one program."""
+    """All figures of a row: a line for each program, or for each mode if there is one program."""
     if len(row.programs) == 1 and len(row.shown_modes) > 1:
         return mode_table(row, record)
     lines = [[row.head]]
@@ -187,7 +187,7 @@ def fill(text: str) -> str:
 
 
 def with_values(row: Row, text: str) -> str:
-    """The text with the values of the modes for their names."""
+    """The text, with the names of the modes' values replaced by the values."""
     values = {}
     for mode in row.modes:
         for name, value in mode.filled().items():
@@ -196,7 +196,7 @@ def with_values(row: Row, text: str) -> str:
 
 
 def rate_words(row: Row, record: Record) -> str:
-    """In how many runs the schedule was kept. What arrives late arrives together, and costs less."""
+    """The number of runs that kept the schedule. Late events arrive together, and cost less."""
     cells = [cell for programs in record["cells"].values() for cell in programs.values() if "late" in cell]
     complete, late = sum(cell["complete"] for cell in cells), sum(cell["late"] for cell in cells)
     if not cells:
@@ -208,7 +208,7 @@ def rate_words(row: Row, record: Record) -> str:
 
 
 def record_words(record: Record, machine: dict[str, str], rounds: int) -> list[str]:
-    """What is different about a row's measurement."""
+    """The differences between a row's measurement and the others."""
     words = []
     if record["rounds"] != rounds:
         words.append(f"This was measured in {record['rounds']} rounds.")

@@ -1,4 +1,4 @@
-"""Draws the figures that have a size as line charts side by side, in one SVG."""
+"""Draws the figures of rows with sizes as line charts side by side, in one SVG."""
 
 import math
 
@@ -8,7 +8,7 @@ from results import Record
 from rows import Row
 
 WIDTH, HEIGHT = 320, 250
-# What a chart leaves free around its axes.
+# The margins of a chart around its axes.
 LEFT, RIGHT, TOP, BOTTOM = 52, 24, 44, 52
 
 STYLE = """

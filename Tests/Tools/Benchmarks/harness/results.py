@@ -1,4 +1,4 @@
-"""What was measured: figures by row, mode, program and number, as a JSON file that later runs add to."""
+"""The results: figures by row, mode, program and number, as a JSON file that later runs add to."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ def rounded(value: float) -> float:
 
 
 def record(row: Row, cells: dict[tuple[str, str, str], Cell], rounds: int, machine: dict[str, str]) -> Record:
-    """What was measured of one row."""
+    """The results of one row."""
     measured: dict[str, dict[str, Any]] = {}
     for mode in row.shown_modes:
         for program in row.programs:
@@ -51,7 +51,7 @@ def load(path: Path) -> dict[str, Record]:
 
 
 def save(path: Path, records: dict[str, Record], order: list[str]):
-    """Writes the records of the rows that there are, each machine once."""
+    """Writes the records of all existing rows, each machine once."""
     machines: list[dict[str, str]] = []
     rows = {}
     for name in order:
@@ -71,6 +71,6 @@ def main_machine(records: dict[str, Record]) -> dict[str, str]:
 
 
 def main_rounds(records: dict[str, Record]) -> int:
-    """How many rounds most rows had."""
+    """The number of rounds of most rows."""
     counts = Counter(entry["rounds"] for entry in records.values())
     return counts.most_common(1)[0][0] if counts else 0

@@ -1,12 +1,12 @@
-"""What Scripts/benchmark measures, as data: rows of programs that do the same, in one or several modes, and aims.
+"""The measurements of Scripts/benchmark, as data: rows of programs that do the same, in one or several modes, and aims.
 
 A command is the name of a program of C or Python, or `Benchmarks` for the Swift one, with arguments. {size} stands for
 the mode's size, {count} and so on for its values. A program prints one line:
 
     COUNT complete|incomplete CPU WALL [NUMBER...]
 
-CPU and WALL are microseconds for one of COUNT. A program with a `line` prints numbers after these words instead, and
-can print several such lines, for programs that have the command in common: it then runs once in a round.
+CPU and WALL are microseconds for one of COUNT. A program with a `line` prints numbers after these words instead.
+Several programs can have the same command, which then prints a line for each and runs once in a round.
 """
 
 import math
@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Mode:
-    """How all programs of a row are run."""
+    """The way in which all programs of a row are run."""
 
     key: str
     title: str = ""
     values: dict[str, int | str] = field(default_factory=dict)
-    # What takes the place of some values with --quick.
+    # Other values for some names with --quick.
     quick: dict[str, int | str] = field(default_factory=dict)
-    # How many devices, scans or peripherals there are, where that is what differs between modes.
+    # The number of devices, scans or peripherals, if the modes differ in it.
     size: int = 0
-    # Not run: what another mode costs more than one, for each by which their sizes differ. Both are keys, the smaller
-    # first.
+    # Not run: the additional cost of one mode against another, divided by the difference of their sizes. Both are keys,
+    # the smaller first.
     between: tuple[str, str] | None = None
-    # Whether the difference is between what all cost, not between what one of COUNT costs.
+    # Whether the difference is between total costs, not between the costs of one of COUNT.
     is_of_totals: bool = False
-    # Not in the table, because only such differences count.
+    # Not in the table, because only such differences are shown.
     is_hidden: bool = False
 
     def filled(self, quick: bool = False) -> dict[str, int | str]:
@@ -42,11 +42,11 @@ class Program:
     key: str
     title: str
     command: str
-    # What it does, in a sentence for the page.
+    # A sentence for the page about the program.
     about: str = ""
     # The words with which its line begins.
     line: str = ""
-    # Whether the numbers are those of all. It matters only where the difference of totals is wanted.
+    # Whether the numbers are totals. This matters only for differences of totals.
     has_totals: bool = False
 
 
@@ -56,9 +56,9 @@ class Number:
 
     key: str
     unit: str
-    # Which number it is: those of a `line` from 0, otherwise CPU is 0, WALL 1.
+    # The index of the number: from 0 in a `line`; otherwise, CPU is 0 and WALL 1.
     index: int = 0
-    # What the number is multiplied by to have the unit.
+    # The factor that converts the number to the unit.
     scale: float = 1
     title: str = ""
 
@@ -67,8 +67,8 @@ class Number:
 class Aim:
     """A program's number is to be at most `factor` times another. Without a reference, it is to be at most `factor`.
 
-    The reference differs in what is named: program, mode or number. What is not named is the row's first, and the
-    reference's is the same as that of the program.
+    The reference differs in the named items: program, mode or number. An item without a name is the row's first one for
+    the program, and the program's own for the reference.
     """
 
     program: str
@@ -78,7 +78,7 @@ class Aim:
     reference_mode: str = ""
     number: str = ""
     reference_number: str = ""
-    # What is compared, where the reference's name does not say it.
+    # The comparison, if the reference's name is not enough.
     text: str = ""
 
     @property
@@ -90,7 +90,7 @@ class Aim:
 class Row:
     name: str
     title: str
-    # What one figure is.
+    # The unit of a figure, in words.
     intro: str
     programs: tuple[Program, ...]
     # The heading of the first column.
@@ -99,12 +99,12 @@ class Row:
     # The fake bluetoothd; without one, there is no bus.
     fake: str = ""
     numbers: tuple[Number, ...] = (Number("cpu", "µs"),)
-    # Programs with which the others are compared, and the words for that.
+    # Programs that the others are compared with, and the words for that.
     compare: dict[str, str] = field(default_factory=dict)
     aims: tuple[Aim, ...] = ()
     # More for the page. {MODE_NAME} stands for a value of a mode.
     text: str = ""
-    # Whether a program that did not get everything is a result, as with scans, which keep a bounded number of events.
+    # Whether an incomplete run is a result, as with scans, which keep a bounded number of events.
     may_lose: bool = False
     is_quick: bool = True
     # The axis below a chart of the figures by size, and the figure's name.

@@ -1,6 +1,7 @@
 """Measures the rows of rows.py, prints their tables, and writes the page. Scripts/benchmark builds, and calls this.
 
-With --check it only looks at the options. With --wants NAME it only tells whether that row is wanted: status 0 or 1.
+With --check, it only checks the options. With --wants NAME, it only returns whether that row is selected: status 0 or
+1.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def arguments() -> argparse.Namespace:
 
 
 def write(records: dict[str, results.Record]):
-    """Adds the records to those that there are, and writes the page and the charts of all."""
+    """Adds the records to the existing ones, and writes the page and the charts of all."""
     path = SOURCES / "results.json"
     records = {**results.load(path), **records}
     results.save(path, records, [row.name for row in ROWS])
@@ -73,11 +74,11 @@ def write(records: dict[str, results.Record]):
     say("wrote Docs/Performance.md, Docs/Performance.svg and Tests/Tools/Benchmarks/results.json")
     silent = [row.name for row in ROWS if page.has_missed(row, records.get(row.name)) and row.name not in missed]
     if silent:
-        say("harness/missed.md does not tell why an aim is missed:", ", ".join(silent))
+        say("harness/missed.md lacks the reason why an aim is missed:", ", ".join(silent))
 
 
 def end(number: int, _):
-    """At a signal: as any other end, so that no bus and no program is left behind."""
+    """Handles a signal as any other end of the script, so that no bus and no program is left behind."""
     sys.exit(128 + number)
 
 

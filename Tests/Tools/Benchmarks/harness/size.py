@@ -1,4 +1,4 @@
-"""size PATH: how large a file is, as a program's line: it takes no time, and has so many bytes. 64 if there is none."""
+"""size PATH: prints the size of a file in bytes, as a program's line without times. Status 64 if there is no file."""
 
 import sys
 from pathlib import Path

@@ -2,8 +2,8 @@ internal import BLE
 internal import BLESimulation
 internal import Synchronization
 
-/// What programs do with a central, all at once: every operation ends with a value or an error, and every value belongs to what
-/// was asked for.
+/// Uses a central in every way at once. Every operation must end with a value or an error, and every value must belong
+/// to the attribute that was asked for.
 final class CentralUser: Sendable {
     private struct State {
         var last = 0
@@ -41,7 +41,7 @@ final class CentralUser: Sendable {
         state.withLock { state in
             state.last += 1
             let token = state.last
-            // It ends in the lock, so not before it is noted.
+            // The task ends within the lock, so it is recorded before it ends.
             let task = Task(executorPreference: executor) {
                 var code = "ok"
                 do throws(BLEError) {
@@ -70,7 +70,7 @@ final class CentralUser: Sendable {
         }
     }
 
-    /// Begins something.
+    /// Begins an operation.
     func act(_ dice: inout Dice) {
         let device = dice.below(HostileWorld.devices.count)
         let characteristic = dice.below(HostileWorld.characteristics.count)
@@ -161,7 +161,7 @@ final class CentralUser: Sendable {
     }
 }
 
-/// Somebody who answers what pairing asks, at once or later or never.
+/// A delegate that answers the questions of a pairing at once, later, or never.
 struct HastyPairing: PairingDelegate {
     let clock: ManualClock
 

@@ -11,7 +11,7 @@ extension Dice {
         }
     }
 
-    /// A value of any type, also of types that nothing here has.
+    /// A value of any type, including types that no property has.
     mutating func value(depth: Int = 0) -> DBusValue {
         switch below(depth > 3 ? 13 : 18) {
         case 0: .byte(byte())
@@ -35,7 +35,7 @@ extension Dice {
         }
     }
 
-    /// Containers in each other; more than are allowed, now and then.
+    /// Nested containers, now and then deeper than allowed.
     private mutating func nested(_ depth: Int) -> DBusValue {
         var value = DBusValue.byte(1)
         for _ in 0..<depth {

@@ -1,7 +1,8 @@
 internal import DBus
 internal import Glibc
 
-/// A bus and whoever is on it, for one client: sockets, the handshake, messages whole. What is said is up to the caller.
+/// A bus and its other members, for one client: sockets, the handshake, whole messages. The caller decides which
+/// messages are sent.
 ///
 /// Used on one thread.
 final class HostileBus {
@@ -120,7 +121,7 @@ final class HostileBus {
 
     // MARK: Receiving
 
-    /// Takes in what comes until `isDone`, at most `limit` seconds; false when that is reached.
+    /// Receives messages until `isDone`, at most `limit` seconds. Returns false when the limit is reached.
     @discardableResult func pump(atMost limit: Double = 30, until isDone: () -> Bool) -> Bool {
         let start = Self.now
         while !isDone() {
@@ -136,7 +137,7 @@ final class HostileBus {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Takes in what has come.
+    /// Receives the messages that have arrived.
     func turn(waiting milliseconds: Int32 = 0) {
         let clients = clients
         var polled = ([listener] + clients.map(\.descriptor)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

@@ -1,28 +1,28 @@
 internal import DBus
 internal import Glibc
 
-/// A bluetoothd gone mad, and the bus that it is on, which is sane: calls are answered well, oddly, late or never, and what is
-/// said besides is anything.
+/// A hostile bluetoothd on a correct bus: it answers calls correctly, oddly, late or never, and sends any other
+/// messages.
 final class HostileDaemon {
     let bus: HostileBus
     var dice: Dice
     /// How many of a thousand answers are odd.
     var madness = 0
-    /// Who has bluetoothd's name; nil for nobody.
+    /// The owner of bluetoothd's name, if there is one.
     private(set) var owner: String? = ":1.7"
     private var lastOwner = 7
     private var connected: Set<Int> = []
     /// Calls whose answer is still to come.
     private var held: [(client: HostileBus.Client, call: HostileBus.Heard)] = []
-    /// The other ends of the sockets that were handed out, and where they belong.
+    /// The other ends of the sockets that were handed out, with their device and characteristic.
     private(set) var sockets: [(socket: Int32, device: Int, characteristic: Int)] = []
-    /// What was registered to be called.
+    /// The objects that the client has registered.
     private var monitors: [String] = []
-    /// The foreigners' calls by the connection that they went to. None may succeed.
+    /// The calls of other programs, by the connection that received them. None may succeed.
     private var foreignCalls: [String: Set<UInt32>] = [:]
     private var fence: UInt32?
     private(set) var finding: String?
-    /// Takes a line for each message.
+    /// Receives a line for each message.
     var trace: (() -> String) -> Void = { _ in }
 
     init(_ bus: HostileBus, _ dice: Dice) {
@@ -124,7 +124,7 @@ final class HostileDaemon {
         }
     }
 
-    /// Answers what was held back, at most so many.
+    /// Answers calls that were held back, at most `count`.
     func release(_ count: Int = .max) {
         for _ in 0..<min(count, held.count) {
             let (client, call) = held.remove(at: dice.below(held.count))
@@ -227,7 +227,7 @@ final class HostileDaemon {
         bus.send(message, to: client)
     }
 
-    /// A call of something that the client serves.
+    /// Calls an object of the client.
     func call(_ path: String, _ interface: String, _ member: String, _ body: [DBusValue], isForeign: Bool = false) {
         guard let client = bus.client, let owner else { return }
         let serial = bus.send(
@@ -246,7 +246,7 @@ final class HostileDaemon {
             dice.permille(700) ? [.objectPath(dice.pick(HostileWorld.devices))] : [], isForeign: isForeign)
     }
 
-    /// A packet on a socket that was handed out, or its end.
+    /// Sends a packet on a socket that was handed out, or closes the socket.
     func sendPacket() {
         guard !sockets.isEmpty else { return }
         let index = dice.below(sockets.count)
@@ -267,7 +267,7 @@ final class HostileDaemon {
 
     // MARK: The name
 
-    /// bluetoothd's name changes hands.
+    /// Changes the owner of bluetoothd's name.
     func changeOwner(toNobody: Bool) {
         let before = owner ?? ""
         lastOwner += 1
@@ -285,7 +285,7 @@ final class HostileDaemon {
 
     // MARK: Waiting
 
-    /// Returns once the client has taken in what was sent.
+    /// Returns once the client has received all messages.
     func awaitReception() -> Bool {
         guard let client = bus.client else { return true }
         fence = bus.send(

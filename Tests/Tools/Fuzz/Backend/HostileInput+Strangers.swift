@@ -1,6 +1,6 @@
-/// What others than the daemon send, and what nobody should.
+/// Messages of other programs than the daemon, and broken messages.
 extension HostileInput {
-    /// What a user of the bus can send who is not bluetoothd.
+    /// Sends a message that any program on the bus can send.
     mutating func sendForeign() {
         let value: [String: DBusValue] = ["Value": .bytes(HostileWorld.foreignValue(dice.bytes(atMost: 8)))]
         let (device, characteristic) = place()
@@ -54,7 +54,7 @@ extension HostileInput {
             ]), arguments, isForeign: isForeign)
     }
 
-    /// A call of what listens only.
+    /// Calls an object that only listens.
     mutating func sendCall() {
         send(
             WireMessage(
@@ -75,7 +75,7 @@ extension HostileInput {
 
     // MARK: Broken messages
 
-    /// A message with other bytes here and there.
+    /// Sends a message with some bytes changed.
     mutating func sendChanged() {
         guard let client = daemon.bus.client else { return }
         isTainted = true
@@ -91,18 +91,18 @@ extension HostileInput {
             }
         let whole = message.bytes
         var bytes = whole
-        // Where a message ends stays true: the reader finds the next one, most times.
+        // The length of a message stays correct, so that the reader usually finds the next one.
         let start = dice.permille(5) ? 0 : 16
         let fields = 16 + Int(bytes[12]) + Int(bytes[13]) << 8
         for _ in 0..<1 + dice.below(4) {
-            // The body, the header's fields, or the first message that is not one ends the connection.
+            // Mostly in the body: an invalid header ends the connection.
             let range = dice.permille(950) ? min(fields, bytes.count - 1)..<bytes.count : start..<bytes.count
             let place = range.lowerBound + dice.below(range.count)
             bytes[place] = dice.permille(500) ? dice.byte() : bytes[place] ^ (1 << UInt8(dice.below(8)))
         }
         daemon.trace { "-> changed \(message.member ?? "") \(Hex.string(bytes))" }
         daemon.bus.send(bytes, to: client)
-        // Of another length, it would take what follows for its rest.
+        // With another length, the next message would be read as the rest of this one.
         if bytes.prefix(16) != whole.prefix(16) { daemon.bus.drop(client) }
     }
 
@@ -115,7 +115,7 @@ extension HostileInput {
         }
         daemon.trace { "-> garbage \(Hex.string(bytes))" }
         daemon.bus.send(bytes, to: client)
-        // What follows would be taken for its rest.
+        // The next message would be read as the rest of this one.
         daemon.bus.drop(client)
     }
 }

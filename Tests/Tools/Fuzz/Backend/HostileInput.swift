@@ -1,11 +1,12 @@
 internal import BLE
 internal import DBus
 
-/// One input: some messages that a hostile peer sends, all from the number of the input.
+/// One input: some messages of a hostile peer, all determined by the number of the input.
 struct HostileInput {
     let daemon: HostileDaemon
     var dice: Dice
-    /// Bytes of the messages are changed: they must not say anything that could come out as another truth.
+    /// Whether bytes of the messages are changed. Then the messages must not contain values that a change could turn
+    /// into valid ones of another characteristic.
     var isTainted = false
 
     init(_ daemon: HostileDaemon, _ dice: Dice) { (self.daemon, self.dice) = (daemon, dice) }
@@ -117,12 +118,12 @@ struct HostileInput {
         dice.permille(700) && !isTainted ? usual : dice.pick(HostileWorld.inventedPaths)
     }
 
-    /// A value as documented, or now and then any.
+    /// The given value, or now and then any value.
     mutating func or(_ value: DBusValue) -> DBusValue { dice.permille(850) ? value : dice.value() }
 
     mutating func interfacesAdded() -> WireMessage {
         if !isTainted, dice.permille(400) {
-            // What there is, again.
+            // An object that exists already.
             let device = dice.below(HostileWorld.devices.count)
             if dice.permille(300) {
                 let properties = HostileWorld.deviceProperties(device, isConnected: dice.permille(500))

@@ -13,7 +13,7 @@ final class HostileSession {
     private var central: Central?
     private var backend: BlueZCentral?
     private var user: CentralUser?
-    /// What its users have done, at its end.
+    /// The operations of its users, counted at its end.
     private(set) var counts = (ended: 0, values: 0, codes: [String: Int]())
 
     /// A result from another thread.
@@ -23,14 +23,14 @@ final class HostileSession {
         func put(_ value: Value) { content.withLock { $0 = value } }
     }
 
-    /// - Parameter trace: takes a line for each message.
+    /// - Parameter trace: receives a line for each message.
     init(_ bus: HostileBus, _ dice: Dice, trace: @escaping (() -> String) -> Void) {
         self.bus = bus
         daemon = HostileDaemon(bus, dice)
         daemon.trace = trace
     }
 
-    /// Starts a central. Returns what has gone wrong.
+    /// Starts a central. Returns a finding, if there is one.
     func start(_ dice: inout Dice) -> String? {
         var pairing = PairingBehavior.justWorks
         if dice.permille(500) { pairing = .prompting(HastyPairing(clock: clock)) }
@@ -54,7 +54,7 @@ final class HostileSession {
         return nil
     }
 
-    /// Plays one input. Returns what it has found.
+    /// Plays one input. Returns a finding, if there is one.
     func play(_ dice: Dice) -> String? {
         var dice = dice
         daemon.dice = dice
@@ -76,7 +76,7 @@ final class HostileSession {
         return daemon.finding ?? user?.finding
     }
 
-    /// Lets the backend come back, which it does in its own time.
+    /// Waits until the backend has reconnected, which takes it some time.
     private func reconnect() {
         if let client = bus.client { bus.drop(client) }
         bus.pump(atMost: 2) {
@@ -87,7 +87,7 @@ final class HostileSession {
 
     // MARK: What always holds
 
-    /// Looks at the backend in its isolation.
+    /// Examines the backend within its isolation.
     func examine() -> String? {
         guard let backend else { return nil }
         let found = Box<String>()
@@ -96,7 +96,7 @@ final class HostileSession {
         return found.value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What a backend that should be gone is busy with.
+    /// The pending work of a backend that should have been released.
     private func remains(of backend: BlueZCentral) -> String {
         let found = Box<String>()
         backend.host.loop.perform {
@@ -132,7 +132,7 @@ final class HostileSession {
 
     // MARK: The end
 
-    /// Shuts the central down, and waits until everybody has heard and nothing is left. Returns what has not ended.
+    /// Shuts the central down, and waits until every operation has ended. Returns the operations that have not.
     func end() -> String? {
         daemon.madness = 0
         if daemon.owner == nil { daemon.changeOwner(toNobody: false) }
@@ -155,7 +155,7 @@ final class HostileSession {
         return user.finding
     }
 
-    /// Waits until the central and its backend are gone.
+    /// Waits until the central and its backend are released.
     func vanish() -> String? {
         weak let central = central
         weak let backend = backend

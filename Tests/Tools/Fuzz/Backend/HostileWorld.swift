@@ -1,10 +1,10 @@
 internal import BLE
 internal import DBus
 
-/// The objects that a hostile bluetoothd speaks of: those that the central uses, and inventions.
+/// The objects in the messages of a hostile bluetoothd: those that the central uses, and invented ones.
 ///
-/// What it says of the first may be of any type, but it never gives one the identity of another, since a central that believes
-/// bluetoothd would have to believe that. So a value can tell where it belongs.
+/// The properties of the former may be of any type, but it never gives one object the identity of another, because a
+/// central has to believe bluetoothd. So the characteristic of a value can be recognized.
 enum HostileWorld {
     static let adapter = "/org/bluez/hci0"
     static let addresses = [
@@ -16,7 +16,7 @@ enum HostileWorld {
         "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
     }
 
-    /// The characteristics of each device, and the descriptor of each.
+    /// The characteristics of each device, and the descriptor of each characteristic.
     static let characteristics = [
         "service0010/char0011", "service0010/char0017", "service0020/char0021", "service0020/char002b",
     ]
@@ -33,7 +33,7 @@ enum HostileWorld {
         path(device, characteristic) + "/desc0f0\(characteristic)"
     }
 
-    /// Paths that nobody has, none of which ends in the handle of a characteristic that there is.
+    /// Paths of objects that do not exist. None ends in the handle of an existing characteristic.
     static let inventedPaths: [String] = [
         "/", "/org", "/org/bluez", "/org/bluez/hci0", "/org/bluez/hci1", "/org/bluez/hci99", "/org/bluez/hci0/",
         "/org/bluez/hci0/dev_", "/org/bluez/hci1/dev_F0_12_9A_33_C4_71", "/org/bluez/hci0/dev_00_00_00_00_00_00",
@@ -45,7 +45,7 @@ enum HostileWorld {
         devices[3] + "/service0400/char0401/desc0402/more/and/more", devices[3] + "/x",
         devices[4] + "/service0020/charzzzz",
     ]
-    /// What only foreigners speak of.
+    /// A path that occurs only in messages of other programs.
     static let foreignPath = "/org/bluez/hci0/dev_66_66_66_66_66_66"
     static let inventedAddresses = ["", "AA:AA:AA:AA:AA:AA", "nonsense", "aa:bb", "66:66"]
     static let inventedUUIDs = [
@@ -53,7 +53,7 @@ enum HostileWorld {
         "1-2-3",
     ]
 
-    // MARK: Values that tell where they belong
+    // MARK: Values that contain their characteristic
 
     private static let mark: [UInt8] = [0x7A, 0xE1, 0x5B, 0x03, 0xC6]
 
@@ -61,16 +61,16 @@ enum HostileWorld {
         mark + [UInt8(device), UInt8(characteristic)] + rest
     }
 
-    /// Belongs nowhere.
+    /// A value of no characteristic.
     static func foreignValue(_ rest: [UInt8]) -> [UInt8] { value(0xFF, 0xFF, rest) }
 
-    /// True for a value of another characteristic than that one.
+    /// Whether a value belongs to another characteristic.
     static func isAstray(_ value: [UInt8], _ device: Int, _ characteristic: Int) -> Bool {
         value.starts(with: mark) && value.count >= mark.count + 2
             && (value[mark.count] != UInt8(device) || value[mark.count + 1] != UInt8(characteristic))
     }
 
-    // MARK: What an honest bluetoothd says
+    // MARK: Messages of an honest bluetoothd
 
     static func deviceProperties(_ device: Int, isConnected: Bool) -> [String: DBusValue] {
         [

@@ -1,8 +1,8 @@
 internal import DBus
 
-/// A message as it travels on a bus, right or wrong in whatever way its maker likes.
+/// A message in the format of the bus, which may be valid or invalid in any way.
 ///
-/// Written from the D-Bus specification's chapter "Message Protocol", and not by the reader's counterpart.
+/// Written from the D-Bus specification's chapter "Message Protocol", independently of the framework's own writer.
 struct WireMessage {
     enum Kind: UInt8 {
         case call = 1
@@ -22,7 +22,7 @@ struct WireMessage {
     var destination: String?
     var sender: String?
     var body: [DBusValue] = []
-    /// How many descriptors travel beside it.
+    /// The number of file descriptors that are sent with it.
     var descriptorCount = 0
     var isBigEndian = false
 
@@ -50,7 +50,7 @@ struct WireMessage {
     }
 }
 
-/// Writes values the way they travel on a bus.
+/// Writes values in the format of the bus.
 struct WireWriter {
     var bytes: [UInt8] = []
     let isBigEndian: Bool
@@ -72,7 +72,7 @@ struct WireWriter {
         bytes.append(0)
     }
 
-    /// A signature that is too long for its length is written all the same.
+    /// Also writes a signature that is too long for its length byte.
     private mutating func signature(_ text: String) {
         bytes.append(UInt8(truncatingIfNeeded: text.utf8.count))
         bytes += text.utf8

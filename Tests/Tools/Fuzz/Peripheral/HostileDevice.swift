@@ -3,8 +3,8 @@ internal import BLEFeatures
 internal import BLESimulation
 internal import Synchronization
 
-/// A device that knows its protocol, and somebody on its link who changes what it says: holds it back, repeats, reorders, truncates,
-/// forges and makes it up. Of a device that is itself hostile, the same somebody has the keys.
+/// A device that follows its protocol, and an attacker on its link that delays, repeats, reorders, truncates, forges
+/// and invents messages. If the device itself is hostile, the attacker has its keys.
 final class HostileDevice: Sendable {
     static let service = BluetoothUUID("7a5e0001-2b1f-4c57-9d0e-3f6b8a1c4d20")!
     static let request = CharacteristicKey(
@@ -21,7 +21,7 @@ final class HostileDevice: Sendable {
         var pairingKeys: [MessageKey]
         var cipher: MessageCipher?
         var candidate: (cipher: MessageCipher, pairingKey: MessageKey)?
-        /// What was said and what was held back.
+        /// The messages that were sent, and those that were held back.
         var recorded: [[UInt8]] = []
         var held: [[UInt8]] = []
         /// The payloads of encrypted replies and notifications that the device itself has sealed.
@@ -31,7 +31,7 @@ final class HostileDevice: Sendable {
     }
 
     let mode: MessageCipher.Mode
-    /// The device itself seals what is false.
+    /// Whether the device itself seals false messages.
     let isFalse: Bool
     private let state: Mutex<State>
     private let trace: @Sendable (@autoclosure () -> String) -> Void
@@ -67,10 +67,10 @@ final class HostileDevice: Sendable {
 
     func wasSealed(_ payload: [UInt8]) -> Bool { state.withLock { $0.sealed.contains(payload) } }
 
-    /// The next input's chance.
+    /// Sets the next input's dice.
     func roll(_ dice: Dice) { state.withLock { $0.dice = dice } }
 
-    // MARK: What the device answers
+    // MARK: The device's answers
 
     private func didWrite(_ frame: [UInt8]) async throws(ATTError) {
         let (answers, refuses) = state.withLock { state in
@@ -148,7 +148,7 @@ final class HostileDevice: Sendable {
         return try? Message(exchange, type: .reply, payload: reply).encode()
     }
 
-    // MARK: What becomes of it on the way
+    // MARK: The attacker
 
     private static func change(_ honest: [UInt8]?, _ state: inout State) -> [[UInt8]] {
         guard let honest else { return state.dice.permille(100) ? [forged(&state)] : [] }
@@ -165,7 +165,7 @@ final class HostileDevice: Sendable {
         case 6: return [forged(&state), honest]
         case 7: return [state.dice.pick(state.recorded), honest]
         case 8:
-            // In two parts, as a link does that cannot carry it in one.
+            // In two parts, as on a link with shorter packets.
             let cut = state.dice.below(honest.count)
             return [Array(honest[..<cut]), Array(honest[cut...])]
         default: return [honest]
@@ -178,7 +178,7 @@ final class HostileDevice: Sendable {
         return frame
     }
 
-    /// A frame of somebody without the keys.
+    /// A frame of an attacker without the keys.
     private static func forged(_ state: inout State) -> [UInt8] {
         let command = MessageCommand(rawValue: state.dice.pick([0x0103, 0x0201, 0x0202, 0x0203, 0x0301, 0xFFFF]))
         let type = state.dice.pick([MessageType.reply, .reply, .notification, .request])
@@ -186,7 +186,7 @@ final class HostileDevice: Sendable {
         case 0: return state.dice.bytes(atMost: 260)
         case 1: return (try? Message(command, type: type, payload: state.dice.bytes(atMost: 80)).encode()) ?? []
         case 2:
-            // What looks sealed, and is not.
+            // Bytes that look sealed, but are not.
             var counted = state.dice.permille(500) ? [UInt8](repeating: 0, count: 12) : state.dice.bytes(atMost: 12)
             if counted.count == 12 { (counted[0], counted[11]) = (2, state.dice.byte()) }
             let message = Message(
@@ -201,7 +201,7 @@ final class HostileDevice: Sendable {
         }
     }
 
-    /// Something that nobody has asked for.
+    /// Sends something unasked.
     func act() async {
         let frames: [[UInt8]] = state.withLock { state in
             switch state.dice.below(8) {

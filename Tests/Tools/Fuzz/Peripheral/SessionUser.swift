@@ -2,8 +2,8 @@ internal import BLE
 internal import BLEFeatures
 internal import Synchronization
 
-/// What programs do with a session, all at once. Each request ends with a reply or an error, and on an honest device an encrypted
-/// reply is the one that it has made.
+/// Uses a session in every way at once. Each request must end with a reply or an error, and an encrypted reply must
+/// come from the device if that is honest.
 final class SessionUser: Sendable {
     private struct State {
         var last: UInt64 = 0
@@ -44,7 +44,7 @@ final class SessionUser: Sendable {
         state.withLock { state in
             state.last += 1
             let token = state.last
-            // It ends in the lock, so not before it is noted.
+            // The task ends within the lock, so it is recorded before it ends.
             let task = Task {
                 var code = "ok"
                 do throws(BLEError) {
@@ -66,9 +66,9 @@ final class SessionUser: Sendable {
         }
     }
 
-    // MARK: What is done
+    // MARK: Operations
 
-    /// Begins something.
+    /// Begins an operation.
     func act(_ dice: inout Dice) {
         let session = session
         switch dice.below(20) {

@@ -1,8 +1,8 @@
 internal import BLE
 internal import Synchronization
 
-/// A stack in the peripheral role that refuses, forgets and invents: attributes that nobody serves, offsets that cannot be,
-/// subscribers without links, ends that come twice.
+/// A stack in the peripheral role that refuses, forgets and invents: attributes that are not served, impossible
+/// offsets, subscribers without links, ends that are reported twice.
 actor HostileStack: PeripheralBackend {
     nonisolated let limits: PeripheralLimits
     private var context: PeripheralContext?
@@ -93,14 +93,14 @@ actor HostileStack: PeripheralBackend {
 
     func stopAdvertising(_ advertising: Int) async { advertisements.removeAll { $0 == advertising } }
 
-    // MARK: What it does
+    // MARK: Actions
 
     static let centrals = (1...4).map { Peripheral.ID(rawValue: "C0:00:00:00:00:0\($0)") }
-    /// The one that subscribes, writes to a handler that waits, confirms nothing and opens channels, all the time.
+    /// The central that subscribes, writes to a handler that waits, confirms nothing and opens channels, all the time.
     static let hostile = centrals[3]
-    /// The one that does nothing else than what is compared with the model.
+    /// The central whose requests are only those that are compared with the model.
     static let owner = Peripheral.ID(rawValue: "C0:00:00:00:00:AA")
-    /// The links of the requests. Those of some are stale.
+    /// The links of the requests. Some are stale.
     private var links: [Peripheral.ID: CentralLink] = [:]
 
     private func link(of central: Peripheral.ID) -> CentralLink? {
@@ -147,7 +147,7 @@ actor HostileStack: PeripheralBackend {
                 let ended = links.removeValue(forKey: central)
                 ended?.end()
                 context.handleEvent(.centralDisconnected(central))
-                // Overtaken by its link's end.
+                // The end of the link overtakes this request.
                 if let ended, openCount < 100 {
                     let request = AttributeRequest(central: central, link: ended)
                     write([1, 2, 3], attribute(), request, context, isStale: true)
@@ -175,7 +175,7 @@ actor HostileStack: PeripheralBackend {
         }
     }
 
-    /// What one central does to keep the others from being served.
+    /// Sends requests of one central that could keep the others from being served.
     private func attack(_ context: PeripheralContext) {
         let application = applications.last ?? 1
         func place(_ characteristic: Int) -> ServedAttribute {
@@ -186,7 +186,7 @@ actor HostileStack: PeripheralBackend {
             write([1, 2], place(1), AttributeRequest(central: Self.hostile, link: link(of: Self.hostile)), context)
         }
         if openCount < 120 {
-            // The model's characteristic, whose owner must not notice.
+            // The model's characteristic, whose owner must not be affected.
             let own = ServedAttribute(application: application, service: 3, characteristic: 0)
             read(own, AttributeRequest(central: Self.hostile, offset: dice.below(40)), context)
         }
@@ -231,7 +231,7 @@ actor HostileStack: PeripheralBackend {
         }
     }
 
-    /// Has the adapter on, as a session begins and ends.
+    /// Switches the adapter on, for the begin and the end of a session.
     func settle() {
         state = .poweredOn
         context?.handleEvent(.adapterStateChanged(.poweredOn))
@@ -266,7 +266,7 @@ actor HostileStack: PeripheralBackend {
         }
     }
 
-    /// Whether the definition lets only links with large packets read and write a characteristic.
+    /// Whether the definition allows only links with large packets to read and write a characteristic.
     private static func isGuarded(_ attribute: ServedAttribute) -> Bool {
         attribute.service < 3 && attribute.characteristic == 4 && attribute.descriptor == nil
     }
@@ -280,7 +280,7 @@ actor HostileStack: PeripheralBackend {
 
     // MARK: A model
 
-    /// Reads or writes a part of the stored value in `attribute`, and compares the answer with what it must be.
+    /// Reads or writes a part of the stored value in `attribute`, and compares the answer with the expected one.
     func compare(_ attribute: ServedAttribute, _ model: inout [UInt8], _ input: Dice) async {
         var dice = input
         guard let context else { return }

@@ -1,7 +1,7 @@
 internal import BLE
 internal import Synchronization
 
-/// The host's end of a channel whose other end sends anything, takes packets when it likes, and ends at any time.
+/// The host's end of a channel whose other end sends anything, and takes packets and ends at random times.
 ///
 /// Delivered from the stack's isolation only.
 final class HostileTransport: ChannelTransport {

@@ -29,7 +29,7 @@ extension FakeBlueZ {
         loop.perform { [weak self] in self?.publishedAdapter.withLock { $0 = properties } }
     }
 
-    /// As `bluetoothctl power`.
+    /// Like `bluetoothctl power`.
     public func setPowered(_ isPowered: Bool) async {
         self.isPowered = isPowered
         await radio.setPowered(isPowered)
@@ -37,7 +37,7 @@ extension FakeBlueZ {
         changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
-    /// Takes the adapter out, and its devices with it, or puts it back, switched on.
+    /// Removes the adapter and its devices, or puts it back, switched on.
     public func setPresent(_ isPresent: Bool) async {
         guard isPresent != self.isPresent else { return }
         self.isPresent = isPresent
@@ -64,7 +64,7 @@ extension FakeBlueZ {
         emit("/", BlueZ.objectManager, "InterfacesRemoved", [.objectPath(path), .strings(interfaces)])
     }
 
-    /// As `rfkill block bluetooth`, and `unblock`. What was on goes on again.
+    /// Like `rfkill block bluetooth`, and `unblock`. An adapter that was on is switched on again.
     public func setBlocked(_ isBlocked: Bool) async {
         self.isBlocked = isBlocked
         await setPowered(!isBlocked)
@@ -82,7 +82,7 @@ extension FakeBlueZ {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
             changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
-            // It hears a peripheral, and crashes: BlueZ issue 2282.
+            // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
             if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
             try? await backend.startDiscovery(unitedFilter)
             return .success(MethodReply())
@@ -95,7 +95,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// A client has no session any more. After the last one's, nothing is in range.
+    /// Ends a client's session. After the last one, no device is in range.
     func stopDiscovery(_ client: String) async {
         discoverers.remove(client)
         guard discoverers.isEmpty else { return }
@@ -123,14 +123,14 @@ extension FakeBlueZ {
         return .success(MethodReply())
     }
 
-    /// What the daemon scans for: on every transport that a client with a session has asked for. (The rest of a filter is
+    /// The daemon's own filter: every transport that a client with a session has asked for. (The rest of a filter is
     /// left to the client, which filters again.)
     var unitedFilter: DiscoveryFilter {
         let wanted = Set(discoverers.map { transports[$0] ?? .any })
         return DiscoveryFilter(transport: wanted.count == 1 ? wanted.first! : .any)
     }
 
-    /// A filter counts from now on, also for a session that runs. An empty one clears it.
+    /// Sets a client's filter, also for a session that runs. An empty filter clears it.
     func setDiscoveryFilter(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         switch call.arguments.first?[key: "Transport"]?.string {
         case "le": transports[call.sender] = .le

@@ -8,7 +8,7 @@ extension FakeBlueZ {
     /// The address of another adapter; all have the same.
     package static let otherAddress = "C0:FF:EE:00:00:02"
 
-    /// Plugs in another adapter, which is on. A daemon that is started anew finds it, too.
+    /// Plugs in another adapter, which is on. A daemon that is started again finds it, too.
     public func addAdapter(_ name: String) async {
         let path = "/org/bluez/\(name)"
         otherAdapters[path] = true
@@ -18,7 +18,7 @@ extension FakeBlueZ {
             [.objectPath(path), interfaces([BlueZ.adapter: otherProperties(path)])])
     }
 
-    /// Takes another adapter out, without a word of its devices.
+    /// Removes another adapter, without signals about its devices.
     public func removeAdapter(_ name: String) {
         let path = "/org/bluez/\(name)"
         otherAdapters[path] = nil
@@ -26,14 +26,14 @@ extension FakeBlueZ {
         removed(path, [BlueZ.adapter])
     }
 
-    /// As `bluetoothctl power` for another adapter.
+    /// Like `bluetoothctl power` for another adapter.
     public func setPowered(_ isPowered: Bool, adapter name: String) {
         let path = "/org/bluez/\(name)"
         otherAdapters[path] = isPowered
         changed(path, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
-    /// Another adapter has received a device, which may have a link to it.
+    /// Another adapter has discovered a device, which may have a link to it.
     ///
     /// - Parameter isConnected: nil if the daemon forgets the device.
     public func setDevice(_ id: Peripheral.ID, onAdapter name: String, isConnected: Bool?) {
@@ -80,7 +80,7 @@ extension FakeBlueZ {
         loop.perform { [weak self] in self?.publishedOthers.withLock { $0 = properties } }
     }
 
-    /// What is called on it is counted with its name before the method's, and succeeds.
+    /// Calls of its methods are counted, under the adapter's name and the method's, and succeed.
     func exportOther(_ path: String) {
         export(path, Interfaces.adapter) { daemon, call in
             daemon.note("\(path.split(separator: "/").last!) \(call.method)")

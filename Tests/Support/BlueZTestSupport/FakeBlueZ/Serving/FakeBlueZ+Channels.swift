@@ -4,7 +4,7 @@ import BLESimulation
 package import DBus
 import Synchronization
 
-/// The sockets of L2CAP channels, which the kernel makes beside bluetoothd: here, over the radio's channels.
+/// The sockets of L2CAP channels, which the kernel makes without bluetoothd: here, over the radio's channels.
 package struct FakeChannelSockets: ChannelSockets {
     let daemon: FakeBlueZ
 
@@ -69,7 +69,7 @@ extension FakeBlueZ {
         let number = lastListener
         var listener = FakeListener(psm: psm, options: options, accept: accept)
         if let psm, !isPresent {
-            // At another adapter, which has no radio.
+            // For another adapter, which has no radio.
             listeners[number] = listener
             return (number, psm)
         }
@@ -138,7 +138,7 @@ extension FakeBlueZ {
             do {
                 for try await packet in channel.packets { while try !socket.send(packet) { try await socket.room() } }
             } catch {}
-            // Whichever of the two has ended: closing the socket here ends nothing but the socket.
+            // Closing the socket here ends only the socket, so the channel is closed as well.
             channel.close()
             producer.finish()
             loop.perform { socket.close() }

@@ -5,10 +5,10 @@ import DBus
 import Logging
 import Synchronization
 
-/// What clients serve and advertise: their objects, as a peripheral of the radio.
+/// The clients' served objects and advertisements, as a peripheral of the radio.
 ///
-/// `register_app` and `register_advertisement` of the daemon fetch the objects while the client waits for the answer, and call them
-/// for each request.
+/// `register_app` and `register_advertisement` of the daemon fetch the objects while the client waits for the answer,
+/// and call them for each request.
 final class FakeServing {
     struct Application {
         let client: String
@@ -23,7 +23,7 @@ final class FakeServing {
         var authorizing: Set<ServedAttribute> = []
         /// Those with the property `NotifyAcquired`.
         var acquiring: Set<ServedAttribute> = []
-        /// Who has subscribed.
+        /// The subscribers.
         var subscribers: [ServedAttribute: Set<Peripheral.ID>] = [:]
         /// The sockets of subscribers.
         var sockets: [ServedAttribute: [Peripheral.ID: PacketSocket]] = [:]
@@ -72,12 +72,12 @@ extension FakeBlueZ {
         }
     }
 
-    /// The radio's peripheral for what is served, from the first registration on.
+    /// The radio's peripheral for served objects, from the first registration on.
     func startedServing() async throws(BLEError) -> FakeServing {
         if let serving { return serving }
         let new = FakeServing(.simulated(radio))
         serving = new
-        // Not captured as `self`, so that requests do not leave the radio's executor, and stay in order.
+        // Instead of capturing `self`, so that requests stay on the radio's executor, and in order.
         weak let daemon = self
         try await new.backend.start(
             PeripheralContext(
@@ -92,7 +92,7 @@ extension FakeBlueZ {
         return new
     }
 
-    /// The daemon is gone, and with it everything that was registered.
+    /// The daemon has ended, and with it everything that was registered.
     func endServing() async {
         guard let serving else { return }
         self.serving = nil
@@ -159,7 +159,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// The services that objects describe, in the order of their paths, as that of their handles.
+    /// The services that objects describe, in the order of their paths, which is that of their handles.
     private static func services(
         _ objects: [DBusValue: DBusValue], _ number: Int, _ application: inout FakeServing.Application
     ) -> [ServiceDefinition] {
@@ -203,7 +203,7 @@ extension FakeBlueZ {
                 ServiceDefinition(
                     type(service.1), handle: service.1[key: "Handle"]?.integer.flatMap { UInt16(exactly: $0) },
                     isPrimary: service.1[key: "Primary"]?.boolean ?? true,
-                    // Those that are not in the database yet are left out (`include_services`).
+                    // Services that are not in the database yet are left out (`include_services`).
                     includes: all.prefix(position).filter { includes.contains($0.0) }.map { type($0.1) },
                     characteristics: characteristics))
         }
@@ -256,7 +256,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// What the daemon sends for an error (`dbus_error_to_att_ecode` in its `src/gatt-database.c`).
+    /// The code that the daemon sends for an error (`dbus_error_to_att_ecode` in its `src/gatt-database.c`).
     private static func attError(_ error: DBusError) -> ATTError {
         switch error.name {
         case "org.bluez.Error.Failed":
@@ -275,7 +275,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// A read, in the parts that the central asks for: one packet each, until one is not full.
+    /// A read, in parts as the central asks for them: one packet each, until one is not full.
     private func readServed(
         _ attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) -> [UInt8] {
@@ -294,7 +294,8 @@ extension FakeBlueZ {
     private func writeServed(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
-        // Before 5.69, what precedes the value in a packet counts, too (`check_length` in its `src/shared/gatt-server.c`).
+        // Before 5.69, the bytes before the value in a packet count, too (`check_length` in its
+        // `src/shared/gatt-server.c`).
         let isLong = value.count > (request.attMTU ?? 23) - 3
         guard minorVersion >= 69 || value.count <= (isLong ? 508 : 510) else { throw .invalidAttributeValueLength }
         let application = serving?.applications[attribute.application]
@@ -314,7 +315,7 @@ extension FakeBlueZ {
 
     private func handle(_ event: PeripheralBackendEvent) {
         switch event {
-        // Begun at once: the client is called before the central's next request reaches it.
+        // Begun at once, so that the client is called before the central's next request reaches it.
         case .subscribed(let attribute, let central?, let attMTU):
             Task.immediate { await self.subscribed(attribute, central, attMTU) }
         case .unsubscribed(let attribute, let central?):
@@ -333,7 +334,8 @@ extension FakeBlueZ {
     private func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async {
         if await acquired(attribute, central, attMTU) { return }
         serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
-        // For each central, without saying which, as seen with 5.66; `StopNotify` comes for the last one only.
+        // Called for each central, without its address, as observed with 5.66; `StopNotify` is called for the last one
+        // only.
         _ = try? await called(attribute, "StartNotify", [])
     }
 
@@ -395,7 +397,7 @@ extension FakeBlueZ {
             guard case .signal(let value, let path) = next else {
                 if case .packet(let packet, let attribute, let central) = next {
                     if serving.applications[attribute.application]?.indicating.contains(attribute) == true {
-                        // It waits for its confirmation, and others do not wait for it.
+                        // This send waits for its confirmation, and other values do not wait for it.
                         Task { await self.send(packet, from: attribute, to: central) }
                     } else {
                         await send(packet, from: attribute, to: central)
@@ -471,7 +473,7 @@ extension FakeBlueZ {
         func manufacturerData(_ name: String) -> [UInt16: [UInt8]] {
             data(name) { $0.integer.flatMap { UInt16(exactly: $0) } }
         }
-        // As 5.80 does.
+        // As bluetoothd 5.80 does.
         let response = ScanResponse(
             serviceUUIDs: uuids("ScanResponseServiceUUIDs"),
             solicitedServiceUUIDs: uuids("ScanResponseSolicitUUIDs"),

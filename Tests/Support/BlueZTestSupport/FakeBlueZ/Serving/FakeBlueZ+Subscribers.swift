@@ -6,7 +6,7 @@ import DBus
 
 /// The sockets of a client's subscribers, by the rules of the daemon's `src/gatt-database.c` from 5.80 on.
 extension FakeBlueZ {
-    /// Asks the client for a socket, if it takes part. Returns whether the central has one.
+    /// Asks the client for a socket, if the client supports that. Returns whether the central has one.
     func acquired(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async -> Bool {
         guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
             let descriptor = try? await acquire(attribute, central, attMTU)
@@ -68,7 +68,7 @@ extension FakeBlueZ {
 
     // MARK: Centrals that are not on the radio
 
-    /// A central of which only the daemon knows makes a link, or loses it.
+    /// A central that only the daemon knows connects, or disconnects.
     func pretend(_ central: Peripheral.ID, isConnected: Bool, isPaired: Bool = false) {
         centralChanged(central, isConnected: isConnected)
         guard isPaired, devices[central]?.isPaired == false else { return }
@@ -85,15 +85,15 @@ extension FakeBlueZ {
         }
     }
 
-    /// Such a central writes, and its link ends at once. Returns when the bus has both, whether or not the client has
-    /// received them.
+    /// Such a central writes, and its link ends at once. Returns when the bus has both messages, whether or not the
+    /// client has received them.
     func pretendToWriteAndLeave(_ value: [UInt8], _ central: Peripheral.ID) async {
         _ = Task.immediate { await self.pretendToWrite(value, central) }
         await pretendToLeave(central)
     }
 
-    /// Such a central subscribes, and its link ends at once. Returns as the former; the task returns whether the client has
-    /// given a socket.
+    /// Such a central subscribes, and its link ends at once. Returns when the bus has both messages; the task returns
+    /// whether the client has given a socket.
     func pretendToSubscribeAndLeave(_ central: Peripheral.ID) async -> Task<Bool, Never> {
         let subscribing = Task.immediate { (try? await self.pretendToSubscribe(central)) != nil }
         await pretendToLeave(central)
@@ -107,7 +107,7 @@ extension FakeBlueZ {
         for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
     }
 
-    /// From now on, what is signaled to all is confirmed by ``confirm()`` only.
+    /// From now on, values that are signaled to all are confirmed by ``confirm()`` only.
     func confirmNoSignals() { confirmsSignals = false }
 
     /// Such a central has confirmed a value that was signaled, of the first characteristic with sockets.

@@ -2,7 +2,8 @@ internal import BLE
 internal import Glibc
 internal import Synchronization
 
-/// What an element of a stream costs, from the producer to a reader that need not wait, in nanoseconds of processor time.
+/// The cost of an element of a stream, from the producer to a reader that need not wait, in nanoseconds of processor
+/// time.
 enum ElementsBenchmark {
     private static let count = 2_000_000
     private static let burst = 250

@@ -3,14 +3,14 @@ internal import BLESimulation
 internal import Glibc
 internal import Logging
 
-/// The resident memory after the first tenth of something long, and at its end, in KiB.
+/// The resident memory after the first tenth of a long run, and at its end, in KiB.
 enum MemoryBenchmark {
     private static let output = BluetoothUUID(0xFF01)
 
     enum Way: String {
         /// Ten minutes of a thousand values a second, for a reader that does not read.
         case stalled
-        /// 100,000 peripherals with random addresses that come by, are heard, and go.
+        /// 100,000 peripherals with random addresses that come into range, are discovered, and leave.
         case passing
     }
 
@@ -45,7 +45,7 @@ enum MemoryBenchmark {
                 await device.notify([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 20), from: output)
             }
             report(.stalled, start)
-            // Read at last: the newest values are there.
+            // At the end, the newest values can still be read.
             for try await _ in stream { break }
         }
     }
@@ -66,7 +66,7 @@ enum MemoryBenchmark {
                         services: []))
                 while let event = try await events.next() { if case .found = event { break } }
                 await device.remove()
-                // Silent for longer than the scan waits, which looks every second.
+                // Silent for longer than the scan's limit, which it checks every second.
                 await clock.sleepers(for: .seconds(1))
                 clock.advance(by: .seconds(9))
                 while let event = try await events.next() { if case .lost = event { break } }

@@ -3,7 +3,7 @@ internal import BLESimulation
 internal import Glibc
 internal import Logging
 
-/// What an event of the simulated radio costs, up to the user's loop, in nanoseconds of processor time.
+/// The cost of an event of the simulated radio, up to the user's loop, in nanoseconds of processor time.
 enum RadioBenchmark {
     private static let output = BluetoothUUID(0xFF01)
     private static let values = 500_000
@@ -59,7 +59,7 @@ enum RadioBenchmark {
         try await withCentral(backend: .simulated(radio), configuration: configuration(clock)) { central in
             let events = central.discoveryEvents(duplicates: true, overflow: .fail(capacity: 1 << 20))
             var iterator = events.makeAsyncIterator()
-            // A new scan hears all of them at once. From then on, time passes.
+            // A new scan discovers all of them at once. From then on, time passes.
             for _ in 0..<advertisers { _ = try await iterator.next() }
             let start = Measurement.cpuTime
             for _ in 0..<rounds {

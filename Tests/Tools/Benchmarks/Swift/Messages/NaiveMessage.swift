@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The same message as one writes it with Foundation, appending to and slicing `Data`. The measure for the codec.
+/// The same message in plain code with Foundation, appending to and slicing `Data`. The codec is compared with it.
 struct NaiveMessage {
     enum MessageType: UInt8 {
         case request = 1
