@@ -2,15 +2,15 @@
     internal import BLEFeatures
     internal import Foundation
 
-    /// What encoding and decoding a message costs, here and as one writes it with Foundation's `Data`.
+    /// The cost of encoding and decoding a message, with the framework and with plain code on Foundation's `Data`.
     ///
-    /// Each way works through the same 1024 frames of 15 bytes, again and again; what it reads of its results must add up to the
-    /// same for all, so that nothing can be left out.
+    /// Each way works through the same 1024 frames of 15 bytes, again and again. The sums that it reads from its results
+    /// must be equal for all ways, so that the optimizer cannot leave anything out.
     enum CodecBenchmark {
         private static let repetitions = 2000
         private static let frameSize = 15
 
-        /// Prints a line for each way: what, how, nanoseconds of processor time for a frame.
+        /// Prints a line for each way: operation, way, nanoseconds of processor time for a frame.
         static func run() throws {
             var random = SystemRandomNumberGenerator()
             let messages = (0..<1024).map { _ in
@@ -19,7 +19,8 @@
                     payload: (0..<frameSize - MessageHeader.size).map { _ in .random(in: 0 ... .max, using: &random) })
             }
             let naive = messages.map {
-                NaiveMessage(type: .notification, command: $0.command.rawValue, encrypted: false, payload: Data($0.payload))
+                NaiveMessage(
+                    type: .notification, command: $0.command.rawValue, encrypted: false, payload: Data($0.payload))
             }
             let frames = try messages.flatMap { try $0.encode() }
             let datas = try messages.map { try Data($0.encode()) }
@@ -40,7 +41,7 @@
             }
         }
 
-        /// Runs `body`, which works through all frames and returns a sum, and prints what one frame took.
+        /// Runs `body`, which works through all frames and returns a sum, and prints the time for one frame.
         private static func measure(_ what: String, _ how: String, _ body: () throws -> Int) rethrows -> Int {
             var sum = try body()
             let start = Measurement.cpuTime
@@ -119,7 +120,7 @@
             return sum
         }
 
-        /// Something of a frame. Not inlined, so that all of the frame has to be there.
+        /// A number from a frame. Not inlined, so that the whole frame must exist.
         @inline(never)
         private static func digest(_ frame: Span<UInt8>) -> Int {
             frame.count &+ Int(frame[2]) &+ Int(frame[frame.count - 1]) << 8

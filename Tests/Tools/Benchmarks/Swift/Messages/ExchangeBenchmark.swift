@@ -6,15 +6,16 @@
     internal import Logging
     internal import Synchronization
 
-    /// What a request and its reply cost on the simulation, both sides together: the session, the central, the simulated radio and
-    /// the peripheral's answer, without any time in the air.
+    /// The cost of a request and its reply on the simulation, both sides together: the session, the central, the simulated
+    /// radio and the peripheral's answer, without any time in the air.
     enum ExchangeBenchmark {
         private static let count = 5000
         private static let exchange = MessageCommand(rawValue: 0x0103)
         private static let derivation = KeyDerivation(salt: "salt", info: "info")
         private static let encryption = MessageEncryption(derivation: derivation, command: exchange)
 
-        /// Prints a line for plain and for encrypted messages: what, how, microseconds of processor time for an exchange.
+        /// Prints a line for plain and for encrypted messages: operation, way, microseconds of processor time for an
+        /// exchange.
         static func run() async throws {
             let radio = SimulatedRadio()
             let device = AnsweringDevice(derivation: derivation)
@@ -26,7 +27,8 @@
                 for try await _ in central.discoveries() { break }
                 let session = MessageSession(
                     central.peripheral(grip.id),
-                    configuration: TransactionConfiguration(request: Self.request, reply: reply), encryption: encryption)
+                    configuration: TransactionConfiguration(request: Self.request, reply: reply), encryption: encryption
+                )
                 try await session.pair()
                 try await measure(session, "plain", isEncrypted: false)
                 try await measure(session, "sealed", isEncrypted: true)
@@ -50,7 +52,8 @@
         private static let service = Devices.Configuration.defaultService
         private static let request = CharacteristicKey(
             service: service, characteristic: Devices.Configuration.defaultRequest)
-        private static let reply = CharacteristicKey(service: service, characteristic: Devices.Configuration.defaultReply)
+        private static let reply = CharacteristicKey(
+            service: service, characteristic: Devices.Configuration.defaultReply)
 
         private static func definition(_ device: AnsweringDevice) -> PeripheralDefinition {
             PeripheralDefinition(
@@ -71,7 +74,7 @@
         }
     }
 
-    /// The other side: agrees on keys, and sends every request's payload back.
+    /// The other side: exchanges keys, and sends every request's payload back.
     private final class AnsweringDevice: Sendable {
         let grip = Mutex<SimulatedPeripheral?>(nil)
         private let cipher = Mutex<MessageCipher?>(nil)
