@@ -6,7 +6,7 @@ import Testing
 /// `Scripts/guest/run-suites`, with a `with-bluez` that runs its command here, and a script in place of the tests.
 @Suite(.startsProcesses, .hangLimit) struct RunSuitesTests {
     /// The scripts in a folder of their own.
-    private struct Scripts: ~Copyable {
+    private final class Scripts {
         private let folder = FileManager.default.temporaryDirectory.appending(path: "run-suites-\(UUID())")
 
         /// - Parameters:
