@@ -26,7 +26,7 @@
             }
             var rest = plaintext[...]
             do throws(AdvertisementFormatError) {
-                return try Self.objects(&rest)
+                return try Self.objects(&rest, in: plaintext.count)
             } catch {
                 throw .malformed(error)
             }

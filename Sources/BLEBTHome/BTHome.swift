@@ -95,18 +95,26 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
             }
             payload = .encrypted(sealed)
         } else {
-            payload = .plain(try objects(&rest), rest: Array(rest))
+            payload = .plain(try objects(&rest, in: data.count), rest: Array(rest))
         }
         return try BTHome(
             payload, isTriggerBased: information & Information.triggerBased != 0, address: address)
     }
 
-    /// Decodes objects up to the first unknown id, at which `rest` then begins.
-    static func objects(_ rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) -> [BTHomeObject] {
+    /// Decodes objects up to the first unknown id, at which `rest` then begins. The error for a truncated object has
+    /// the length of the whole data, `length`.
+    static func objects(
+        _ rest: inout ArraySlice<UInt8>, in length: Int
+    ) throws(AdvertisementFormatError) -> [BTHomeObject] {
         var objects: [BTHomeObject] = []
-        while let id = rest.first, let kind = BTHomeKind(id: id) {
-            rest = rest.dropFirst()
-            objects.append(try BTHomeObject(kind, reading: &rest))
+        do throws(AdvertisementFormatError) {
+            while let id = rest.first, let kind = BTHomeKind(id: id) {
+                rest = rest.dropFirst()
+                objects.append(try BTHomeObject(kind, reading: &rest))
+            }
+        } catch {
+            guard case .invalidLength = error.reason else { throw error }
+            throw Self.error(.invalidLength(length))
         }
         return objects
     }

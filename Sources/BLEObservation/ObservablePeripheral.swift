@@ -21,6 +21,8 @@ internal import Synchronization
     private let declared: [DeclaredValue]
     private let values: [CharacteristicKey: ObservableBytes]
     private let interval: Duration
+    /// The number of calls of ``run()`` under way.
+    @ObservationIgnored private var runCount = 0
 
     /// The peripheral's id.
     public nonisolated var id: Peripheral.ID { peripheral.id }
@@ -44,7 +46,7 @@ internal import Synchronization
     /// `invalidValue` if the value cannot be decoded.
     public func value<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> Value? {
         guard let bytes = values[characteristic.key]?.bytes else { return nil }
-        return try characteristic.coding.decode(bytes)
+        return try characteristic.decode(bytes, from: id)
     }
 
     /// Connects and keeps state and values up to date until the task is cancelled, which throws `cancelled`. The
@@ -53,7 +55,11 @@ internal import Synchronization
     /// Throws the same errors as `Peripheral.values(_:timeout:)`, and `shutDown` with the central. After the end of a
     /// link, this method waits for the next link.
     public func run() async throws {
-        defer { forget() }
+        runCount += 1
+        defer {
+            runCount -= 1
+            if runCount == 0 { forget() }
+        }
         let latest = Latest()
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup(of: Void.self) { group in

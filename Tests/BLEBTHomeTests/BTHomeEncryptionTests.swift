@@ -84,7 +84,7 @@
                     nonce: Self.address + [0xD2, 0xFC, 0x41, 1, 0, 0, 0]))
             let (ciphertext, tag) = try #require(cipher.seal([0x02, 0xCA]))
             let report = try decode("41" + Hex.string(ciphertext + [1, 0, 0, 0] + tag))
-            let error = BTHomeEncryptionError.malformed(AdvertisementFormatError("BTHome", .invalidLength(1)))
+            let error = BTHomeEncryptionError.malformed(AdvertisementFormatError("BTHome", .invalidLength(2)))
             #expect(throws: error) { try report.objects(key: Self.key, address: Self.address) }
             for error in [error, .missingKey, .notEncrypted, .invalidAddress, .authenticationFailed, .tooLong] {
                 #expect(error.description.split(separator: " — ").count == 2)

@@ -71,7 +71,7 @@ import Testing
         for number in 1...50 {
             await beacon.setAdvertisement(Advertisement(localName: "\(number)", rssi: -40))
         }
-        for _ in 0..<200 { await Task.yield() }
+        await until { await world.central.knownPeripherals().first?.advertisement.localName == "50" }
         #expect(count.value == 0)
         world.clock.advance(by: .milliseconds(375))
         try await observed { names(nearby) != ["0"] }

@@ -22,6 +22,9 @@ import Testing
                 ])
         ])
 
+    /// An interval that no other sleep has.
+    private static let interval = Duration.milliseconds(375)
+
     init() async throws { world = try await SimulatedWorld() }
 
     /// A task that keeps a peripheral up to date.
@@ -86,18 +89,51 @@ import Testing
 
     @Test func `of the values that arrive within the interval, the last is shown`() async throws {
         let (peripheral, grip) = try await world.add(Self.fan)
-        let fan = ObservablePeripheral(peripheral, values: [.notify(Self.speed)], interval: .milliseconds(375))
+        let fan = ObservablePeripheral(peripheral, values: [.notify(Self.speed)], interval: Self.interval)
         let task = running(fan)
         await until { await grip.subscriberCount(of: Self.speed.key.characteristic) == 1 }
-        let seen = SharedValue<[UInt8]>([])
+        await world.clock.sleepers(1, for: Self.interval)
         for number in UInt8(1)...200 { await grip.notify([number], from: Self.speed.key.characteristic) }
-        while seen.value.last != 200 {
-            try Task.checkCancellation()
-            if let value = try fan.value(of: Self.speed), seen.value.last != value { seen.change { $0.append(value) } }
-            world.clock.advance(by: .milliseconds(25))
-            await Task.yield()
+        #expect(try fan.value(of: Self.speed) == nil)
+        // Each change of the clock shows a value at most.
+        while try fan.value(of: Self.speed) != 200 {
+            world.clock.advance(by: Self.interval)
+            await world.clock.sleepers(1, for: Self.interval)
         }
-        #expect(seen.value.count <= 3)
+        task.cancel()
+        _ = await task.result
+        await world.central.shutDown()
+    }
+
+    @Test func `the end of one run leaves what another shows`() async throws {
+        let (peripheral, _) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: Self.interval)
+        let first = running(fan)
+        while try fan.value(of: Self.name) != "Fan" {
+            await world.clock.sleepers(1, for: Self.interval)
+            world.clock.advance(by: Self.interval)
+        }
+        let second = running(fan)
+        await world.clock.sleepers(2, for: Self.interval)
+        first.cancel()
+        _ = await first.result
+        #expect(fan.connectionState == .connected)
+        #expect(try fan.value(of: Self.name) == "Fan")
+        second.cancel()
+        _ = await second.result
+        #expect(fan.connectionState == nil)
+        await world.central.shutDown()
+    }
+
+    @Test func `a value that cannot be decoded is an error of the peripheral`() async throws {
+        let (peripheral, _) = try await world.add(Self.fan)
+        let wrong = Characteristic<UInt32>(BluetoothUUID(0xFFE1))
+        let fan = ObservablePeripheral(peripheral, values: [.read(wrong)], interval: .zero)
+        let task = running(fan)
+        let bytes = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+        try await observed { (try? fan.value(of: bytes)) == [1] }
+        let error = await expectError(.invalidValue) { try fan.value(of: wrong) }
+        #expect(error?.peripheral == peripheral.id)
         task.cancel()
         _ = await task.result
         await world.central.shutDown()

@@ -104,7 +104,7 @@ import Testing
         #expect(await world.central.adapterState == .resetting)
         // What is asked for meanwhile waits for the service, within its deadline.
         let caller = Task { try await strap.connect() }
-        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
+        await world.clock.sleepers(1, for: .seconds(20))
         world.clock.advance(by: .seconds(20))
         await expectError(.timedOut) { try await caller.value }
     }

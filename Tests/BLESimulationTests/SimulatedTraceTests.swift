@@ -62,12 +62,27 @@ import Testing
         }
     }
 
+    @Test func `what a central asks beside values is logged, too`() async throws {
+        try await withRadio { central, gauge in
+            let peripheral = try await central.find(gauge.id)
+            _ = try await peripheral.services()
+            #expect(log.metadata(of: "simulated discover services: done").first?["peripheral"] == gauge.id.rawValue)
+            let writer = try await peripheral.packetWriter(to: Self.command)
+            #expect(log.metadata(of: "simulated acquire writing: done").first?["handle"] != nil)
+            writer.close()
+            try await peripheral.disconnect()
+            #expect(log.metadata(of: "simulated disconnect: done").count == 1)
+            try await peripheral.unpair()
+            #expect(log.metadata(of: "simulated unpair: done").count == 1)
+        }
+    }
+
     @Test func `notified values are logged for subscribers only`() async throws {
         try await withRadio { central, gauge in
             await gauge.notify([7], from: Self.value.key.characteristic)
             #expect(log.metadata(of: "simulated notification") == [])
             var values = try await central.find(gauge.id).notifications(Self.value).makeAsyncIterator()
-            await gauge.notify([8], from: Self.value.key.characteristic)
+            try await gauge.notify([8], from: Self.value)
             #expect(try await values.next() == [8])
             #expect(log.metadata(of: "simulated notification").map { $0["value"] } == ["08"])
         }

@@ -38,9 +38,15 @@ guard CommandLine.arguments.count == 2 else {
     }
 }
 
-let work = Task { try await log(Peripheral.ID(rawValue: CommandLine.arguments[1])) }
+let (watched, watch) = AsyncStream.makeStream(of: Void.self)
+let work = Task {
+    // Before both signals are watched, they would end the process without a shutdown.
+    for await _ in watched.prefix(2) {}
+    try await log(Peripheral.ID(rawValue: CommandLine.arguments[1]))
+}
 let signals = [SIGTERM, SIGINT].map { number in
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setRegistrationHandler { watch.yield() }
     source.setEventHandler { work.cancel() }
     source.resume()
     return source

@@ -103,17 +103,24 @@ extension PeripheralDefinition {
     }
 }
 
-let work: Task<Void, any Error>
+let run: @Sendable () async throws -> Void
 switch CommandLine.arguments.dropFirst().first {
-case "device": work = Task { try await runAsDevice() }
-case "memory": work = Task { try await runInMemory() }
-case "air": work = Task { try await runOnAir() }
+case "device": run = runAsDevice
+case "memory": run = runInMemory
+case "air": run = runOnAir
 default:
     print("usage: thermometer device|memory|air")
     exit(64)
 }
+let (watched, watch) = AsyncStream.makeStream(of: Void.self)
+let work = Task {
+    // Before both signals are watched, they would end the process without a shutdown.
+    for await _ in watched.prefix(2) {}
+    try await run()
+}
 let signals = [SIGTERM, SIGINT].map { number in
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setRegistrationHandler { watch.yield() }
     source.setEventHandler { work.cancel() }
     source.resume()
     return source

@@ -16,20 +16,7 @@ extension Central {
         if let peripheral { metadata["peripheral"] = "\(peripheral)" }
         if let characteristic { metadata["characteristic"] = "\(characteristic)" }
         if let written { metadata["written"] = "\(Hex.string(written))" }
-        logger.trace("\(name)", metadata: metadata)
-        let begin = elapsed()
-        do throws(BLEError) {
-            let value = try await body()
-            metadata["took"] = "\(elapsed() - begin)"
-            if let bytes = value as? [UInt8] { metadata["value"] = "\(Hex.string(bytes))" }
-            logger.trace("\(name): done", metadata: metadata)
-            return value
-        } catch {
-            metadata["took"] = "\(elapsed() - begin)"
-            metadata["error"] = "\(error.code): \(error.message)"
-            logger.trace("\(name): failed", metadata: metadata)
-            throw error
-        }
+        return try await logger.traced(name, metadata, elapsed: elapsed, body)
     }
 
     /// Returns a delivery that logs each value first. If nothing is traced, returns it unchanged.

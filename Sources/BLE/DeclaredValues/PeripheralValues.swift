@@ -172,15 +172,18 @@ private struct ValueUpdater {
                         switch event {
                         case .value(let value): store.notified(value, for: key, reader)
                         case .gap:
-                            store.gap(in: key)
-                            // A value that was read before the gap may have changed during the gap.
+                            // The link's end arrives as an event as well: all values become unknown together.
+                            let isConnected = await peripheral.connectionState == .connected
+                            guard store.gap(in: key, isConnected: isConnected) else { continue }
+                            // A value that was read before the gap may have changed in it.
                             if value.isRead, store.isReady { try? await read(key) }
                         }
                     }
                     store.stopReading(key, reader)
                 } catch {
-                    // The end of the link also arrives as an event, which makes all values unknown together.
-                    store.stopReading(key, reader, forgetting: !Self.endsLink(error))
+                    // Notifications may end on a link that lasts, too.
+                    let isConnected = await peripheral.connectionState == .connected
+                    store.stopReading(key, reader, forgetting: isConnected || !Self.endsLink(error))
                 }
             }
         } catch {
@@ -191,8 +194,8 @@ private struct ValueUpdater {
 
     private func read(_ key: CharacteristicKey) async throws(BLEError) {
         do throws(BLEError) {
-            let notifications = store.notifications(of: key)
-            store.read(try await peripheral.read(key.bytes), for: key, since: notifications)
+            let revision = store.revision(of: key)
+            store.read(try await peripheral.read(key.bytes), for: key, since: revision)
         } catch {
             try note(error, for: key)
         }

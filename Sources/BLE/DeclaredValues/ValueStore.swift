@@ -17,10 +17,16 @@ final class ValueStore: Sendable {
         var failures: [CharacteristicKey: BLEError] = [:]
         /// The number of notifications received for each key. A read that began before the latest one is outdated.
         var notified: [CharacteristicKey: Int] = [:]
+        /// The number of links that have ended. A read that began before the end of the latest one is outdated, too.
+        var endedLinks = 0
         /// The number of each key's notification reader.
         var readers: [CharacteristicKey: Int] = [:]
         /// The keys whose notifications are interrupted by the end of a link, and whose gap has not been reported yet.
         var interrupted: Set<CharacteristicKey> = []
+        /// The keys whose gap was reported before the end of the link.
+        var announced: Set<CharacteristicKey> = []
+        /// Whether the end of a link is yet to come.
+        var hasLink = false
         var isReady = false
         /// The reason why the values are not available on this link.
         var failure: BLEError?
@@ -29,12 +35,16 @@ final class ValueStore: Sendable {
         var observers: [Int: Observer] = [:]
         var lastToken = 0
 
+        func revision(of key: CharacteristicKey) -> Int { (notified[key] ?? 0) + endedLinks }
+
         mutating func token() -> Int {
             lastToken += 1
             return lastToken
         }
 
+        /// Does nothing after the end.
         mutating func set(_ value: [UInt8]?, for key: CharacteristicKey) {
+            guard end == nil else { return }
             let old = values[key]
             values[key] = value
             guard value != nil || old != nil else { return }
@@ -64,16 +74,16 @@ final class ValueStore: Sendable {
         }
     }
 
-    /// The number of notifications received so far; see ``read(_:for:since:)``.
-    func notifications(of key: CharacteristicKey) -> Int {
-        state.withLock { $0.notified[key] ?? 0 }
+    /// A number that increases with each notification and at the end of a link; see ``read(_:for:since:)``.
+    func revision(of key: CharacteristicKey) -> Int {
+        state.withLock { $0.revision(of: key) }
     }
 
-    /// Stores a value that was read, unless another notification has arrived since the read began. Reading the same
-    /// value again is not a change.
-    func read(_ value: [UInt8], for key: CharacteristicKey, since notifications: Int) {
+    /// Stores a value that was read, unless another notification has arrived since the read began, or the link has
+    /// ended. The same value again is not a change.
+    func read(_ value: [UInt8], for key: CharacteristicKey, since revision: Int) {
         state.withLock { state in
-            guard state.notified[key] ?? 0 == notifications, state.values[key] != value else { return }
+            guard state.revision(of: key) == revision, state.values[key] != value else { return }
             state.set(value, for: key)
         }
     }
@@ -82,11 +92,18 @@ final class ValueStore: Sendable {
         state.withLock { $0.failures[key] = error }
     }
 
-    /// Handles a gap in a key's notifications: the value is no longer known. If the gap is caused by the end of a link,
-    /// the value was already removed, and the present value is from the next link.
-    func gap(in key: CharacteristicKey) {
+    /// Handles a gap in a key's notifications, and returns whether the value is no longer known. If the gap is that of
+    /// an ended link, the value is forgotten with all others (``linkEnded(_:isMaintained:)``), and a present one is of
+    /// the next link.
+    func gap(in key: CharacteristicKey, isConnected: Bool) -> Bool {
         state.withLock { state in
-            if state.interrupted.remove(key) == nil { state.set(nil, for: key) }
+            if state.interrupted.remove(key) != nil { return false }
+            guard isConnected else {
+                state.announced.insert(key)
+                return false
+            }
+            state.set(nil, for: key)
+            return true
         }
     }
 
@@ -137,11 +154,14 @@ final class ValueStore: Sendable {
             state.isReady = false
             state.failure = nil
             state.failures = [:]
+            state.announced = []
+            state.hasLink = true
         }
     }
 
     func becomeReady() {
-        let waiters = state.withLock { state in
+        let waiters: [Int: Outcome<Void>] = state.withLock { state in
+            guard state.end == nil else { return [:] }
             state.isReady = true
             defer { state.waiters = [:] }
             return state.waiters
@@ -154,8 +174,13 @@ final class ValueStore: Sendable {
         let waiters = state.withLock { state in
             state.isReady = false
             state.failure = nil
+            state.endedLinks += 1
             for key in state.values.keys { state.set(nil, for: key) }
-            state.interrupted = Set(state.readers.keys)
+            if state.hasLink {
+                state.interrupted = Set(state.readers.keys).subtracting(state.announced)
+                state.announced = []
+                state.hasLink = false
+            }
             defer { if !isMaintained { state.waiters = [:] } }
             return isMaintained ? [:] : state.waiters
         }

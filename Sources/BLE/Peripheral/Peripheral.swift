@@ -27,7 +27,7 @@ extension Peripheral: Hashable, CustomStringConvertible {
 }
 
 extension Characteristic {
-    func decode(_ bytes: [UInt8], from peripheral: Peripheral.ID) throws(BLEError) -> Value {
+    package func decode(_ bytes: [UInt8], from peripheral: Peripheral.ID) throws(BLEError) -> Value {
         try decoder(for: peripheral)(bytes)
     }
 

@@ -22,20 +22,7 @@ extension PeripheralHost {
         if offset != 0 { metadata["offset"] = "\(offset)" }
         if let written { metadata["written"] = "\(Hex.string(written))" }
         if let sent { metadata["value"] = "\(Hex.string(sent))" }
-        logger.trace("\(name)", metadata: metadata)
-        let begin = elapsed()
-        do throws(Failure) {
-            let value = try await body()
-            metadata["took"] = "\(elapsed() - begin)"
-            if let bytes = value as? [UInt8] { metadata["value"] = "\(Hex.string(bytes))" }
-            logger.trace("\(name): done", metadata: metadata)
-            return value
-        } catch {
-            metadata["took"] = "\(elapsed() - begin)"
-            metadata["error"] = "\(error)"
-            logger.trace("\(name): failed", metadata: metadata)
-            throw error
-        }
+        return try await logger.traced(name, metadata, elapsed: elapsed, body)
     }
 
     /// Returns what sends a subscription's values from any thread, and logs each that it has sent. If nothing is

@@ -14,7 +14,10 @@ struct Invocation {
     /// The commands that a build may not contain, because they depend on a trait.
     static let deviceCommands = ["devices", "demo"]
 
-    /// Throws `ValidationError` for an unknown command.
+    /// The options of all commands that take a value.
+    private static let valued = ["--backend", "--adapter", "--bus", "--timeout"]
+
+    /// Throws `ValidationError` for a command that there is not.
     ///
     /// - Parameter commands: the commands, with the names of their subcommands.
     init(_ given: [String], commands: [String: [String]]) throws {
@@ -43,8 +46,19 @@ struct Invocation {
 
     /// Returns the options before a command, and the arguments after them.
     private static func split(_ given: ArraySlice<String>) -> (options: ArraySlice<String>, rest: ArraySlice<String>) {
-        let options = given.prefix { $0 == "--verbose" || $0.wholeMatch(of: /-v+/) != nil || $0 == "--json" }
-        return (options, given.dropFirst(options.count))
+        var rest = given
+        while let option = rest.first {
+            if valued.contains(option) {
+                rest = rest.dropFirst(2)
+            } else if option == "--verbose" || option == "--json" || option.wholeMatch(of: /-v+/) != nil
+                || valued.contains(where: { option.hasPrefix("\($0)=") })
+            {
+                rest = rest.dropFirst()
+            } else {
+                break
+            }
+        }
+        return (given[..<rest.startIndex], rest)
     }
 
     private static func check(_ name: String, _ commands: [String]) throws {

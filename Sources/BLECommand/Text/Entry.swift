@@ -101,18 +101,21 @@ struct Entry {
     // MARK: Names
 
     /// A service, by UUID or name.
-    func service() throws -> BluetoothUUID { try uuid("a service") { ServiceArgument.catalog.service($0) } }
+    func service() throws -> BluetoothUUID { try uuid("a service", .service) { ServiceArgument.catalog.service($0) } }
 
     /// A characteristic, by UUID or name.
     func characteristic() throws -> BluetoothUUID {
-        try uuid("a characteristic") { ServiceArgument.catalog.characteristic($0) }
+        try uuid("a characteristic", .characteristic) { ServiceArgument.catalog.characteristic($0) }
     }
 
-    private func uuid(_ kind: String, _ find: (String) -> BluetoothUUID?) throws -> BluetoothUUID {
+    private func uuid(
+        _ kind: String, _ numbers: AssignedNumber.Kind, _ find: (String) -> BluetoothUUID?
+    ) throws -> BluetoothUUID {
         let name = try string()
         // No name is longer than this.
         guard name.utf8.count <= 200, let uuid = find(name) else {
-            throw mistake("\"\(name.excerpt)\" is not a UUID or the name of \(kind)")
+            let meant = nearestName(to: name, numbers).map { "; is \"\($0)\" meant?" } ?? ""
+            throw mistake("\"\(name.excerpt)\" is not a UUID or the name of \(kind)\(meant)")
         }
         return uuid
     }

@@ -71,12 +71,14 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Ends the link.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        await radio.disconnect(peripheral, port)
+        try await traced("disconnect", peripheral) { () throws(BLEError) in await radio.disconnect(peripheral, port) }
     }
 
     /// Returns the services of the definition.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
-        try await radio.database(peripheral, port)
+        try await traced("discover services", peripheral) { () throws(BLEError) in
+            try await radio.database(peripheral, port)
+        }
     }
 
     /// The limits of bluetoothd, because this backend behaves like bluetoothd.
@@ -156,7 +158,9 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Opens a channel in memory.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
-        try await radio.acquireWriting(to: characteristic, port)
+        try await traced("acquire writing", characteristic) { () throws(BLEError) in
+            try await radio.acquireWriting(to: characteristic, port)
+        }
     }
 
     /// Opens an L2CAP channel in memory.
@@ -181,7 +185,9 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// Removes the bond and the peripheral.
-    public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) { try await radio.unpair(peripheral) }
+    public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await traced("unpair", peripheral) { () throws(BLEError) in try await radio.unpair(peripheral) }
+    }
 
     /// The same as the radio's.
     public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {

@@ -63,6 +63,11 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         }
     }
 
+    /// Sets the value of all characteristics of a type, and notifies it to subscribers. Throws what encoding throws.
+    public func notify<Value>(_ value: Value, from characteristic: Characteristic<Value>) async throws(BLEError) {
+        await notify(try characteristic.coding.encode(value), from: characteristic.key.characteristic)
+    }
+
     /// Returns the current value of the first characteristic of a type; nil if there is none.
     public func value(of characteristic: BluetoothUUID) async -> [UInt8]? {
         await radio.value(characteristic, id)

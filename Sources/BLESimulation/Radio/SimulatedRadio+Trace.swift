@@ -30,18 +30,11 @@ extension SimulatedRadio {
         _ body: () async throws(ATTError) -> Void
     ) async throws(ATTError) {
         guard isTracing else { return try await body() }
-        var metadata: Logger.Metadata = [
+        let metadata: Logger.Metadata = [
             "central": "\(central)", "peripheral": "\(attribute.peripheral)", "handle": "\(attribute.handle)",
             "written": "\(Hex.string(value))",
         ]
-        do throws(ATTError) {
-            try await body()
-            logger.trace("simulated write without response: done", metadata: metadata)
-        } catch {
-            metadata["error"] = "\(error)"
-            logger.trace("simulated write without response: failed", metadata: metadata)
-            throw error
-        }
+        try await logger.traced("simulated write without response", metadata, elapsed: time.now, body)
     }
 
     /// Logs a fault that a test causes.
@@ -63,20 +56,7 @@ extension SimulatedBackend {
         if let handle { metadata["handle"] = "\(handle)" }
         if offset != 0 { metadata["offset"] = "\(offset)" }
         if let written { metadata["written"] = "\(Hex.string(written))" }
-        radio.logger.trace("simulated \(name)", metadata: metadata)
-        let begin = radio.time.now()
-        do throws(BLEError) {
-            let value = try await body()
-            metadata["took"] = "\(radio.time.now() - begin)"
-            if let bytes = value as? [UInt8] { metadata["value"] = "\(Hex.string(bytes))" }
-            radio.logger.trace("simulated \(name): done", metadata: metadata)
-            return value
-        } catch {
-            metadata["took"] = "\(radio.time.now() - begin)"
-            metadata["error"] = "\(error.code): \(error.message)"
-            radio.logger.trace("simulated \(name): failed", metadata: metadata)
-            throw error
-        }
+        return try await radio.logger.traced("simulated \(name)", metadata, elapsed: radio.time.now, body)
     }
 
     /// The same for a request about an attribute.

@@ -38,7 +38,7 @@ struct PublishedChannelTests {
         #expect(world.daemon.channelNumbers(at: Self.hci1) == [])
         let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
         let advertising = Task { try await host.advertise(AdvertisingParameters(serviceUUIDs: [.battery])) }
-        let remote = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
+        let remote = try await central.first(matching: .service(.battery), timeout: HangLimit.step).peripheral
         let channel = try await remote.openChannel(psm)
         var accepted = listener.makeAsyncIterator()
         #expect(try await accepted.next() != nil)

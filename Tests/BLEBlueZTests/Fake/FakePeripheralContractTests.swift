@@ -91,7 +91,7 @@ struct FakeServingTests {
                 structures: [AdvertisingStructure(type: 0x26, bytes: [9])]))
         let advertising = Task { try await host.advertise(parameters) }
         let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
-        let found = try await central.first(matching: .service(.battery), timeout: .seconds(60)).advertisement
+        let found = try await central.first(matching: .service(.battery), timeout: HangLimit.step).advertisement
         #expect(found.serviceUUIDs == [.battery, .heartRate])
         #expect(found.serviceData == [.battery: [50]])
         #expect(found.manufacturerData == [0xFFFF: [1, 2]])
@@ -115,7 +115,7 @@ struct FakeServingTests {
         #expect(await world.daemon.agentCapabilities == [.displayOnly])
         try await other.withServed(.battery()) { _ in
             let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
-            try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral.connect()
+            try await central.first(matching: .service(.battery), timeout: HangLimit.step).peripheral.connect()
             await until { await other.connectedCentrals.count == 1 }
             let id = try #require(await other.connectedCentrals.first)
             _ = await world.daemon.ask(id, .show(Passkey(123456)!, entered: 0))
@@ -153,7 +153,7 @@ struct FakeServingTests {
             ])
         try await host.withServed(definition) { _ in
             let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
-            let remote = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
+            let remote = try await central.first(matching: .service(.battery), timeout: HangLimit.step).peripheral
             let refused = await expectError(.notPermitted) { try await remote.read(long) }
             #expect(refused?.attError == .insufficientAuthorization)
             #expect(asked.value == [0, 246])

@@ -32,10 +32,12 @@ struct FakeSubscriberTests {
     }
 
     private func withTwo(
-        _ properties: CharacteristicProperties = .notify,
+        _ properties: CharacteristicProperties = .notify, clock: any Clock<Duration> = ContinuousClock(),
         _ check: (PeripheralHost, ServedPeripheral, DaemonEnd, DaemonEnd) async throws -> Void
     ) async throws {
-        let host = try await world.makeHost()
+        var configuration = PeripheralHost.Configuration.quiet()
+        configuration.clock = clock
+        let host = try await world.makeHost(configuration)
         try await host.withServed(Self.definition(properties)) { served in
             let (first, second) = (try await world.subscribe(Self.one), try await world.subscribe(Self.other))
             try await check(host, served, first, second)
@@ -70,11 +72,15 @@ struct FakeSubscriberTests {
     }
 
     @Test func `a subscriber whose socket is closed has unsubscribed`() async throws {
-        try await withTwo { host, served, first, second in
+        let clock = ManualClock()
+        try await withTwo(clock: clock) { host, served, first, second in
             var events = await host.events().makeAsyncIterator()
             first.close()
             // It waits for the decision.
-            try await served.notify([1], from: Self.output, to: Self.one)
+            let notifying = Task { try await served.notify([1], from: Self.output, to: Self.one) }
+            await clock.sleepers(1, for: .milliseconds(500))
+            clock.advance(by: .milliseconds(500))
+            try await notifying.value
             while let event = try await events.next() {
                 guard case .unsubscribed(let subscriber) = event else { continue }
                 #expect(subscriber.central == Self.one)
@@ -88,7 +94,8 @@ struct FakeSubscriberTests {
     }
 
     @Test func `a subscriber whose socket bluetoothd has closed for another one still receives values`() async throws {
-        try await withTwo { host, served, first, second in
+        // Time stands still: the end of the link is never late.
+        try await withTwo(clock: ManualClock()) { host, served, first, second in
             // As bluetoothd does when the link of one without a bond ends: the oldest socket, and then its own.
             first.close()
             second.close()
@@ -114,7 +121,7 @@ struct FakeSubscriberTests {
     }
 
     @Test func `a subscriber with a bond receives values again on its next link`() async throws {
-        try await withTwo { _, served, first, second in
+        try await withTwo(clock: ManualClock()) { _, served, first, second in
             await world.daemon.pretend(Self.one, isConnected: true, isPaired: true)
             first.close()
             await world.daemon.pretend(Self.one, isConnected: false)
@@ -182,7 +189,7 @@ struct FakeSubscriberTests {
     @Test func `an indication that was signaled to a central ends with its link, and another is confirmed`()
         async throws
     {
-        try await withTwo(.indicate) { _, served, first, second in
+        try await withTwo(.indicate, clock: ManualClock()) { _, served, first, second in
             // The first one has no socket after this, and its values are signaled.
             first.close()
             second.close()

@@ -28,7 +28,7 @@ struct ThermometerTests {
 
     /// Sets the rhythm of a thermometer in reach, and receives three temperatures.
     static func use(_ phone: Central) async throws -> Peripheral {
-        let thermometer = try await phone.first(matching: .service(.environmentalSensing), timeout: .seconds(60))
+        let thermometer = try await phone.first(matching: .service(.environmentalSensing), timeout: HangLimit.step)
             .peripheral
         try await thermometer.write(1, to: rhythm)
         #expect(try await thermometer.read(rhythm) == 1)

@@ -264,7 +264,7 @@ struct SharedHostTests {
         }
         // A central of another machine, and ours in its own role.
         let remote = try await Central(backend: .simulated(world.radio), configuration: .quiet())
-        let ours = try await remote.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: .seconds(60)).peripheral
+        let ours = try await remote.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: HangLimit.step).peripheral
         let value = try await ours.read(Characteristic<[UInt8]>(BluetoothUUID(0xFFE1)))
         #expect(value == [7])
         let again = try await central.find(battery.id).read(.batteryLevel)

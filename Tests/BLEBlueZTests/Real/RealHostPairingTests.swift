@@ -32,7 +32,7 @@ struct RealHostPairingTests {
         try await host.withServed(definition) { _ in
             let central = try await Central(backend: BumbleCentral(1))
             try await peer.tell("central 1 pairing keyboard")
-            let remote = try await central.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: .seconds(60))
+            let remote = try await central.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: HangLimit.step)
                 .peripheral
             try await remote.connect()
             let pairing = Task { try await peer.tell("central 1 pair") }

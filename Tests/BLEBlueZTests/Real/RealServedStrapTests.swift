@@ -11,7 +11,7 @@ import Testing
 struct RealServedStrapTests {
     /// Reads measurements, one after the other.
     private func read(_ count: Int, _ phone: Central) async throws {
-        let strap = try await phone.first(matching: .service(.heartRate), timeout: .seconds(60)).peripheral
+        let strap = try await phone.first(matching: .service(.heartRate), timeout: HangLimit.step).peripheral
         var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
         for _ in 0..<count {
             let beat = try await beats.next()

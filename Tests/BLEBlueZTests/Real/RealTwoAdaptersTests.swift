@@ -41,7 +41,7 @@ struct RealTwoAdaptersTests {
         let host = try await PeripheralHost()
         let central = try await Central(backend: BumbleCentral(1))
         try await host.withServed(definition) { served in
-            let remote = try await central.first(matching: .service(Self.service), timeout: .seconds(60)).peripheral
+            let remote = try await central.first(matching: .service(Self.service), timeout: HangLimit.step).peripheral
             var values = try await remote.notifications(Self.output).makeAsyncIterator()
             await until { (try? await served.subscribers(of: Self.output))?.isEmpty == false }
             try await peer.tell("central 1 adv on")

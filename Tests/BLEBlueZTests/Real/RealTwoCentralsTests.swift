@@ -27,7 +27,7 @@ struct RealTwoCentralsTests {
                 for number in 1...2 {
                     let central = try await Central(backend: BumbleCentral(number))
                     centrals.append(central)
-                    let remote = try await central.first(matching: .service(Self.service), timeout: .seconds(60))
+                    let remote = try await central.first(matching: .service(Self.service), timeout: HangLimit.step)
                         .peripheral
                     try await remote.connect()
                     remotes.append(remote)

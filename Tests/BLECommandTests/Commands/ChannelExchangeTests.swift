@@ -112,7 +112,7 @@ struct ChannelExchangeTests {
         #expect(error?.code == .disconnected)
     }
 
-    @Test func `a line that is no packet leaves nothing to wait for`() async throws {
+    @Test func `a line that is no packet leaves nothing to wait for, and is an error in the end`() async throws {
         /// The second thing to take never comes.
         final class Nonsense: ChannelInput {
             private let (end, ending) = AsyncStream.makeStream(of: Void.self)
@@ -133,7 +133,10 @@ struct ChannelExchangeTests {
             }
         }
         let input = Nonsense()
-        #expect(try await exchange(input) { _ in while !input.isAskedTwice { await Task.yield() } } == 0)
+        let error = await expectError(.invalidArgument) {
+            try await exchange(input) { _ in while !input.isAskedTwice { await Task.yield() } }
+        }
+        #expect(error.map { ExitStatus.status(of: $0.code) } == 64)
     }
 
     @Test func `a packet that does not fit is an error in the end, and the others are sent`() async throws {

@@ -32,7 +32,7 @@ struct ServeCommandTests {
         let result = try await world.ble("serve", "heart-rate-strap", "--name", "Ours", "--json").afterFirstLine {
             program in
             try await withCentral { central in
-                let strap = try await central.first(matching: .name("Ours"), timeout: .seconds(60)).peripheral
+                let strap = try await central.first(matching: .name("Ours"), timeout: HangLimit.step).peripheral
                 var beats = try await HeartRate(strap).measurements().makeAsyncIterator()
                 let beat = try await beats.next()
                 #expect(beat?.beatsPerMinute ?? 0 > 0)
@@ -68,7 +68,7 @@ struct ServeCommandTests {
         let result = try await tool.afterFirstLine { program in
             try await program.errors.until("no characteristic 2a37")
             try await withCentral { central in
-                let battery = try await central.first(matching: .service(.battery), timeout: .seconds(60)).peripheral
+                let battery = try await central.first(matching: .service(.battery), timeout: HangLimit.step).peripheral
                 let level = try await battery.read(.batteryLevel)
                 #expect(level == 0x28)
             }
@@ -96,7 +96,7 @@ struct ServeCommandTests {
         let beacon = "e2c56db5-dffb-48d2-b060-d0f5a71096e0"
         let result = try await world.ble("advertise", "--ibeacon", "\(beacon),1,61442,-59").afterFirstLine { program in
             try await withCentral { central in
-                let found = try await central.first(matching: .custom { _ in true }, timeout: .seconds(60))
+                let found = try await central.first(matching: .custom { _ in true }, timeout: HangLimit.step)
                 let bytes = Hex.bytes("0215" + beacon.replacing("-", with: "") + "0001f002c5")
                 #expect(found.advertisement.manufacturerData[0x004C] == bytes)
                 #expect(found.advertisement.isConnectable == false)
@@ -112,7 +112,7 @@ struct ServeCommandTests {
             "button=double-press", "--bthome", "0x01=97"
         ).afterFirstLine { program in
             try await withCentral { central in
-                let found = try await central.first(matching: .custom { _ in true }, timeout: .seconds(60))
+                let found = try await central.first(matching: .custom { _ in true }, timeout: HangLimit.step)
                 let report = try BTHome.decode(found.advertisement)
                 #expect(
                     report?.description
@@ -204,7 +204,7 @@ struct ServeCommandTests {
         try await withFile(Self.file) { file in
             let result = try await world.ble("serve", file, "--name", "Tub").afterFirstLine { program in
                 try await withCentral { central in
-                    let found = try await central.first(matching: .name("Tub"), timeout: .seconds(60))
+                    let found = try await central.first(matching: .name("Tub"), timeout: HangLimit.step)
                     #expect(found.advertisement.manufacturerData == [0xFFFF: [1, 2]])
                     #expect(found.advertisement.serviceData == [.battery: [0x32]])
                     #expect(found.advertisement.serviceUUIDs == [BluetoothUUID(0xFF00), .battery])
@@ -279,7 +279,7 @@ struct ServeCommandTests {
         try await withFile(Self.file) { file in
             let result = try await world.ble("serve", file, "--name", "Tub", "--json").afterFirstLine { program in
                 try await withCentral { central in
-                    let tank = try await central.first(matching: .name("Tub"), timeout: .seconds(60)).peripheral
+                    let tank = try await central.first(matching: .name("Tub"), timeout: HangLimit.step).peripheral
                     let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
                     try await tank.write([1, 2], to: state)
                     _ = try await tank.read(state)
@@ -323,7 +323,7 @@ struct ServeCommandTests {
             let result = try await world.ble(["serve", file], input: input).afterFirstLine { program in
                 try await program.errors.until("no characteristic 2a37")
                 try await withCentral { central in
-                    let twins = try await central.first(matching: .name("Twins"), timeout: .seconds(60)).peripheral
+                    let twins = try await central.first(matching: .name("Twins"), timeout: HangLimit.step).peripheral
                     var values: [[UInt8]] = []
                     for characteristic in try await twins.services().flatMap({ $0[all: BluetoothUUID(0x2A19)] }) {
                         values.append(try await twins.read(characteristic.key.bytes))
@@ -379,7 +379,7 @@ struct ServeCommandTests {
                 """.utf8))
         let id = await world.radio.add(file.definition).id
         try await withCentral { central in
-            let tank = try await central.first(matching: .id(id), timeout: .seconds(60))
+            let tank = try await central.first(matching: .id(id), timeout: HangLimit.step)
                 .peripheral
             #expect(try await tank.services().map(\.handle) == [256])
             let echo = try await tank.openChannel(0x0080)

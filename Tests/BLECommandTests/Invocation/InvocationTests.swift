@@ -12,6 +12,13 @@ import Testing
             (["--json", "demo", "lock", "-v"], ["demo", "lock", "--json", "-v"]),
             (["-v", "demo", "--json", "lock"], ["demo", "lock", "-v", "--json"]), (["-v", "demo"], ["demo"]),
             (["-v", "demo", "look"], ["demo", "look"]), (["demo", "--help"], ["demo", "--help"]),
+            (
+                ["--bus", "unix:path=/x", "--timeout=3", "scan", "-v"],
+                ["scan", "--bus", "unix:path=/x", "--timeout=3", "-v"]
+            ),
+            (["-v", "demo", "--backend", "simulated", "lock"], ["demo", "lock", "-v", "--backend", "simulated"]),
+            (["--adapter"], ["--adapter"]), (["--bus=x"], ["--bus=x"]),
+            (["--count", "3", "scan"], ["--count", "3", "scan"]),
             ([], []), (["--version"], ["--version"]), (["-v"], ["-v"]), (["help"], ["help"]),
         ])
     func `options before the command belong to it`(_ given: [String], _ arguments: [String]) throws {

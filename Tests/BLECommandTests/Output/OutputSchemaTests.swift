@@ -77,7 +77,7 @@ struct OutputSchemaTests {
         let path = file.path(percentEncoded: false)
         let served = try await world.ble("serve", path, "--json").afterFirstLine { program in
             let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
-            let lamp = try await central.first(matching: .name("Ours"), timeout: .seconds(60)).peripheral
+            let lamp = try await central.first(matching: .name("Ours"), timeout: HangLimit.step).peripheral
             let state = Characteristic<[UInt8]>(BluetoothUUID(0xFF01))
             try await lamp.write([1], to: state)
             _ = try await lamp.read(state)

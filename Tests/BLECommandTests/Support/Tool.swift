@@ -8,6 +8,8 @@ import Testing
 struct Tool {
     struct Result {
         let status: Int32
+        /// Whether a signal ended it, rather than the tool itself.
+        let isKilled: Bool
         let output: String
         let errors: String
 
@@ -62,7 +64,7 @@ struct Tool {
     /// Runs to the end, and `body` meanwhile.
     func run(_ body: (RunningProgram) async throws -> Void = { _ in }) async throws -> Result {
         let result = try await program.run(body)
-        return Result(status: result.status, output: result.output, errors: result.errors)
+        return Result(status: result.status, isKilled: result.isKilled, output: result.output, errors: result.errors)
     }
 
     /// Runs to the end, and `body` once there is a line of output.

@@ -9,6 +9,8 @@ import Testing
     private let world: SimulatedWorld
     private static let service = BluetoothUUID(0xFFF0)
     private static let notifying = BluetoothUUID(0xFFF1)
+    /// A timeout that nothing else has. Once something sleeps for it, the command is in the queue.
+    private static let queued = Duration.seconds(101)
 
     init() async throws { world = try await SimulatedWorld() }
 
@@ -57,8 +59,8 @@ import Testing
         let adapter = ELM327(car.peripheral)
         var waiting: [Task<[String], any Error>] = []
         for command in ["A", "B", "C"] {
-            waiting.append(Task { try await adapter.send(command) })
-            for _ in 0..<50 { await Task.yield() }
+            waiting.append(Task { try await adapter.send(command, timeout: Self.queued) })
+            await world.clock.sleepers(waiting.count, for: Self.queued)
         }
         for (number, command) in ["A", "B", "C"].enumerated() {
             await car.asked(number + 1)
@@ -84,8 +86,8 @@ import Testing
         let adapter = ELM327(car.peripheral)
         let first = Task { try await adapter.send("A") }
         await car.asked(1)
-        let second = Task { try await adapter.send("B") }
-        for _ in 0..<100 { await Task.yield() }
+        let second = Task { try await adapter.send("B", timeout: Self.queued) }
+        await world.clock.sleepers(1, for: Self.queued)
         await car.says("half a resp")
         await car.grip.dropLink()
         await expectError(.disconnected) { try await first.value }

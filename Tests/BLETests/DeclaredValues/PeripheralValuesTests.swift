@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 /// Declared values: read and listened to on each link, known as long as it lasts.
 @Suite(.hangLimit) struct PeripheralValuesTests {
@@ -65,13 +66,16 @@ import Testing
 
     @Test func `what was read does not replace what was notified meanwhile`() async throws {
         await bench.backend.script(.read, .hold)
-        async let values = strap.values([.readAndNotify(Bench.level)])
+        // Without waiting until they are ready: they are observed before.
+        let values = await PeripheralValues(of: strap, declared: [.readAndNotify(Bench.level)])
+        var changes = values.changes(of: Bench.level).makeAsyncIterator()
+        async let ready: Void = values.waitUntilReady()
         await bench.backend.asked(.read)
         await bench.backend.notify([99], from: 2)
-        // The notification goes its way through a task of its own.
-        for _ in 0..<200 { await Task.yield() }
+        #expect(try await changes.next() == ValueChange(old: nil, new: 99))
         await bench.backend.release(.read)
-        #expect(try await values.value(of: Bench.level) == 99)
+        try await ready
+        #expect(try values.value(of: Bench.level) == 99)
     }
 
     @Test func `a value that cannot be decoded throws, and the next one follows`() async throws {
@@ -126,6 +130,41 @@ import Testing
             #expect(try await changes.next() == ValueChange(old: 50, new: nil))
             #expect(values[Bench.setting.key] == nil && !values.isReady)
         }
+    }
+
+    @Test func `at the end of a maintained link all values become unknown together, and each is read once on the next`()
+        async throws
+    {
+        for _ in 1...100 {
+            let bench = try await Bench()
+            await bench.backend.set([50], of: 2)
+            try await bench.maintain(.seconds(1))
+            let values = try await bench.strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
+            var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
+            await bench.dropLink()
+            #expect(try await changes.next() == ValueChange(old: 50, new: nil))
+            #expect(values[Bench.setting.key] == nil && !values.isReady)
+            await bench.clock.sleepers(1, for: .seconds(1))
+            bench.clock.advance(by: .seconds(1))
+            #expect(try await changes.next() == ValueChange(old: nil, new: 50))
+            await until { values.isReady }
+            #expect(await bench.backend.count(.read) == 4)
+            #expect(values.failures.isEmpty)
+        }
+    }
+
+    @Test func `a value whose notifications end on a link that lasts is no longer known`() async throws {
+        let values = try await strap.values([.readAndNotify(Bench.level), .read(Bench.setting)])
+        var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
+        await bench.backend.script(.startNotifications, .fail(Bench.error(.disconnected)))
+        await bench.backend.emit(
+            .notificationsEnded(AttributeID(peripheral: strap.id, handle: 2), Bench.error(.disconnected)))
+        // The gap, after which the value is read again.
+        #expect(try await changes.next() == ValueChange(old: 50, new: nil))
+        #expect(try await changes.next() == ValueChange(old: nil, new: 50))
+        // The end.
+        #expect(try await changes.next() == ValueChange(old: 50, new: nil))
+        #expect(values[Bench.setting.key] == [1, 2])
     }
 
     @Test func `a maintained link is made ready anew by itself`() async throws {

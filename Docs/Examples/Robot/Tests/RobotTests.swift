@@ -19,7 +19,10 @@ import Testing
 
     private func robot() async throws -> Robot {
         _ = await world.radio.add(simulated.definition)
-        return try await world.asTimePasses { try await Robot.nearest(world.central) }
+        let search = Task { [world] in try await Robot.nearest(world.central) }
+        // The scan hears them as it begins.
+        await until { await world.central.knownPeripherals().count == 2 }
+        return try await world.asTimePasses { try await search.value }
     }
 
     @Test func `it is found by its status`() async throws {

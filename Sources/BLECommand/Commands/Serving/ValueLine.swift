@@ -1,3 +1,4 @@
+import ArgumentParser
 import BLE
 import FoundationEssentials
 
@@ -13,11 +14,14 @@ struct ValueLine {
     init(_ line: String) throws {
         guard line.contains("{") else {
             let words = line.split(separator: " ")
-            guard words.count == 2, let key = try? CharacteristicArgument(named: String(words[0])),
-                let uuid = key.uuid, key.descriptor == nil, let bytes = Hex.bytes(String(words[1]))
-            else {
-                throw Entry.Mistake(message: "not a characteristic and a value in hexadecimal")
+            guard words.count == 2, let bytes = Hex.bytes(String(words[1])) else { throw Self.notPair }
+            let key: CharacteristicArgument
+            do {
+                key = try CharacteristicArgument(named: String(words[0]))
+            } catch let error as ValidationError {
+                throw Entry.Mistake(message: error.message)
             }
+            guard let uuid = key.uuid, key.descriptor == nil else { throw Self.notPair }
             (characteristic, number, service, value) = (uuid, key.number, nil, bytes)
             return
         }
@@ -33,6 +37,8 @@ struct ValueLine {
             value = try object.required("value", in: place).bytes()
         }
     }
+
+    private static let notPair = Entry.Mistake(message: "not a characteristic and a value in hexadecimal")
 
     /// A characteristic's position in a definition.
     typealias Position = (service: Int, characteristic: Int)

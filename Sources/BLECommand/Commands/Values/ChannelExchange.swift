@@ -35,8 +35,8 @@ struct ChannelExchange: Sendable {
 
     /// Sends the input, and receives until the other side closes the channel, or the count is reached.
     ///
-    /// Throws the error of a packet that could not be sent, and `disconnected` if input was left when the other side
-    /// closed the channel.
+    /// Throws what kept a packet from being sent, `invalidArgument` for input that is none, and `disconnected` if input
+    /// was left when the other side closed the channel.
     func run(
         _ channel: L2CAPChannel, _ input: (any ChannelInput)?, receive: ([UInt8]) throws -> Void,
         complain: @escaping @Sendable (BLEError) -> Void
@@ -77,7 +77,7 @@ struct ChannelExchange: Sendable {
     ) async {
         while let packet = await input.next(atMost: channel.maximumLength, onTake: { sent.begin() }) {
             guard !packet.isEmpty else {
-                sent.end(nil)
+                sent.end(BLEError(.invalidArgument, "a line of the input is not a packet in hexadecimal"))
                 continue
             }
             do throws(BLEError) {

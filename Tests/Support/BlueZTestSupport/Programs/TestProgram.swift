@@ -17,6 +17,8 @@ public struct TestProgram: Sendable {
     public struct Result: Sendable {
         /// As a shell reports it: 128 and the signal's number if a signal ended the program.
         public let status: Int32
+        /// Whether a signal ended the program.
+        public let isKilled: Bool
         public let output: String
         public let errors: String
     }
@@ -96,12 +98,13 @@ public struct TestProgram: Sendable {
             _ = try await (output, errors)
             return (running.output.text, running.errors.text)
         }
-        let status: Int32 =
+        let (status, isKilled): (Int32, Bool) =
             switch outcome.terminationStatus {
-            case .exited(let code): code
-            case .signaled(let signal): 128 + signal
+            case .exited(let code): (code, false)
+            case .signaled(let signal): (128 + signal, true)
             }
-        return Result(status: status, output: outcome.closureResult.0, errors: outcome.closureResult.1)
+        return Result(
+            status: status, isKilled: isKilled, output: outcome.closureResult.0, errors: outcome.closureResult.1)
     }
 }
 

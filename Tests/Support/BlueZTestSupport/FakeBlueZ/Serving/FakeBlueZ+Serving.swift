@@ -1,6 +1,7 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
+import BLETestSupport
 import DBus
 import Logging
 import Synchronization
@@ -151,7 +152,7 @@ extension FakeBlueZ {
             serving.applications[number] = application
             let rule =
                 "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
-            try? await session?.listen(rule, timeout: .seconds(30))
+            try? await session?.listen(rule, timeout: HangLimit.step)
             try await serving.backend.register(services, as: number)
             return .success(MethodReply())
         } catch {
@@ -250,7 +251,7 @@ extension FakeBlueZ {
         let interface = attribute.descriptor == nil ? BlueZ.gattCharacteristic : BlueZ.gattDescriptor
         do throws(DBusError) {
             return try await session.call(
-                MethodCall(application.client, path, interface, method, arguments), timeout: .seconds(30))
+                MethodCall(application.client, path, interface, method, arguments), timeout: HangLimit.step)
         } catch {
             throw Self.attError(error)
         }

@@ -1,0 +1,51 @@
+import BLETestSupport
+import Testing
+
+@testable import BLE
+
+@Suite(.hangLimit) struct ValueStoreTests {
+    private let store = ValueStore()
+    private let key = CharacteristicKey(service: nil, characteristic: BluetoothUUID(0x2A19))
+
+    @Test func `nothing becomes known or ready after the end`() async throws {
+        let reader = try #require(store.becomeReader(of: key))
+        let revision = store.revision(of: key)
+        store.finish(.cancelled)
+        store.notified([1], for: key, reader)
+        #expect(store.value(key) == nil)
+        store.read([2], for: key, since: revision)
+        #expect(store.value(key) == nil)
+        store.becomeReady()
+        #expect(!store.isReady)
+    }
+
+    @Test func `the gap at the end of a link does not hide one in the next link`() throws {
+        let error = BLEError(.disconnected, "gone")
+        #expect(store.becomeReader(of: key) != nil)
+        store.begin()
+        // Reported before the end, after it, and on the next link.
+        #expect(!store.gap(in: key, isConnected: false))
+        store.linkEnded(error, isMaintained: true)
+        store.begin()
+        #expect(store.gap(in: key, isConnected: true))
+        store.linkEnded(error, isMaintained: true)
+        // The next attempt to connect fails.
+        #expect(!store.gap(in: key, isConnected: false))
+        store.linkEnded(error, isMaintained: true)
+        store.begin()
+        #expect(store.gap(in: key, isConnected: true))
+        store.linkEnded(error, isMaintained: true)
+        store.begin()
+        #expect(!store.gap(in: key, isConnected: true))
+        #expect(store.gap(in: key, isConnected: true))
+    }
+
+    @Test func `what was read on a link that has ended is not stored`() {
+        let revision = store.revision(of: key)
+        store.linkEnded(BLEError(.disconnected, "gone"), isMaintained: true)
+        store.read([1], for: key, since: revision)
+        #expect(store.value(key) == nil)
+        store.read([2], for: key, since: store.revision(of: key))
+        #expect(store.value(key) == [2])
+    }
+}
