@@ -11,7 +11,7 @@ import Testing
         let advertisement = Advertisement(manufacturerData: [0x004C: Self.data])
         #expect(try IBeacon.decode(advertisement) == Self.beacon)
         #expect(try Self.beacon.advertisement() == advertisement)
-        // With flags it fills a packet but for one byte.
+        // With flags, it leaves one byte of a packet free.
         var whole = advertisement
         whole.flags = .generalDiscoverable
         #expect(try whole.data().encode().count == 30)

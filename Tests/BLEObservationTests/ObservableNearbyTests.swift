@@ -18,7 +18,7 @@ import Testing
         nearby.discoveries.map { $0.advertisement.localName ?? "" }
     }
 
-    /// Ends a view, which is then told.
+    /// Ends a view, which is then notified.
     private func end(_ task: Task<Void, any Error>) async {
         task.cancel()
         await expectError(.cancelled) { try await task.value }

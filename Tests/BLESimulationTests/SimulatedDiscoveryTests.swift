@@ -11,7 +11,7 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// Everything that the radio says to a central that asks with a filter, until the next advertisements are due.
+    /// All events of the radio for a central with a filter, until the next advertisements are due.
     private func heard(_ filter: DiscoveryFilter) async throws -> [Peripheral.ID] {
         let heard = SharedValue<[Peripheral.ID]>([])
         let backend = SimulatedBackend.simulated(world.radio)

@@ -47,7 +47,7 @@ import Testing
         let silent = await world.radio.add(.battery())
         await silent.setAdvertising(false)
         let caller = Task { try await world.central.peripheral(silent.id).connect() }
-        // It is searched for.
+        // The radio searches for it.
         await until { (try? await world.central.adapters().first?.isDiscovering) == true }
         world.clock.advance(by: .seconds(20))
         let error = await expectError(.peripheralNotFound) { try await caller.value }

@@ -85,7 +85,7 @@ import Testing
         let scan = await scanning()
         await world.clock.sleepers(1)
         await world.radio.setPowered(false)
-        // The scan's watch for the silent goes on.
+        // The scan's check for silent peripherals goes on.
         await until { world.clock.sleeperCount <= 1 }
         scan.cancel()
         _ = await scan.result
@@ -102,7 +102,7 @@ import Testing
         await expectError(.bluetoothLost) { try await beats.next() }
         #expect(await strap.connectionState == .disconnected)
         #expect(await world.central.adapterState == .resetting)
-        // What is asked for meanwhile waits for the service, within its deadline.
+        // An operation that begins meanwhile waits for the service, within its deadline.
         let caller = Task { try await strap.connect() }
         for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         world.clock.advance(by: .seconds(20))
@@ -119,12 +119,12 @@ import Testing
 
     @Test func `a service that has started again knows nobody until it has heard them`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
-        // The scan that has heard it is over.
+        // The scan that has discovered it has ended.
         while try await world.central.adapters().first?.isDiscovering == true { await Task.yield() }
         await world.radio.stop()
         await world.radio.restart()
         #expect(await world.central.knownPeripherals() == [])
-        // Connecting has it heard again.
+        // A connect discovers it again.
         try await strap.connect()
         #expect(await world.central.knownPeripherals().map(\.id) == [strap.id])
     }

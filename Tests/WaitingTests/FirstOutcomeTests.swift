@@ -86,7 +86,7 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
 
     // MARK: Work
 
-    /// Work that ends when it is cancelled, and has told that it began.
+    /// Work that ends when it is cancelled, and reports its beginning.
     private final class Work: Sendable {
         let begun = Outcome<Void>()
         let ended = Outcome<Void>()
@@ -178,7 +178,7 @@ private struct SleepingClock: Clock {
     }
 }
 
-/// A clock that keeps what it is to call.
+/// A clock that keeps the closures that it has to call.
 private final class CallingClock: CallbackClock {
     typealias Instant = ContinuousClock.Instant
 

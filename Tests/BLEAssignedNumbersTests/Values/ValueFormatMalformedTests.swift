@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLEAssignedNumbers
 
-/// What is no value of a format.
+/// Bytes that are not a value of a format.
 @Suite struct ValueFormatMalformedTests {
     @Test(
         arguments: [
@@ -51,7 +51,7 @@ import Testing
             #expect(format.fields.allSatisfy { !$0.name.isEmpty })
             for count in 0...40 {
                 for round in 0..<8 {
-                    // Small numbers are the flags and choices that make sense, and text.
+                    // Small numbers are the valid flags and choices, and text.
                     let limit: UInt8 = [255, 31, 8, 1][round % 4]
                     let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
                     guard let values = try? format.decode(bytes) else { continue }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What the doctor learns from a bus.
+/// The facts that the doctor reads from a bus.
 @Suite(.startsProcesses, .hangLimit)
 struct BusExaminationTests {
     private let world: BlueZWorld

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What the doctor makes of facts, without a machine in that state.
+/// The doctor's findings for given facts, without a machine in that state.
 @Suite struct DoctorTests {
-    /// A machine on which everything is well.
+    /// A machine without problems.
     private static func facts(_ change: (inout DoctorFacts) -> Void = { _ in }) -> DoctorFacts {
         var system = SystemFacts()
         system.userID = 1000
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Checks the problem that machines with something in common have, each for its own reason.
+    /// Checks that several machines have the same problem, each for its own reason.
     private func expect(
         _ check: Finding.Check, where common: (inout DoctorFacts) -> Void,
         _ machines: (message: String, remedy: String, change: (inout DoctorFacts) -> Void)...,
@@ -163,7 +163,7 @@ import Testing
         try expect(.killSwitch, .note, message: "hp-bluetooth", remedy: "rfkill unblock") {
             $0.system.switches = [RadioSwitch("hp-bluetooth", soft: true)]
         }
-        // The adapter's own is told with its power.
+        // The adapter's own switch is reported with its power.
         #expect(
             !Doctor.findings(
                 Self.facts {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What is read from the files of a machine that is made up.
+/// The facts that are read from the files of an invented machine.
 @Suite struct SystemFactsTests {
-    /// A machine's files in a directory, which ends with this object.
+    /// A machine's files in a directory, which is removed with this object.
     private final class Machine {
         let directory = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
 

@@ -22,7 +22,7 @@ struct ClassicDeviceTests {
         await central.shutDown()
     }
 
-    /// `cause` is what bluetoothd answers to the attempt.
+    /// `cause` is bluetoothd's answer to the attempt.
     private func expectNotSupported(_ headset: Peripheral, cause: BLEError.Code?) async {
         let error = await expectError(.notSupported) { try await headset.connect(timeout: .seconds(3600)) }
         #expect(error?.isRetryable == false)

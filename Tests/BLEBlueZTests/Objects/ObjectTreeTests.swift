@@ -29,7 +29,7 @@ import Testing
                 .removed(Self.path, address: Self.address), .adapter(Self.adapter),
             ])
         #expect(Array(tree.devices.keys) == [elsewhere])
-        // bluetoothd may say so, too.
+        // bluetoothd may report this, too.
         #expect(tree.remove(Self.path, interfaces: [BlueZ.device]) == [])
     }
 
@@ -148,7 +148,7 @@ import Testing
         let ended = { (end: ObjectTree.LinkEnd?) -> [ObjectTree.Change] in
             [.device(Self.path), .disconnected(Self.path, address: Self.address, end)]
         }
-        // Without a link, there is nothing to give a reason for.
+        // Without a link, a reason is ignored.
         tree.noteLinkEnd(Self.path, end)
         tree.noteLinkEnd("/org/bluez/hci0/dev_00_00_00_00_00_00", end)
         _ = tree.add(Self.path, .device(DeviceProperties(isConnected: true)))
@@ -188,7 +188,7 @@ import Testing
     @Test func `attributes become a database in order of handles, with repeated UUIDs apart`() {
         var tree = tree()
         let uuid = BluetoothUUID(0x2A19)
-        // In no order, as the bus may have it.
+        // In any order, as on the bus.
         let attributes: [(String, AttributeKind, AttributeProperties)] = [
             ("/service0010/char0013", .characteristic, AttributeProperties(uuid: uuid, flags: .notify)),
             ("/service0010/char0011", .characteristic, AttributeProperties(uuid: uuid, flags: .read)),

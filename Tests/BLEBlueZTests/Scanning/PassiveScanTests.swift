@@ -35,7 +35,7 @@ struct PassiveScanTests {
         }
     }
 
-    /// The names of the first so many finds.
+    /// The names of the first discoveries, as many as given.
     private func names(_ central: Central, _ criteria: DiscoveryCriteria, _ count: Int) async throws -> Set<String> {
         var names: Set<String> = []
         for try await found in central.discoveries(matching: criteria) {

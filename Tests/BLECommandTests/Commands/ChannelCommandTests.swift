@@ -44,7 +44,7 @@ struct ChannelCommandTests {
     func `questions of a pairing are refused, because their answers would be packets`(
         _ arguments: [String], _ isRight: Bool
     ) async throws {
-        // The wrong length is told when there is nothing else wrong.
+        // The wrong length is reported if there is no other error.
         let result = try await Tool(
             ["channel", "--listen", "--backend", "simulated", "--length", "1"] + arguments
         ).run()

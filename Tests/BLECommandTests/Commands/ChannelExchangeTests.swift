@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLECommand
 
-/// What `channel` makes of a channel's end, with input and output of the test's own.
+/// The reaction of `channel` to a channel's end, with input and output of the test's own.
 @Suite(.hangLimit)
 struct ChannelExchangeTests {
     /// Packets of 100 bytes.
@@ -24,7 +24,7 @@ struct ChannelExchangeTests {
         }
     }
 
-    /// A packet that is taken at once, and arrives once it was asked whether there is more.
+    /// A packet that is taken at once, and arrives after the next one was asked for.
     private final class LateInput: ChannelInput {
         private let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         private let (taken, take) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +113,7 @@ struct ChannelExchangeTests {
     }
 
     @Test func `a line that is no packet leaves nothing to wait for`() async throws {
-        /// The second thing to take never comes.
+        /// The second packet never comes.
         final class Nonsense: ChannelInput {
             private let (end, ending) = AsyncStream.makeStream(of: Void.self)
             private let asked = Mutex(0)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import BLECommand
 
-/// `serve` and `advertise`, heard and used by a central of the radio.
+/// `serve` and `advertise`, discovered and used by a central of the radio.
 @Suite(.startsProcesses, .hangLimit)
 struct ServeCommandTests {
     private let world: BlueZWorld

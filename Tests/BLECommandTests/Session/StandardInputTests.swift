@@ -10,7 +10,7 @@ import Testing
     import Musl
 #endif
 
-/// What is read on demand, from a pipe.
+/// Lines that are read on demand, from a pipe.
 @Suite(.hangLimit)
 struct StandardInputTests {
     private let reader: Int32

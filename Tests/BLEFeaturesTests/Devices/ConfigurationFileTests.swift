@@ -4,7 +4,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// A kind of device as a file describes it.
+/// A kind of device that a file describes.
 @Suite struct ConfigurationFileTests {
     final class Light: Feature {
         static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0101)]
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// What a mistake in a file is told with.
+/// The messages for errors in a file.
 @Suite struct ConfigurationMistakeTests {
     private func error(_ json: String) throws -> BLEError {
         let error = #expect(throws: BLEError.self) { try Devices.Configuration(json: json, features: [:]) }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Several peripherals that claim one serial number, as anybody can.
+/// Several peripherals that claim the same serial number, as any peripheral can.
 @Suite(.hangLimit) struct DeviceCandidatesTests {
     private let world: SimulatedWorld
     private let storage = MemoryDeviceStorage()
@@ -37,7 +37,7 @@ import Testing
 
     private var saved: SavedDevice? { get async { await storage.device(FakeDevice.serial) } }
 
-    /// Has so many peripherals with the serial number listed.
+    /// Lets `count` peripherals with the serial number be listed.
     private func list(_ devices: Devices, _ count: Int) async throws -> [DiscoveredDevice] {
         try await world.asTimePasses {
             for try await list in devices.nearby() where list.count == count { return list }
@@ -91,7 +91,7 @@ import Testing
         await genuine.grip.setAdvertising(false)
         await save(genuine.peripheral.id, name: "Genuine")
         let spoofer = try await fake("Spoofer")
-        // Without encryption nothing tells that it is another device.
+        // Without encryption, another device cannot be recognized.
         #expect(try await connect(devices()).peripheral == spoofer.peripheral)
         #expect(
             await saved == SavedDevice(serial: FakeDevice.serial, name: "Genuine", peripheral: genuine.peripheral.id))
@@ -105,7 +105,7 @@ import Testing
         let devices = try devices(FakeSecureDevice.encryption(.bound))
         _ = try await list(devices, 2)
         #expect(try await connect(devices).peripheral == fakes[index].peripheral)
-        // The bond has proved who it is.
+        // The bond has proved its identity.
         #expect(await saved?.peripheral == fakes[index].peripheral.id)
     }
 
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: The pairing key
 
-    /// What a spoofer replies to an exchange; nil: that it does not know the key.
+    /// A spoofer's reply to an exchange; nil for the reply that it does not know the key.
     static let forged: [[UInt8]?] = [nil, Array(1...32), Array(1...48)]
 
     private func key(_ device: FakeDevice) async throws -> MessageKey {
@@ -218,7 +218,7 @@ import Testing
             error?.cause as? MessageError == (Self.forged[index] == nil ? .keyUnknownToDevice : .confirmationFailed))
         #expect(await !spoofer.grip.isConnected)
         #expect(await saved == before)
-        // Whoever chooses it gets it, and may pair anew: that makes it the device.
+        // If the program chooses it explicitly, it may pair again, and that makes it the device.
         let found = try #require(try await list(devices, 1).first)
         let device = try await devices.connect(to: found)
         #expect(await saved == before)

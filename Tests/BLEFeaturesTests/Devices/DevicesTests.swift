@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Devices found, connected to and remembered; features as they see it.
+/// Devices that are discovered, connected and remembered, and the calls of their features.
 @Suite(.hangLimit) struct DevicesTests {
     let world: SimulatedWorld
 
@@ -97,7 +97,7 @@ import Testing
         #expect(await devices.connectedDevices.count == 1)
         #expect(await devices.device(serial: "01:02:03:04:05:06") === device)
         #expect(await fake.grip.subscriberCount(of: FakeDevice.reply.characteristic) == 1)
-        // Who asks again gets the same.
+        // A second request gets the same device.
         #expect(try await devices.connect(serial: FakeDevice.serial) === device)
     }
 

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// What a handler offers a feature besides messages of bytes.
+/// The functions of a handler for a feature, beyond messages of bytes.
 @Suite(.hangLimit) struct MessageHandlerTests {
     private let world: SimulatedWorld
 
@@ -117,7 +117,7 @@ import Testing
         var both = all.makeAsyncIterator()
         #expect(try await both.next()?.payload == [9])
         try await device.peripheral.disconnect()
-        // It ends without ever having had one.
+        // The stream ends without a notification.
         await expectError(.disconnected) {
             for try await message in encrypted { Issue.record("\(message)") }
         }

@@ -77,7 +77,7 @@ import Waiting
             await cancelling
             let result = await waiter.result
             await work.untilEnded()
-            // Somebody has it, or it was given back; never both, never neither.
+            // A caller has it, or it was given back; never both, never neither.
             let isTaken = (try? result.get()) != nil
             #expect(isTaken == (discarded.value == 0 && !work.isAbandoned))
         }

@@ -6,7 +6,7 @@ import Waiting
 
 @testable import BLEFeatures
 
-/// Centrals that the system does not tell apart, and exchanges side by side.
+/// Centrals that the system does not distinguish, and simultaneous exchanges.
 extension MessagePeripheralTests {
     private func guest(_ number: Int) -> Peripheral.ID { Peripheral.ID(rawValue: "C0:00:00:00:01:0\(number)") }
 
@@ -79,7 +79,7 @@ extension MessagePeripheralTests {
         let subscription = subscribe(device, clock: ManualClock())
         var first = try await begin(device, from: Self.one, resuming: keys[0])
         var second = try await begin(device, from: Self.other, resuming: keys[1])
-        // Both are on their way before either is stored.
+        // Both proofs arrive before either pairing is stored.
         held.change { $0 = true }
         try await write(try first.seal(Message(Self.exchange)), to: device, from: Self.one)
         await until { await device.subscribers == [Self.one] || storage.waiting.value > 0 }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Encryption in a session: agreed on by itself, kept for the next link, and not to be fooled.
+/// Encryption in a session: keys that are exchanged automatically, kept for the next link, and safe from an attacker.
 @Suite(.hangLimit) struct MessageSessionTests {
     let world: SimulatedWorld
     static let modes: [MessageCipher.Mode] = [.bound, .firmware]

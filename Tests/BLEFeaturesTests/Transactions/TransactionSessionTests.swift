@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Requests and replies, on messages: who waits gets the reply that is meant, or the reason why there is none.
+/// Requests and replies, on messages: each request gets its own reply, or the reason why there is none.
 @Suite(.hangLimit) struct TransactionSessionTests {
     private let world: SimulatedWorld
 
@@ -133,7 +133,7 @@ import Testing
         _ = try await session.send(Self.name)
     }
 
-    // MARK: What else may come
+    // MARK: Other packets
 
     @Test func `a request from the device fails the one who waits, once, and nobody else`() async throws {
         let device = try await FakeDevice(in: world)

@@ -34,7 +34,7 @@ import Testing
             ([0x14, 0xB5, 0], .setTargetedCadence(perMinute: 90.5)),
         ] as [([UInt8], FitnessMachineRequest)])
     func `a fitness machine reads what it is told`(_ bytes: [UInt8], _ request: FitnessMachineRequest) async throws {
-        // A level of two bytes, which some machines want, is told by its length.
+        // A level of two bytes, which some machines need, is recognized by its length.
         guard bytes[0] != 4 else {
             #expect(try FitnessMachineRequest(bytes: bytes) == request)
             #expect(try FitnessMachineRequest(bytes: [4, 0x2C, 1]) == .setTargetResistanceLevel(30, isWide: true))

@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// A power meter whose control point gives these answers, and 2 for all else.
+    /// A power meter whose control point returns these answers, and 2 for every other request.
     private func meter(_ answers: [[UInt8]: [UInt8]] = [:]) async throws -> (CyclingPower, SimulatedPeripheral) {
         let definition = PeripheralDefinition(
             .cyclingPower,

@@ -11,7 +11,7 @@ import Testing
 
     private static let trigger = BluetoothUUID(0x290D)
 
-    /// A station with a thermometer indoors and one outdoors, and a sensor of each other kind that tests look at.
+    /// A station with a thermometer indoors and one outdoors, and one sensor of each other kind that the tests use.
     private func station() async throws -> (EnvironmentalSensing, SimulatedPeripheral) {
         func temperature(_ value: Double?, _ application: EnvironmentalApplication) throws -> CharacteristicDefinition {
             try CharacteristicDefinition(

@@ -17,7 +17,7 @@ import Testing
         return (FitnessMachine(peripheral), grip)
     }
 
-    /// A machine that answers with `result` and `parameter` to one who has asked for control.
+    /// A machine that answers with `result` and `parameter` to a central that has requested control.
     private func controllable(_ result: UInt8 = 1, _ parameter: [UInt8] = []) async throws -> FitnessMachine {
         let requests = requests
         let controlPoint = CharacteristicDefinition.controlPoint(Characteristic.fitnessMachineControlPoint.uuid) {

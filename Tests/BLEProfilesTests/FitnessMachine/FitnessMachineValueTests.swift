@@ -3,7 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// The smaller values of a fitness machine, and what all values of the fitness services owe.
+/// The smaller values of a fitness machine, and requirements for all values of the fitness services.
 @Suite struct FitnessMachineValueTests {
     @Test(arguments: TypedValues.fitness.indices) func `no bytes make a fitness value trap`(_ index: Int) throws {
         try checkAnyBytes(TypedValues.fitness[index], seed: UInt64(index))

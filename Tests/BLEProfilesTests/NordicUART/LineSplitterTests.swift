@@ -4,7 +4,7 @@ import Testing
 @testable import BLEProfiles
 
 @Suite struct LineSplitterTests {
-    /// What comes of bytes in parts of that length.
+    /// The lines from bytes in parts of that length.
     private func lines(_ bytes: [UInt8], limit: Int = 10, length: Int = 1) -> [Result<String, TextLineError>] {
         var splitter = LineSplitter(limit: limit)
         return stride(from: 0, to: bytes.count, by: length).flatMap { start in

@@ -41,7 +41,7 @@ import Testing
         let first = try Advertisement(AdvertisingData(elements))
         let packet = try first.data().encode(limit: .chained)
         var second = try Advertisement(AdvertisingData(decoding: packet.span))
-        // Of the structures only the unknown ones are sent as they were.
+        // Of the structures, only the unknown ones are sent unchanged.
         second.structures = first.structures
         #expect(second == first)
     }

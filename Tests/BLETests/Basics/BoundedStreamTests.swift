@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.hangLimit) struct BoundedStreamTests {
-    /// Everything up to the end.
+    /// All elements up to the end.
     private func all<Element>(_ stream: BoundedStream<Element>) async throws -> [Element] {
         try await stream.reduce(into: []) { $0.append($1) }
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(stream.droppedCount == 0)
     }
 
-    /// What the stream promises, spelled out: a buffer, and the batch that the reader has taken over.
+    /// A model of the stream: a buffer, and the batch that the reader has taken.
     private struct Model {
         let policy: OverflowPolicy
         var waiting: [Int] = []

@@ -74,7 +74,7 @@ import Testing
         let hasEvent = SharedValue(false)
         let isConnecting = { await until { await strap.connectionState == .connecting } }
         let clock = bench.clock
-        /// The works, and when they wait.
+        /// Operations, and closures that return once they wait.
         let works: [(run: @Sendable () async throws -> Void, begin: () async -> Void)] = [
             ({ try await strap.connect() }, isConnecting), ({ _ = try await strap.read(Bench.level) }, isConnecting),
             ({ try await strap.pair() }, { await clock.sleepers(1, for: .seconds(30)) }),

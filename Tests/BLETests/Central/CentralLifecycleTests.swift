@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    /// One of everything that can wait: a read, a queued write behind another, a subscriber, a scan, a listing.
+    /// One wait of each kind: a read, a queued write behind another, a subscriber, a scan, a listing.
     private func waiting() async throws -> (scan: Task<Void, any Error>, others: [Task<Void, any Error>]) {
         let backend = bench.backend
         try await strap.connect()
@@ -21,7 +21,7 @@ import Testing
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() { hear.yield() } }
         await backend.asked(.startDiscovery)
         await backend.emit(.advertisementReceived(strap.id, Advertisement()))
-        // The scan is on, and its start waits for nothing any more.
+        // The scan runs, and its start no longer waits.
         for await _ in heard { break }
         var tasks = [
             Task { [strap] in _ = try await strap.read(Bench.level) },
@@ -218,7 +218,7 @@ import Testing
             await backend.asked(.startDiscovery)
             await backend.emit(.advertisementReceived(strap, Advertisement()))
             try await scan.value
-            // It is searched for.
+            // The backend searches for it.
             try await central.peripheral(strap).setConnectionPolicy(
                 .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
             await backend.asked(.connect)
@@ -226,7 +226,7 @@ import Testing
         }
         await backend.asked(.shutDown)
         await expectError(.shutDown) { _ = try await states.next() }
-        // Whoever still sleeps wakes and finds nothing to do.
+        // A task that still sleeps wakes, and has nothing to do.
         clock.advance(by: .seconds(1))
         await until { clock.sleeperCount == 0 }
     }

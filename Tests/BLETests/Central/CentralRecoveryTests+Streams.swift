@@ -10,13 +10,13 @@ extension CentralRecoveryTests {
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
         var events = await strap.connectionEvents().makeAsyncIterator()
         await expectError(.disconnectionFailed) { try await strap.disconnect() }
-        // Not that the link has ended, which is not so.
+        // It must not report an end of the link, because the link is up.
         guard case .disconnectFailed(let error) = try await events.next() else {
             return #expect(Bool(false), "disconnectFailed was expected")
         }
         #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)
-        // Once more is no mere word.
+        // The second attempt is actually made.
         try await strap.disconnect()
         #expect(await bench.backend.count(.disconnect) == 2)
         try await strap.disconnect()
@@ -180,7 +180,7 @@ extension CentralRecoveryTests {
         guard case .servicesChanged = try await events.next() else {
             return #expect(Bool(false), "servicesChanged was expected")
         }
-        // One change comes in many parts.
+        // One change comes in several parts.
         await bench.backend.emit(.servicesChanged(strap.id))
         await bench.backend.script(.discoverServices, .hold)
         async let first = strap.services()

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// The host's side of L2CAP channels. What all stacks have in common is in the contract.
+/// The host's side of L2CAP channels. The contract covers the common behavior of all stacks.
 @Suite(.hangLimit) struct ChannelListenerTests {
     private let radio = SimulatedRadio()
     private static let service = BluetoothUUID(0xFFE0)
@@ -222,7 +222,7 @@ import Testing
         served.channels = [
             ChannelDefinition(0x0095, limits: ChannelLimits(total: 1, perCentral: 1)) { channel in
                 begun.change { $0 += 1 }
-                // Whatever becomes of the channel.
+                // Independently of the channel's outcome.
                 try await clock.sleep(for: .seconds(3600))
             }
         ]

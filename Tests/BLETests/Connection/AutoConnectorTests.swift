@@ -43,7 +43,7 @@ import Testing
         #expect(up(&connector, lock) == true)
         #expect(step(&connector, .seconds(9)) == .idle)
         connector.linkEnded(lamp, isRequested: false)
-        // It must be heard again first.
+        // It must be discovered again first.
         #expect(step(&connector, .seconds(10)) == .wait(until: .seconds(11)))
         #expect(step(&connector, .seconds(11)) == .connect(strap))
     }

@@ -11,7 +11,7 @@ import Testing
 
     /// A task that connects; its deadline is running when this returns.
     private func connecting(timeout: Duration? = nil) async -> Task<Void, any Error> {
-        // One that no other sleep has.
+        // A duration that no other sleep has.
         let timeout = timeout ?? .microseconds(19_000_000 + Int.random(in: 1..<1_000_000))
         let task = Task { [strap] in try await strap.connect(timeout: timeout) }
         await bench.clock.sleepers(1, for: timeout)

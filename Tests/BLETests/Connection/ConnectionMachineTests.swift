@@ -7,7 +7,7 @@ import Testing
         case connect, abandon, succeeded, failed, staleSucceeded, staleFailed, linkLost, disconnect, finished
     }
 
-    /// A machine in that state. Waiter 1 wants the link where somebody still does, waiter 2 wants it ended.
+    /// A machine in that state. Waiter 1 wants the link, if the state has such a waiter; waiter 2 wants it ended.
     private static func machine(_ state: ConnectionState) -> ConnectionMachine {
         var machine = ConnectionMachine()
         if state == .disconnected { return machine }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// What an event does in a state; what is not listed does nothing.
+    /// The effects of events in each state; events that are not listed have no effect.
     private static let table:
         [ConnectionState: [Event: (state: ConnectionState, actions: [ConnectionMachine.Action])]] = [
             .disconnected: [
@@ -111,7 +111,7 @@ import Testing
         _ = machine.abandon(1)
         #expect(machine.abandon(2) == [.publish(.disconnecting), .cancelAttempt])
         #expect(machine.attemptSucceeded(1) == [])
-        // There was no link that could have ended.
+        // There was no link, so none can have ended.
         #expect(
             machine.disconnectFinished() == [
                 .tell(.attemptFailed(retryAfter: nil)), .publish(.disconnected), .succeed([]),
@@ -148,7 +148,7 @@ import Testing
             ])
         #expect(machine.linkLost() == [.tell(.linkEnded)])
         #expect(machine.linkLost() == [])
-        // Nothing is left to be ended.
+        // No link is left to be ended.
         #expect(machine.disconnect(3) == [.succeed([3])])
     }
 

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// How long callers wait: to their deadline or, on a maintained link, as long as it takes.
+/// How long callers wait: to their deadline or, on a maintained link, without a limit.
 @Suite(.hangLimit) struct PatienceTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
@@ -48,7 +48,7 @@ import Testing
         #expect(reason.code == .peripheralNotFound)
     }
 
-    // MARK: What a deadline says
+    // MARK: Errors of a deadline
 
     @Test func `connecting without Bluetooth ends with what it waited for`() async throws {
         let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
@@ -66,7 +66,7 @@ import Testing
         #expect(error?.message.hasSuffix("3.0 seconds: the daemon is not running") == true)
         #expect(error?.remedy == "Start it.")
         #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
-        // A later attempt that is only slow waited for nothing of the kind.
+        // A later attempt that is only slow has not waited for Bluetooth.
         await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.script(.connect, .hold)
         let slow = Task { [strap] in try await strap.connect(timeout: .seconds(2)) }

@@ -58,7 +58,7 @@ struct UpkeepTests {
         #expect(machine.attemptFailed(1, isHopeless: true).contains(.fail([8], .attempt)))
         #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
         _ = machine.attemptFailed(2, isHopeless: true)
-        // One more attempt for those who still wait, and then no patience.
+        // One more attempt for callers that still wait; after that, none.
         #expect(machine.maintain(nil) == [.limit([7]), .publish(.connecting), .startAttempt(3)])
         #expect(
             machine.attemptFailed(3, isHopeless: true) == [

@@ -68,7 +68,7 @@ import Testing
         async let values = strap.values([.readAndNotify(Bench.level)])
         await bench.backend.asked(.read)
         await bench.backend.notify([99], from: 2)
-        // The notification goes its way through a task of its own.
+        // The notification passes through a task of its own.
         for _ in 0..<200 { await Task.yield() }
         await bench.backend.release(.read)
         #expect(try await values.value(of: Bench.level) == 99)
@@ -171,7 +171,7 @@ import Testing
         await bench.backend.script(.read, .hold, .hold)
         let late = Task { try await strap.values([.read(Bench.level)], timeout: .seconds(3)) }
         await bench.backend.asked(.read)
-        // What is left of the time is measured once the link is up, which may be after this point.
+        // The remaining time is measured once the link is up, which may be after this point.
         let ticking = Task { [bench] in
             while !Task.isCancelled {
                 bench.clock.advance(by: .seconds(3))

@@ -44,7 +44,7 @@ import Testing
         await bench.backend.script(.write, .hold)
         let writing = Task { [strap] in try await strap.write([0], to: Bench.setting) }
         await bench.backend.asked(.write)
-        // It queues up behind the other write, and hears meanwhile.
+        // The request waits behind the other write, and receives indications meanwhile.
         let request = Task { [strap] in try await strap.request([1], on: Bench.setting) }
         await bench.clock.sleepers(2)
         await bench.backend.notify([8], from: 14)

@@ -31,7 +31,7 @@ import Testing
         let other = try await strap.notifications(Bench.level)
         let reading = Task { try await stream.reduce(into: [UInt8]()) { $0.append($1) } }
         await bench.backend.notify([5], from: 2)
-        // Another reader is left: the peripheral goes on.
+        // Another reader is left, so the peripheral continues.
         await stream.end()
         #expect(try await reading.value == [5])
         #expect(await bench.backend.count(.stopNotifications) == 0)
@@ -48,7 +48,7 @@ import Testing
         for try await _ in other {}
         await other.end()
         #expect(await bench.backend.count(.stopNotifications) == 1)
-        // A new subscription starts anew.
+        // A new subscription starts them again.
         _ = try await strap.notifications(Bench.level)
         #expect(await bench.backend.count(.startNotifications) == 2)
     }
@@ -108,7 +108,7 @@ import Testing
                 #expect(try await values.next() == 1)
             }
             first = nil
-            // What the end of the first has set in motion is over when this is.
+            // When this has ended, so have all steps that the end of the first one has started.
             for _ in 0..<10 { _ = try await strap.read(Bench.setting) }
             #expect(await bench.backend.calls(.startNotifications, .stopNotifications) == [.startNotifications(2)])
             await bench.backend.notify([2], from: 2)

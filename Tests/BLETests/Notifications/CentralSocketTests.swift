@@ -36,7 +36,7 @@ import Testing
         var iterator = values.makeAsyncIterator()
         #expect(await bench.backend.offer([1], from: 2) == true)
         #expect(await bench.backend.offer([2], from: 2) == false)
-        // What the socket brings all the same is not lost.
+        // Packets that still arrive through the socket are not lost.
         #expect(await bench.backend.offer([3], from: 2) == false)
         #expect(await bench.backend.resumed == [])
         #expect(try await [iterator.next(), iterator.next(), iterator.next()] == [[1], [2], [3]])

@@ -149,7 +149,7 @@ struct MessageReaderTests {
         #expect(received == sent)
     }
 
-    /// Whatever comes, it is read or refused; nothing outside of the message is touched (the address sanitizer watches).
+    /// Any bytes are read or refused; nothing outside of the message is touched (the address sanitizer checks that).
     @Test(arguments: 0..<50) func `damaged messages are refused`(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole = try message((0..<3).map { _ in .random(depth: 4, &random) })
