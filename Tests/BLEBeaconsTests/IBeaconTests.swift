@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [[:], [0x004C: []], [0x004C: [0x10, 0x05, 0x0B]], [0x0059: data]] as [[UInt16: [UInt8]]])
-    func `other data is no beacon`(_ data: [UInt16: [UInt8]]) throws {
+    func `other data is not a beacon`(_ data: [UInt16: [UInt8]]) throws {
         #expect(try IBeacon.decode(Advertisement(manufacturerData: data)) == nil)
     }
 

@@ -65,7 +65,7 @@ import Testing
         await world.central.shutDown()
     }
 
-    @Test func `a change of one value does not concern those who observe another`() async throws {
+    @Test func `a change of one value does not affect observers of another`() async throws {
         let (peripheral, grip) = try await world.add(Self.fan)
         let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
         let task = running(fan)

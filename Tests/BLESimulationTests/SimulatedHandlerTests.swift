@@ -165,7 +165,7 @@ import Testing
         try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
     }
 
-    @Test func `the end of the link cancels the handler of a write that nobody waits for`() async throws {
+    @Test func `the end of the link cancels the handler of a write whose caller has left`() async throws {
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .writeWithoutResponse,
@@ -293,7 +293,7 @@ import Testing
         #expect(errors.value == [.notSupported])
     }
 
-    @Test func `a control point's answer may depend on who asks`() async throws {
+    @Test func `a control point's answer may depend on the central`() async throws {
         let (thing, _) = try await add(
             .controlPoint(
                 Self.uuid,

@@ -64,7 +64,7 @@ import Testing
         #expect(try await world.add(.battery()).peripheral != strap)
     }
 
-    @Test func `the adapter's state is told once a change`() async throws {
+    @Test func `the adapter's state is reported once for each change`() async throws {
         var states = await world.central.adapterStates().makeAsyncIterator()
         await world.radio.setPowered(false)
         await world.radio.setPowered(false)
@@ -117,7 +117,7 @@ import Testing
         #expect(await central.adapterState == .poweredOn)
     }
 
-    @Test func `a service that has started again knows nobody until it has heard them`() async throws {
+    @Test func `a service that has started again knows no peripheral before its advertisement`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
         // The scan that has discovered it has ended.
         while try await world.central.adapters().first?.isDiscovering == true { await Task.yield() }
@@ -171,7 +171,7 @@ import Testing
         #expect(await strap.connectionState == .disconnected)
     }
 
-    @Test func `a central that shuts down ends its links and nobody else's`() async throws {
+    @Test func `a central that shuts down ends its links and no others`() async throws {
         let (strap, grip) = try await world.add(.heartRateStrap())
         let other = try await Central(backend: .simulated(world.radio))
         let lamp = await world.radio.add(.battery())

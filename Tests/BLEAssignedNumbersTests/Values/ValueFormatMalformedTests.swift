@@ -23,7 +23,7 @@ import Testing
             (0x2AA7, []), (0x2AA7, [0]), (0x2AA7, [5, 0, 0, 0, 0]), (0x2AA7, [7, 0, 0, 0, 0, 0]),
             (0x2AA7, [6, 0, 0, 0, 0, 0, 6]),
         ] as [(UInt32, [UInt8])])
-    func `a field that is missing, cut off, prohibited or too many is no value`(
+    func `a missing, truncated, prohibited or additional field is an error`(
         _ characteristic: UInt32, _ bytes: [UInt8]
     ) async throws {
         let format = try #require(ValueFormat(of: BluetoothUUID(characteristic)))
@@ -38,7 +38,7 @@ import Testing
             "u2 A;*x",
             "%17 A", "T2 A", "t-1 A",
         ])
-    func `what is not in the notation is no format`(_ notation: String) {
+    func `text outside the notation is not a format`(_ notation: String) {
         #expect(ValueFormat(notation: notation) == nil)
     }
 

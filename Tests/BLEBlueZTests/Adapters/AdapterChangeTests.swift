@@ -18,7 +18,7 @@ struct AdapterChangeTests {
         central = try await world.makeCentral()
     }
 
-    @Test func `an adapter that takes another's place is told, and scans go on there`() async throws {
+    @Test func `an adapter that replaces another is reported, and scans continue on it`() async throws {
         var states = await central.adapterStates().makeAsyncIterator()
         #expect(try await states.next() == .poweredOn)
         let scan = Task { [central] in for try await _ in central.discoveries() {} }

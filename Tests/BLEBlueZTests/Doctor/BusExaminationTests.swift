@@ -90,7 +90,7 @@ struct BusExaminationTests {
         #expect(await facts().adapters.first?.scan == .fails("org.bluez.Error.Failed: Input/output error"))
     }
 
-    @Test func `a daemon that is gone, refuses or fails is told apart`() async throws {
+    @Test func `a daemon that is gone, refuses or fails is distinguished`() async throws {
         await daemon.fail("GetManagedObjects", .bus("AccessDenied", "no"))
         #expect(await facts().daemon == .refused)
         await daemon.fail("GetManagedObjects", .bus("Failed", "broken"))

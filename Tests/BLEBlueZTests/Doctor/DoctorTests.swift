@@ -24,7 +24,7 @@ import Testing
         return facts
     }
 
-    @Test func `a version that a scan with a service filter crashes is told`() {
+    @Test func `a version that crashes at a service filter is reported`() {
         func notes(_ version: BlueZVersion) -> [Finding] {
             Doctor.findings(Self.facts { $0.adapters[0].version = version })
                 .filter { $0.check == .scan && $0.message.contains("2282") }
@@ -107,11 +107,11 @@ import Testing
         try expect(.bluetoothd, .problem, message: "5 s", remedy: "systemctl restart") { $0.daemon = .silent("5 s") }
     }
 
-    @Test func `a version that is not told is said to be unknown`() throws {
+    @Test func `a version that is not reported is called unknown`() throws {
         try expect(.bluetoothd, .ok, message: "does not report its version") { $0.adapters[0].version = nil }
     }
 
-    @Test func `whoever is refused is told what would let them in`() throws {
+    @Test func `a refused user is shown how to get access`() throws {
         let hasGroup = { (facts: inout DoctorFacts) in
             facts.daemon = .refused
             facts.system.hasBluetoothGroup = true
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: What works
 
-    @Test func `scans that do not start are told from those that are shared`() throws {
+    @Test func `scans that do not start are distinguished from shared ones`() throws {
         try expect(.scan, .note, message: "another program") { $0.adapters[0].isDiscovering = true }
         try expect(.scan, .note, message: "has died") { $0.adapters[0].scan = .starts(after: .seconds(3)) }
         try expect(.scan, .problem, message: "InProgress", remedy: "--power off") {

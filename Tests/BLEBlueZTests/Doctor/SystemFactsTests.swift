@@ -62,7 +62,7 @@ import Testing
         #expect(SystemFacts(machine.files).isReverseDiscoveryOff)
     }
 
-    @Test func `the kernel's adapters and links are told apart`() throws {
+    @Test func `the kernel's adapters and links are distinguished`() throws {
         for name in ["hci10", "hci2", "hci2:64", "hci2:65", "hci10:1"] {
             try machine.write("", "sys/class/bluetooth/\(name)/uevent")
         }

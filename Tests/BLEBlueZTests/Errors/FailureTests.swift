@@ -91,7 +91,7 @@ struct FailureTests {
         await central.shutDown()
     }
 
-    @Test func `who has paired is not told to pair`() async throws {
+    @Test func `the remedy for a paired central is not another pairing`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()

@@ -175,7 +175,7 @@ struct FakeServingTests {
         await host.shutDown()
     }
 
-    @Test func `a refused registration is told, and leaves nothing behind`() async throws {
+    @Test func `a refused registration is reported, and leaves nothing behind`() async throws {
         await world.daemon.fail("RegisterApplication", .bluez("Failed", "No object received"))
         let definition = PeripheralDefinition.battery()
         await expectError(.failed) { try await host.serve(definition) }

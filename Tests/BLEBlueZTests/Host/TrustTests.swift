@@ -54,7 +54,7 @@ struct TrustTests {
         throw BLEError(.characteristicNotFound, "\(uuid)")
     }
 
-    @Test func `a value that another program sends is nobody's`() async throws {
+    @Test func `a value that another program sends is dropped`() async throws {
         let peer = try await FakePeer()
         let stranger = try await Stranger(on: peer.bus)
         let central = try await peer.makeCentral(.quiet())

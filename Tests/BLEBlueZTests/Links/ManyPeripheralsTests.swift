@@ -61,7 +61,7 @@ struct ManyPeripheralsTests {
         await central.shutDown()
     }
 
-    @Test func `a live link works beside 140 peripherals that are being connected to in vain`() async throws {
+    @Test func `a live link works beside 140 unsuccessful attempts to connect`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())
         var others: [SimulatedPeripheral] = []

@@ -35,14 +35,14 @@ import Testing
 
     // MARK: Advertisements
 
-    @Test func `a device that is only remembered is not heard`() {
+    @Test func `a device that is only remembered is not discovered`() {
         var tree = ObjectTree()
         let remembered = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
         #expect(tree.add(Self.path, .device(remembered)) == [])
         #expect(tree.add(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180D)]))) == [])
     }
 
-    @Test func `every packet is heard, also one that says nothing new`() {
+    @Test func `every packet is reported, also one without new data`() {
         var tree = tree()
         for _ in 0..<2 {
             #expect(
@@ -52,13 +52,13 @@ import Testing
         }
     }
 
-    @Test func `a name that follows in the scan response is heard`() {
+    @Test func `a name that follows in the scan response is reported`() {
         var tree = tree { $0.rssi = -50 }
         #expect(tree.add(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])
         #expect(tree.devices[Self.path]?.advertisement.localName == "Other")
     }
 
-    @Test func `what is learned on a connection is no advertisement`() {
+    @Test func `properties from a connection are not an advertisement`() {
         var tree = tree {
             $0.rssi = -50
             $0.isConnected = true
@@ -67,7 +67,7 @@ import Testing
         #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180A)])
     }
 
-    @Test func `the advertised name wins over the one that is told on a connection`() {
+    @Test func `the advertised name has precedence over the one from a connection`() {
         var tree = tree { $0.rssi = -50 }
         _ = tree.add(Self.path, .device(DeviceProperties(isConnected: true)))
         _ = tree.add(Self.path, .device(DeviceProperties(name: "Generic Access")))
@@ -77,7 +77,7 @@ import Testing
         #expect(tree.devices[Self.path]?.advertisement.localName == "New Strap")
     }
 
-    @Test func `the name that is told on a connection is better than none`() {
+    @Test func `the name from a connection is used if there is no other`() {
         var tree = tree {
             $0.name = nil
             $0.isConnected = true

@@ -89,7 +89,7 @@ struct PairingTests {
         await central.shutDown()
     }
 
-    @Test func `a bus that lets nobody call a client does not stop a central from starting`() async throws {
+    @Test func `a bus that forbids calls of clients does not stop a central from starting`() async throws {
         let world = try await World(
             policy: PrivateBus.policy(
                 denying: #"send_interface="\#(BlueZ.agent)""#, #"send_interface="\#(BlueZ.agentManager)""#))
@@ -220,7 +220,7 @@ struct PairingTests {
         await central.shutDown()
     }
 
-    @Test func `a peripheral that tells its identity is known by both addresses`() async throws {
+    @Test func `a peripheral that distributes its identity is known by both addresses`() async throws {
         let world = try await World()
         let identity = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
         await world.daemon.setIdentity(identity.rawValue, of: world.grip.id)

@@ -78,7 +78,7 @@ struct RealClassicTests {
         }
     }
 
-    @Test func `connecting to it is not supported, and told at once`() async throws {
+    @Test func `connecting to it is not supported, and fails at once`() async throws {
         try await withCentral { central in
             let headset = try await central.first(matching: .transport(.classic)).peripheral
             // bluetoothd asks for its services at the first attempt only.

@@ -46,7 +46,7 @@ struct RealPassiveScanTests {
         return heard
     }
 
-    @Test func `an experimental bluetoothd hears passively, again and again, and is none the worse for it`()
+    @Test func `an experimental bluetoothd scans passively again and again, without lasting effects`()
         async throws
     {
         try await peer.reset()

@@ -141,7 +141,7 @@ struct RealProfileTests {
         }
     }
 
-    @Test func `sensors of a kind are told apart`() async throws {
+    @Test func `sensors of a kind are distinguished`() async throws {
         try await withGauges { gauges in
             var temperatures: [String?: Double?] = [:]
             for sensor in try await EnvironmentalSensing(gauges).sensors(of: .temperature) {

@@ -95,7 +95,7 @@ struct RealTwoCentralsTests {
         }
     }
 
-    @Test func `requests of both are told apart, and neither waits for the other`() async throws {
+    @Test func `requests of both are distinguished, and neither waits for the other`() async throws {
         let asked = SharedValue<[Peripheral.ID]>([])
         let definition = PeripheralDefinition(
             advertisement: Advertisement(serviceUUIDs: [Self.service]),

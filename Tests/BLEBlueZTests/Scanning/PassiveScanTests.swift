@@ -55,7 +55,7 @@ struct PassiveScanTests {
         }
     }
 
-    @Test func `of those that are heard the company's are reported`() async throws {
+    @Test func `of the discovered peripherals, the company's are reported`() async throws {
         await daemon.offerMonitors()
         try await withCentral { central in
             let names = try await names(central, .manufacturer(0x0059) && .passive, 1)

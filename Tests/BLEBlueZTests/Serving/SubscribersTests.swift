@@ -141,7 +141,7 @@ final class SubscribersTests {
         #expect(begin(Self.first).isEmpty)
     }
 
-    @Test func `nobody without a socket is subscribed after StopNotify`() {
+    @Test func `centrals without a socket are not subscribed after StopNotify`() {
         #expect(end(Self.first, isBonded: true) == 1)
         #expect(begin(Self.first) == [Self.attribute])
         #expect(removeSignaled() == [Self.first])

@@ -29,7 +29,7 @@ struct ChannelCommandTests {
         #expect(object["id"] is String)
     }
 
-    @Test func `a line that is no packet is told with its beginning only`() async throws {
+    @Test func `the error for a line that is not a packet has its beginning only`() async throws {
         let result = try await channel(
             "--psm", "128", "--count", "1", input: String(repeating: "x", count: 100_000) + "\n0a\n")
         #expect(result.status == 0)

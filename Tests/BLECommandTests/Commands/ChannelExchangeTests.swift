@@ -93,7 +93,7 @@ struct ChannelExchangeTests {
         #expect(ExitStatus.status(of: .disconnected) != 0)
     }
 
-    @Test func `the end of a channel after all input was sent is none`() async throws {
+    @Test func `the end of a channel after all input was sent is not an error`() async throws {
         let count = try await exchange(Input(300)) { channel in
             var packets = channel.packets.makeAsyncIterator()
             for number in 0..<300 {
@@ -112,7 +112,7 @@ struct ChannelExchangeTests {
         #expect(error?.code == .disconnected)
     }
 
-    @Test func `a line that is no packet leaves nothing to wait for`() async throws {
+    @Test func `a line that is not a packet leaves nothing to wait for`() async throws {
         /// The second packet never comes.
         final class Nonsense: ChannelInput {
             private let (end, ending) = AsyncStream.makeStream(of: Void.self)

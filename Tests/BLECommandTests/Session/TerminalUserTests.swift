@@ -53,7 +53,7 @@ struct TerminalUserTests {
     }
 
     @Test(arguments: [TerminalUser.Source.given, .standardInput])
-    func `what was typed for a withdrawn prompt is no part of the next answer`(_ source: TerminalUser.Source)
+    func `input for a withdrawn prompt is not part of the next answer`(_ source: TerminalUser.Source)
         async throws
     {
         let terminal = try Terminal()

@@ -61,7 +61,9 @@ import Testing
     // MARK: The saved one
 
     @Test(arguments: [0, 1], [false, true])
-    func `the saved peripheral is the device, whoever advertises last`(_ index: Int, _ isListed: Bool) async throws {
+    func `the saved peripheral is the device, regardless of the last advertiser`(_ index: Int, _ isListed: Bool)
+        async throws
+    {
         let fakes = [try await fake("First"), try await fake("Second")]
         await save(fakes[index].peripheral.id)
         let devices = try devices()
@@ -86,7 +88,7 @@ import Testing
         #expect(found.peripheral == genuine.peripheral)
     }
 
-    @Test func `who answers in place of a silent saved peripheral is not saved`() async throws {
+    @Test func `a peripheral that answers in place of a silent saved one is not saved`() async throws {
         let genuine = try await fake("Genuine")
         await genuine.grip.setAdvertising(false)
         await save(genuine.peripheral.id, name: "Genuine")
@@ -98,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `the peripheral with a bond is the device, whoever advertises last`(_ index: Int) async throws {
+    func `the peripheral with a bond is the device, regardless of the last advertiser`(_ index: Int) async throws {
         let fakes = [try await fake("First"), try await fake("Second")]
         try await fakes[index].peripheral.pair()
         try await fakes[index].peripheral.disconnect()
@@ -123,7 +125,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the next one is tried after one that is no device, which is not saved`(_ impostorIsLast: Bool) async throws {
+    func `the next one is tried after one that is not a device, which is not saved`(_ impostorIsLast: Bool) async throws
+    {
         var other: Peripheral?
         if !impostorIsLast { other = try await impostor() }
         let genuine = try await fake("Genuine")
@@ -185,7 +188,7 @@ import Testing
         #expect(try await device.messages.send(message).payload == [2, 1])
     }
 
-    @Test func `a device that is heard only after a spoofer has failed is found`() async throws {
+    @Test func `a device that advertises only after a spoofer has failed is found`() async throws {
         let secure = FakeSecureDevice(.bound)
         // It is not known by the serial number yet.
         let genuine = try await FakeDevice(in: world, advertisement: FakeDevice.advertisement([9, 9, 9, 9, 9, 9])) {

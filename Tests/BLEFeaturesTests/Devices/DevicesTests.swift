@@ -61,7 +61,7 @@ import Testing
         ("another service", Advertisement(rssi: -50, manufacturerData: [0xFFFF: [1, 2, 3, 4, 5, 6]])),
     ]
 
-    @Test(arguments: strangers) func `what is no such device is not listed`(
+    @Test(arguments: strangers) func `other peripherals are not listed`(
         _ name: String, _ advertisement: Advertisement
     ) async throws {
         _ = try await fake(advertisement)

@@ -56,7 +56,7 @@ import Testing
         #expect(device.requests.map { Array($0.dropFirst(5)) } == [[120, 0, 1, 2], [120, 0, 1, 2], [120, 0, 1, 2]])
     }
 
-    @Test func `a reply of another form is told with its command`() async throws {
+    @Test func `the error for a reply of another form contains its command`() async throws {
         let (handler, _) = try await player { _ in [FakeDevice.reply(0x0201, [7])] }
         let error = await expectError(.invalidValue) {
             try await handler.send(MessageCommand(rawValue: 0x0201), reply: Melody.self)

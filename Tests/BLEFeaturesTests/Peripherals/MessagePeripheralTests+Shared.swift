@@ -32,7 +32,8 @@ extension MessagePeripheralTests {
     }
 
     @Test(arguments: [nil, one])
-    func `that a pairing is not known is told only to the central that asks`(_ subscriber: Peripheral.ID?) async throws
+    func `only the central that asks gets the answer that a pairing is unknown`(_ subscriber: Peripheral.ID?)
+        async throws
     {
         let device = device()
         var problems = await device.problems().makeAsyncIterator()

@@ -74,7 +74,7 @@ import Waiting
         session.cancel()
     }
 
-    @Test func `where subscribers are not told apart, one central has the session until it ends`() async throws {
+    @Test func `if subscribers are not distinguished, one central has the session until it ends`() async throws {
         let device = MessagePeripheral { request, _ in Array("\(request.central)".utf8) }
         let request = try Message(Self.name).encode()
         let first = subscribe(device)
@@ -121,7 +121,7 @@ import Waiting
         }
     }
 
-    @Test func `where subscribers are not told apart, only a proved exchange claims the session`() async throws {
+    @Test func `if subscribers are not distinguished, only a proved exchange claims the session`() async throws {
         let device = MessagePeripheral(
             encryption: Self.encryption, mayPair: { $0 == Self.one }, partLength: 250
         ) { request, _ in request.payload }
@@ -184,7 +184,7 @@ import Waiting
         subscription.cancel()
     }
 
-    @Test func `what is not answered is told, and the next request is`() async throws {
+    @Test func `an unanswered request is reported, and the next one is answered`() async throws {
         let device = MessagePeripheral { request, _ in
             guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
             return [1]
@@ -229,7 +229,7 @@ import Waiting
         second.cancel()
     }
 
-    @Test func `where subscribers are not told apart, a session ends with the link of its central`() async throws {
+    @Test func `if subscribers are not distinguished, a session ends with the link of its central`() async throws {
         let handled = SharedValue<[UInt8]>([])
         let steps = SharedValue<[MessagePeripheral.Step]>([])
         let device = MessagePeripheral(onStep: { step in if case .ended = step { steps.change { $0.append(step) } } }) {
@@ -312,7 +312,7 @@ import Waiting
         session.cancel()
     }
 
-    @Test func `a device decides who may pair, and a pairing that cannot be kept is none`() async throws {
+    @Test func `a device decides which centrals may pair, and a pairing that cannot be stored fails`() async throws {
         let isOpen = SharedValue(false)
         let store = RefusingPairings()
         let device = MessagePeripheral(

@@ -192,7 +192,7 @@ extension MessageSessionTests {
         #expect(secure.exchanges == 2)
     }
 
-    @Test func `a key that cannot be kept is good for this link, and its owner is told`() async throws {
+    @Test func `a key that cannot be stored is valid for this link, and its owner is notified`() async throws {
         struct FullDisk: PairingKeys {
             func key() -> MessageKey? { nil }
             func setKey(_ key: MessageKey?) throws(BLEError) { throw BLEError(.storageFailed, "the disk is full") }
@@ -218,7 +218,7 @@ extension MessageSessionTests {
         #expect(try await notifications.next()?.payload == [4])
     }
 
-    @Test func `a listener's stream ends with a session that nobody holds any more`() async throws {
+    @Test func `a listener's stream ends with a released session`() async throws {
         let device = try await device(FakeSecureDevice(.bound))
         var session: MessageSession? = session(device, .bound)
         try await session?.start()

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test(arguments: kinds) func `the first edition is told by its length`(_ kind: Kind) throws {
+    @Test(arguments: kinds) func `the first edition is recognized by its length`(_ kind: Kind) throws {
         for bits in combinations(kind) {
             let fields = kind.announced(bits)
             let fewer = fields.reduce(0) { $0 + kind.fewerInFirst[$1, default: 0] }

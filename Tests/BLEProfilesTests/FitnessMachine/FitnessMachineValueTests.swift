@@ -96,7 +96,7 @@ import Testing
             [0x07, 0x2C, 0x01], FitnessMachineStatus.targetResistanceLevel(30, isWide: true), shorter: [2])
     }
 
-    @Test func `an unknown status is kept, but is no name for a known one`() async throws {
+    @Test func `an unknown status is kept, but does not stand for a known one`() async throws {
         let status = FitnessMachineStatus.other(opcode: 0x16, parameter: [1, 2])
         #expect(try FitnessMachineStatus(bytes: [0x16, 1, 2]) == status)
         #expect(try status.encoded() == [0x16, 1, 2])

@@ -37,7 +37,7 @@ import Testing
             ("1234567890123456789012345678901234567890\nok\n", [.failure(.tooLong(limit: 10)), .success("ok")]),
             ("12345678901", [.failure(.tooLong(limit: 10))]),
         ] as [(String, [Result<String, TextLineError>])])
-    func `a line that is too long is told once, and what follows is read`(
+    func `a line that is too long is reported once, and later lines are read`(
         _ text: String, _ expected: [Result<String, TextLineError>]
     ) {
         for length in [1, 2, 7, 64] { #expect(lines(Array(text.utf8), length: length) == expected) }

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a power of -128 dBm is none`() {
+    @Test func `a power of -128 dBm is invalid`() {
         #expect(throws: AdvertisingDataError.invalidValue(type: 0x0A)) {
             try AdvertisingElement(AdvertisingStructure(type: 0x0A, bytes: [0x80]))
         }

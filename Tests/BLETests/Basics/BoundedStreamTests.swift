@@ -44,7 +44,7 @@ import Testing
         #expect(stream.droppedCount == 1)
     }
 
-    @Test func `an overflow wakes who waits for the end`() async throws {
+    @Test func `an overflow wakes a reader that waits for the end`() async throws {
         let executor = StepwiseExecutor()
         let (stream, producer) = BoundedStream.make(of: Int.self, policy: .fail(capacity: 1))
         let reader = Task(executorPreference: executor) { try await stream.reduce(0) { _, _ in 1 } }
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: Senders that wait
 
-    @Test func `an offer is never dropped, and tells when there is no room for more`() async throws {
+    @Test func `an offer is never dropped, and returns whether there is room for more`() async throws {
         let told = Mutex(0)
         let (stream, producer) = BoundedStream.make(of: Int.self, policy: .dropOldest(capacity: 2)) {
         } onRoom: {

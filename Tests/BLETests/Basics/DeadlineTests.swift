@@ -106,7 +106,7 @@ import Testing
         #expect((error?.cause as? BLEError)?.code == .peripheralNotFound)
     }
 
-    @Test func `cancelling the caller is no deadline`() async throws {
+    @Test func `a cancelled caller does not get a deadline's error`() async throws {
         await bench.backend.script(.read, .hold)
         let work = Task { [bench] in
             try await bench.central.withDeadline(.seconds(5)) { try await bench.strap.read(Bench.setting) }

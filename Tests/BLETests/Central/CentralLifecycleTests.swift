@@ -84,7 +84,7 @@ import Testing
         await release()
     }
 
-    @Test func `shutting down fails who is connecting`() async throws {
+    @Test func `shutting down fails a connect`() async throws {
         await bench.backend.script(.connect, .hold)
         let caller = Task { [strap] in try await strap.connect() }
         await bench.backend.asked(.connect)
@@ -95,7 +95,7 @@ import Testing
         await expectError(.shutDown) { try await states.next() }
     }
 
-    @Test func `shutting down fails who is just starting a scan`() async throws {
+    @Test func `shutting down fails a scan that is being started`() async throws {
         await bench.backend.script(.startDiscovery, .hold)
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() {} }
         await bench.backend.asked(.startDiscovery)
@@ -172,7 +172,9 @@ import Testing
         #expect(await backend.calls == [.start, .shutDown])
     }
 
-    @Test func `the adapter's states are told from the present one on, until the central is shut down`() async throws {
+    @Test func `the adapter's states are reported from the present one on, until the central is shut down`()
+        async throws
+    {
         await bench.backend.emit(.adapterStateChanged(.poweredOff))
         #expect(await bench.central.adapterState == .poweredOff)
         var states = await bench.central.adapterStates().makeAsyncIterator()

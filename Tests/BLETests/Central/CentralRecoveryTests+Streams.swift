@@ -154,7 +154,7 @@ extension CentralRecoveryTests {
         await until { await strap.connectionState == .connected }
     }
 
-    @Test func `a stream of a link that nobody maintains ends with it, and is switched off`() async throws {
+    @Test func `a stream on a link that is not maintained ends with it, and is switched off`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
         await expectError(.disconnected) { try await values.next() }
@@ -173,7 +173,7 @@ extension CentralRecoveryTests {
 
     // MARK: Changed services
 
-    @Test func `changed services are discovered once for all who ask`() async throws {
+    @Test func `changed services are discovered once for all callers`() async throws {
         try await strap.connect()
         var events = await strap.connectionEvents().makeAsyncIterator()
         await bench.backend.emit(.servicesChanged(strap.id))

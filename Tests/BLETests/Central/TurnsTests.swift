@@ -22,20 +22,20 @@ import Testing
         #expect(turns.leave("a", 1) == 3)
     }
 
-    @Test mutating func `leaving from the middle changes nobody's turn`() {
+    @Test mutating func `leaving from the middle does not change the order`() {
         for ticket in 1...4 { _ = turns.join("a", ticket) }
         #expect(turns.leave("a", 3) == nil)
         #expect(turns.leave("a", 2) == nil)
         #expect(turns.leave("a", 1) == 4)
     }
 
-    @Test mutating func `leaving from the end changes nobody's turn`() {
+    @Test mutating func `leaving from the end does not change the order`() {
         for ticket in 1...2 { _ = turns.join("a", ticket) }
         #expect(turns.leave("a", 2) == nil)
         #expect(turns.leave("a", 1) == nil)
     }
 
-    @Test mutating func `who is not queued up cannot leave`() {
+    @Test mutating func `an operation that is not queued cannot leave`() {
         #expect(turns.leave("a", 1) == nil)
         _ = turns.join("a", 1)
         _ = turns.join("a", 2)
@@ -45,7 +45,7 @@ import Testing
         #expect(turns.leave("a", 1) == nil)
     }
 
-    @Test mutating func `once everybody has left it starts anew`() {
+    @Test mutating func `an empty queue starts again`() {
         _ = turns.join("a", 1)
         _ = turns.leave("a", 1)
         #expect(turns.join("a", 2) == true)

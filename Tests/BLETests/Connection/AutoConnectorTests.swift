@@ -85,7 +85,7 @@ import Testing
         #expect(step(&connector, .seconds(14)) == .wait(until: .seconds(17)))
     }
 
-    @Test func `one with a link comes first, and must be heard once that has ended`() {
+    @Test func `a peripheral with a link comes first, and must be discovered again once the link has ended`() {
         var connector = connector()
         _ = connector.found(strap, rssi: -20)
         _ = connector.found(lamp, rssi: nil)

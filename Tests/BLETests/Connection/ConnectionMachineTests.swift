@@ -83,7 +83,7 @@ import Testing
         #expect(machine.isIdle == false)
     }
 
-    @Test func `a failed attempt fails everybody, and the next call starts another`() {
+    @Test func `a failed attempt fails all callers, and the next call starts another`() {
         var machine = ConnectionMachine()
         _ = machine.connect(1)
         _ = machine.connect(2)
@@ -125,7 +125,7 @@ import Testing
         #expect(machine.state == .connected)
     }
 
-    @Test func `a disconnect ends the attempt and fails who waits for it`() {
+    @Test func `a disconnect ends the attempt and fails its callers`() {
         var machine = ConnectionMachine()
         _ = machine.connect(1)
         _ = machine.connect(2)
@@ -140,7 +140,7 @@ import Testing
             ])
     }
 
-    @Test func `a link that could not be ended is told to end when it does`() {
+    @Test func `the end of a link that could not be ended is reported when it comes`() {
         var machine = Self.machine(.disconnecting)
         #expect(
             machine.disconnectFinished(hasFailed: true) == [
@@ -161,7 +161,7 @@ import Testing
         #expect(machine.disconnect(4) == [.succeed([4])])
     }
 
-    @Test func `a connect during a disconnect waits for it and then starts anew`() {
+    @Test func `a connect during a disconnect waits for it and then starts`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.connect(5) == [])
         #expect(!machine.isIdle)
@@ -180,7 +180,7 @@ import Testing
         #expect(machine.isIdle)
     }
 
-    @Test func `everybody who disconnects is told when it is done`() {
+    @Test func `every call of disconnect returns when it is done`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.disconnect(3) == [])
         #expect(machine.disconnectFinished() == [.tell(.endedHere), .publish(.disconnected), .succeed([2, 3])])

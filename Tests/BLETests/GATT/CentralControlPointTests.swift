@@ -39,7 +39,7 @@ import Testing
         #expect(try await request.value == [9])
     }
 
-    @Test func `what came before the request is no answer`() async throws {
+    @Test func `an indication before the request is not its answer`() async throws {
         let others = try await strap.notifications(Bench.setting)
         await bench.backend.script(.write, .hold)
         let writing = Task { [strap] in try await strap.write([0], to: Bench.setting) }

@@ -200,7 +200,7 @@ import Testing
         withExtendedLifetime(stream) {}
     }
 
-    @Test func `a start that nobody waits for any more is undone`() async throws {
+    @Test func `a start without callers is undone`() async throws {
         await bench.backend.script(.startNotifications, .hold)
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
@@ -241,7 +241,7 @@ import Testing
         await expectError(.disconnected) { try await reader.value }
     }
 
-    @Test func `the end of the link fails who is just subscribing`() async throws {
+    @Test func `the end of the link fails a subscription that is being started`() async throws {
         await bench.backend.script(.startNotifications, .ignore)
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
@@ -256,7 +256,7 @@ import Testing
         await expectError(.disconnected) { try await values.next() }
     }
 
-    @Test func `after the end of the link a subscription starts anew`() async throws {
+    @Test func `after the end of the link, a subscription starts again`() async throws {
         var old = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
         var new = try await strap.notifications(Bench.level).makeAsyncIterator()

@@ -43,7 +43,7 @@ extension CentralPairingTests {
         #expect(await ask(.authorizePairing, strap) == .accept)
     }
 
-    @Test func `what waits for the end of a prompt while it shows is told of it`() async throws {
+    @Test func `a caller that waits for the end of a prompt is notified of it`() async throws {
         actor Sign: PairingDelegate {
             private var ended: [CheckedContinuation<Void, Never>] = []
             private(set) var shown: [Int] = []

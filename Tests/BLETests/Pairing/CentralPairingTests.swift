@@ -82,7 +82,7 @@ struct CentralPairingTests {
         #expect(try await strap.isPaired)
     }
 
-    @Test func `who is paired is not connected to`() async throws {
+    @Test func `a paired peripheral is not connected to`() async throws {
         let strap = try await strap()
         try await strap.pair()
         try await strap.disconnect()
@@ -100,7 +100,7 @@ struct CentralPairingTests {
         #expect(await backend.count(.disconnect) == 1)
     }
 
-    @Test func `a failed pairing leaves the link that somebody else wanted`() async throws {
+    @Test func `a failed pairing leaves the link of another caller`() async throws {
         let strap = try await strap()
         try await strap.connect()
         await backend.script(.pair, .fail(.pairingFailed("scripted")))
@@ -161,7 +161,7 @@ struct CentralPairingTests {
         #expect(await second.value?.code == .alreadyPaired)
     }
 
-    @Test func `unpairing ends the link first, and does nothing where there is no bond`() async throws {
+    @Test func `unpairing ends the link first, and does nothing without a bond`() async throws {
         let strap = try await strap()
         try await strap.unpair()
         #expect(await backend.count(.unpair) == 0)

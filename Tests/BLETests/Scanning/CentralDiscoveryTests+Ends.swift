@@ -53,7 +53,7 @@ extension CentralDiscoveryTests {
 
     // MARK: Ends
 
-    @Test func `a failing start fails the scan, and the next one starts anew`() async throws {
+    @Test func `a failing start fails the scan, and the next one starts again`() async throws {
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         let failing = await scanning()
         await expectError(.busy) { try await failing.value }

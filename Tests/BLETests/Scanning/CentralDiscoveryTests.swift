@@ -147,7 +147,7 @@ import Testing
         #expect(found(events[2]) == bench.lamp)
     }
 
-    @Test func `with duplicates everything that is heard is told`() async throws {
+    @Test func `with duplicates, every advertisement is reported`() async throws {
         let reader = Task { [bench] in
             var events: Events = bench.central.discoveryEvents(duplicates: true).makeAsyncIterator()
             return [try await events.next(), try await events.next()]

@@ -58,7 +58,7 @@ import Testing
 
     // MARK: Reads
 
-    @Test func `a value that changes while it is read in parts is read as it was, and anew from the start`()
+    @Test func `a value that changes while it is read in parts is read unchanged, and the new one from its start`()
         async throws
     {
         let host = try await host()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of writes is rejected, and told once`() async throws {
+    @Test func `a flood of writes is rejected, and reported once`() async throws {
         let host = try await host(waitingWrites: 2)
         var events = await host.events().makeAsyncIterator()
         let written = SharedValue(0)

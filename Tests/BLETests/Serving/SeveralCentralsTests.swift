@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a handler is cancelled before its service is told of the end of the link`() async throws {
+    @Test func `a handler is cancelled before its service is notified of the end of the link`() async throws {
         let order = SharedValue<[String]>([])
         let characteristic = CharacteristicDefinition(
             Self.uuid, .write,

@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `sending to nobody is an error`() async throws {
+    @Test func `sending to an end that has closed is an error`() async throws {
         let (reader, writer) = try await pair(Seen())
         await close(reader)
         #expect(throws: DBusError.self) { try writer.send([1]) }

@@ -74,7 +74,7 @@ private func read(_ message: IncomingMessage) throws -> [DBusValue] {
 
 struct MessageReaderTests {
     @Test(arguments: ["relat", "/a//b", "/a/b/", "/a/b-", "//abc", "/a\u{0}/b", "/a/é"])
-    func `a path that is none is not read`(_ path: String) throws {
+    func `an invalid path is not read`(_ path: String) throws {
         let right = Array("/a/bc".utf8)
         var bytes = try message([.objectPath("/a/bc")])
         let place = try #require(bytes.indices.last { bytes[$0...].starts(with: right) })
